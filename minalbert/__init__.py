@@ -1,0 +1,21 @@
+"""minalbert: ALBERT by hand, in NumPy and CuPy.
+
+The letters that name a dimension, everywhere:
+
+    B  sequences in a batch         V  words in the vocabulary      N  attention heads
+    T  tokens in a sequence         E  width of an embedding        D  width of a head, H / N
+    P  predictions per sequence     H  width of a hidden state      L  layers
+                                    F  width inside the FFN, 4 H    G  groups of layers that share weights
+
+Read `layers` first (the mathematics), then `model` (the parts put together), then `params`.
+"""
+
+from .backend import Stream
+from .config import PRESETS, AlbertConfig
+from .model.albert import Albert
+from .model.batch import Batch
+from .model.pretraining import Losses, Totals
+from .params import Params
+
+__version__ = "0.1.0"
+__all__ = ["PRESETS", "Albert", "AlbertConfig", "Batch", "Losses", "Params", "Stream", "Totals"]

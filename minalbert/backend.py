@@ -1,0 +1,104 @@
+"""The only door to CuPy: everything in which the two array libraries differ.
+
+A function asks `array_module(x)` for the library its argument belongs to and goes on in plain array
+arithmetic. Both libraries live in one process, and CuPy is imported only when something is put on a GPU.
+"""
+
+import sys
+from typing import NamedTuple
+
+import numpy as np
+
+
+class DeviceError(RuntimeError):
+    """A device that was asked for is not there."""
+
+
+def array_module(x):
+    return np if isinstance(x, (np.ndarray, np.generic)) else sys.modules["cupy"]
+
+
+def cuda_missing():
+    """None where a GPU can be used, else one line saying why not."""
+    try:
+        import cupy
+    except ImportError:
+        return "CuPy is not installed (pip install 'minalbert[gpu]')"
+    if not cupy.cuda.is_available():
+        return "CuPy finds no CUDA device"
+    return None
+
+
+def to_device(x, device):
+    """An array on "cpu" or "cuda"; not copied if it is there already."""
+    if device == "cpu":
+        return to_host(x)
+    if device != "cuda":
+        raise DeviceError(f"device {device!r} is unknown: use 'cpu' or 'cuda'")
+    if reason := cuda_missing():
+        raise DeviceError(f"device 'cuda' cannot be used: {reason}")
+    import cupy
+
+    return cupy.asarray(x)
+
+
+def to_host(x):
+    return x if isinstance(x, np.ndarray) else x.get() if hasattr(x, "get") else np.asarray(x)
+
+
+def device_of(x):
+    return "cpu" if array_module(x) is np else "cuda"
+
+
+def at_least_float32(x):
+    """x itself, or a float32 copy of half precision, for sums that float16 cannot hold."""
+    return x.astype(np.float32) if x.dtype == np.float16 else x
+
+
+def scatter_add(shape, rows, updates):
+    """Zeros of `shape`, plus each update added to the row it names; a row named twice gets both sums.
+
+    NumPy adds in the order given. A GPU adds in any order, so its last bits may differ between runs.
+    """
+    xp = array_module(updates)
+    table = xp.zeros(shape, updates.dtype)
+    xp.add.at(table, rows, updates)
+    return table
+
+
+class Stream(NamedTuple):
+    """A place in the space of random numbers: which run, which step, which layer, which site in it.
+
+    `example` is the number of this batch's first example in the whole batch, where that is split.
+    """
+
+    seed: int
+    step: int = 0
+    layer: int = 0
+    site: int = 0
+    example: int = 0
+
+    def at(self, **place):
+        return self._replace(**place)
+
+
+def keep_mask(x, rate, stream):
+    """Coins for x: (B, ...): a boolean mask, and 1 / P(keep) to multiply by.
+
+    Sixteen random bits decide each element, so P(keep) is a multiple of 2⁻¹⁶ and the scale its exact
+    inverse. They are words of Philox4x64-10 (Salmon et al., 2011), NumPy's own: `key` is (seed, step),
+    the counter (block, 0, layer, site), and every example owns as many blocks of 16 as it needs.
+    """
+    if not 0.0 <= rate < 1.0:
+        raise ValueError(f"dropout rate is {rate}; it must be at least 0 and less than 1")
+    batch, per_example = len(x), x[0].size
+    blocks = -(-per_example // 16)
+    philox = np.random.Philox(
+        key=[stream.seed, stream.step],
+        counter=[stream.example * blocks, 0, stream.layer, stream.site],
+    )
+    words = philox.random_raw(batch * blocks * 4)                        # 64 bits each
+    coins = words.view(np.uint16).reshape(batch, blocks * 16)[:, :per_example]
+    threshold = round(rate * 65536)
+    keep = (coins >= threshold).reshape(x.shape)
+    return array_module(x).asarray(keep), 65536 / (65536 - threshold)

@@ -1,0 +1,116 @@
+"""What an ALBERT is made of: its sizes and switches, under the names of the released config files."""
+
+import dataclasses
+from dataclasses import dataclass
+
+SHARING = ("all", "attention", "ffn", "none")
+ACTIVATIONS = {"gelu_new": "tanh", "gelu_pytorch_tanh": "tanh", "gelu": "erf"}
+
+
+class ConfigError(ValueError):
+    """A setting that none of our models can have."""
+
+
+@dataclass(frozen=True)
+class AlbertConfig:
+    vocab_size: int = 30000                          # V
+    embedding_size: int = 128                        # E
+    hidden_size: int = 768                           # H
+    num_hidden_layers: int = 12                      # L
+    num_attention_heads: int = 12                    # N heads, each D = H / N wide
+    intermediate_size: int = 3072                    # F, 4 H in every released model
+    max_position_embeddings: int = 512
+    type_vocab_size: int = 2
+    hidden_act: str = "gelu_new"                     # the tanh form; "gelu" is the erf form
+    hidden_dropout_prob: float = 0.0
+    attention_probs_dropout_prob: float = 0.0
+    layer_norm_eps: float = 1e-12
+    initializer_range: float = 0.02
+    num_hidden_groups: int = 1                       # G: layer l uses the weights of group l G // L
+    sharing: str = "all"                             # which half of a layer has groups; the other has its own
+    embedding_projection: bool | None = None         # E -> H; None: where E ≠ H, as in the released code
+
+    def __post_init__(self):
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if field.type is int and not (isinstance(value, int) and value >= 1):
+                raise ConfigError(f"{field.name} is {value!r}; it must be a whole number, at least 1")
+            if field.type is float and not (isinstance(value, int | float) and value >= 0):
+                raise ConfigError(f"{field.name} is {value!r}; it must be a number, at least 0")
+            if field.name.endswith("dropout_prob") and value >= 1:
+                raise ConfigError(f"{field.name} is {value}; it must be less than 1")
+        if self.hidden_size % self.num_attention_heads:
+            raise ConfigError(
+                f"hidden_size {self.hidden_size} cannot be split evenly over {self.num_attention_heads} heads"
+            )
+        if self.num_hidden_groups > self.num_hidden_layers:
+            raise ConfigError(
+                f"num_hidden_groups is {self.num_hidden_groups}, more than the {self.num_hidden_layers} layers"
+            )
+        if self.sharing not in SHARING:
+            raise ConfigError(f"sharing is {self.sharing!r}; it must be one of: {', '.join(SHARING)}")
+        if self.hidden_act not in ACTIVATIONS:
+            raise ConfigError(f"hidden_act is {self.hidden_act!r}; it must be one of: {', '.join(ACTIVATIONS)}")
+        if self.embedding_projection is False and self.embedding_size != self.hidden_size:
+            raise ConfigError(
+                f"embedding_projection is False, but embedding_size {self.embedding_size} "
+                f"differs from hidden_size {self.hidden_size}"
+            )
+
+    @property
+    def has_projection(self):
+        if self.embedding_projection is None:
+            return self.embedding_size != self.hidden_size
+        return self.embedding_projection
+
+    @property
+    def gelu_form(self):
+        return ACTIVATIONS[self.hidden_act]
+
+    def groups(self, part):
+        """How many sets of weights "attention" or "ffn" has."""
+        shared = self.sharing in ("all", part)
+        return self.num_hidden_groups if shared else self.num_hidden_layers
+
+    def group_of(self, part, layer):
+        """Which of them a layer uses. Whole numbers only: the released code's floats slip at L = 22."""
+        return layer * self.groups(part) // self.num_hidden_layers
+
+    def replace(self, **changes):
+        return dataclasses.replace(self, **changes)
+
+
+def _albert(H, L, N, dropout):
+    return AlbertConfig(
+        hidden_size=H, num_hidden_layers=L, num_attention_heads=N, intermediate_size=4 * H,
+        hidden_dropout_prob=dropout, attention_probs_dropout_prob=dropout,
+    )  # fmt: skip
+
+
+def _bert(H, L, N):
+    return _albert(H, L, N, 0.1).replace(embedding_size=H, sharing="none", hidden_act="gelu")
+
+
+def _teaching(V, E, H, L, N, length):
+    return AlbertConfig(
+        vocab_size=V, embedding_size=E, hidden_size=H, num_hidden_layers=L, num_attention_heads=N,
+        intermediate_size=4 * H, max_position_embeddings=length, initializer_range=H**-0.5,
+    )  # fmt: skip
+
+
+# Dropout was 0.1 in v1 (0 in its xxlarge) and 0 in v2. The paper's rule gives xlarge 32 heads; the released
+# files say 16. Same shapes, another function: check which one your weights were trained with.
+PRESETS = {
+    "tiny": _teaching(V=1024, E=32, H=64, L=3, N=4, length=64),
+    "mini": _teaching(V=8192, E=64, H=128, L=4, N=4, length=128),
+    "albert-base-v1": _albert(H=768, L=12, N=12, dropout=0.1),
+    "albert-base-v2": _albert(H=768, L=12, N=12, dropout=0.0),
+    "albert-large-v1": _albert(H=1024, L=24, N=16, dropout=0.1),
+    "albert-large-v2": _albert(H=1024, L=24, N=16, dropout=0.0),
+    "albert-xlarge-v1": _albert(H=2048, L=24, N=16, dropout=0.1),
+    "albert-xlarge-v2": _albert(H=2048, L=24, N=16, dropout=0.0),
+    "albert-xxlarge-v1": _albert(H=4096, L=12, N=64, dropout=0.0),
+    "albert-xxlarge-v2": _albert(H=4096, L=12, N=64, dropout=0.0),
+    "bert-base": _bert(H=768, L=12, N=12),
+    "bert-large": _bert(H=1024, L=24, N=16),
+}

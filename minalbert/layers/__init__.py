@@ -1,0 +1,38 @@
+"""Tier 1: the mathematics of ALBERT, one idea per file, every forward beside its backward.
+
+The contract that every pair keeps:
+
+    y, cache     = f_forward(x, *params, **static)
+    dx, *dparams = f_backward(dy, cache)                 gradients in argument order
+
+* A gradient has the shape and dtype of its tensor; an integer input has None.
+* Neither function modifies its arguments; backward may be called twice with one cache.
+* The cache is a value, opaque to all but its pair; its bytes can be counted.
+* Randomness is an argument (`backend.Stream`), so that a second forward draws the same dropout mask.
+* float32, float64 and complex128 (for the complex-step check), NumPy and CuPy alike, without being told
+  which: the dtype follows the input, constants are Python floats (a NumPy scalar would promote).
+
+Nothing here knows the name of a parameter. That is tier 2, `minalbert.model`, which calls these pairs
+and is the only place that adds a gradient to what is already there.
+
+Read in this order: linear, gelu, softmax, layer_norm, dropout, attention, embedding, gather, tanh, decoder,
+losses.
+"""
+
+from .attention import (
+    attention_backward,
+    attention_forward,
+    key_mask,
+    multi_head_backward,
+    multi_head_forward,
+)
+from .decoder import decoder_backward, decoder_forward
+from .dropout import dropout_backward, dropout_forward
+from .embedding import embedding_backward, embedding_forward
+from .gather import gather_backward, gather_forward
+from .gelu import GELU, gelu_backward, gelu_erf_backward, gelu_erf_forward, gelu_forward
+from .layer_norm import layer_norm_backward, layer_norm_forward
+from .linear import linear_backward, linear_forward
+from .losses import cross_entropy_backward, cross_entropy_forward
+from .softmax import log_softmax, softmax, softmax_backward, softmax_forward
+from .tanh import tanh_backward, tanh_forward

@@ -1,0 +1,93 @@
+"""Masked multi-head self-attention (Vaswani et al., 2017, §3.2).
+
+Each head compares every token with every other and takes a weighted mean of their values:
+
+    S = Q Kᵀ / √D + M          P = softmax(S)          C = P V
+
+Backward is the same walk from the end. Softmax's own rule turns dP into dS:
+
+    dV = Pᵀ dC      dP = dC Vᵀ      dS = P (dP - Σ_j dP P)      dQ = dS K / √D      dK = dSᵀ Q / √D
+
+q, k, v, context: (B, N, T, D)   mask: (B, 1, 1, T), added to the scores   P: (B, N, T, T)
+cache: q, k, v, P, and what dropout made of P
+
+The mask is a large finite number, not -inf: a row whose keys are all padding stays finite (the term
+cancels), where -inf would give NaN. Adding a constant to a row of S changes nothing, which has a
+consequence that surprises everyone once: the gradient of the key bias is exactly zero.
+"""
+
+import math
+
+from ..backend import array_module
+from .dropout import dropout_backward, dropout_forward
+from .linear import linear_backward, linear_forward
+from .softmax import softmax, softmax_backward
+
+MASKED = -10000.0                                    # the released code's value
+
+
+def key_mask(attention_mask, dtype):
+    """(B, T) of ones and zeros -> (B, 1, 1, T) of 0 and -10000, to be added to the scores."""
+    return (1 - attention_mask[:, None, None, :]).astype(dtype) * MASKED
+
+
+def attention_forward(q, k, v, mask, rate=0.0, stream=None):
+    scores = q @ k.swapaxes(-1, -2)                  # (B, N, T, T)
+    scores *= 1 / math.sqrt(q.shape[-1])
+    scores += mask
+    probs = softmax(scores)
+    kept, coins = dropout_forward(probs, rate, stream)
+    context = kept @ v                               # (B, N, T, D)
+    return context, (q, k, v, probs, (kept, coins))
+
+
+def attention_backward(dcontext, cache):
+    q, k, v, probs, (kept, coins) = cache
+
+    dv = kept.swapaxes(-1, -2) @ dcontext            # forward: context = kept v
+    dkept = dcontext @ v.swapaxes(-1, -2)
+    (dprobs,) = dropout_backward(dkept, coins)
+    (dscores,) = softmax_backward(dprobs, (probs,))  # forward: probs = softmax(scores)
+    dscores *= 1 / math.sqrt(q.shape[-1])            # forward: scores *= 1 / √D
+    dq = dscores @ k                                 # forward: scores = q kᵀ
+    dk = dscores.swapaxes(-1, -2) @ q
+    return dq, dk, dv, None
+
+
+def split_heads(x, heads):
+    """(B, T, H) -> (B, N, T, D), a view: head n is columns nD to (n+1)D of H."""
+    B, T, H = x.shape
+    return x.reshape(B, T, heads, H // heads).swapaxes(1, 2)
+
+
+def merge_heads(x):
+    """(B, N, T, D) -> (B, T, H), the way back."""
+    B, N, T, D = x.shape
+    return x.swapaxes(1, 2).reshape(B, T, N * D)
+
+
+def multi_head_forward(x, wq, bq, wk, bk, wv, bv, wo, bo, mask, heads, rate=0.0, stream=None):
+    """x: (B, T, H)   w*: (H, H)   b*: (H,)   y: (B, T, H)"""
+    q, q_cache = linear_forward(x, wq, bq)
+    k, k_cache = linear_forward(x, wk, bk)
+    v, v_cache = linear_forward(x, wv, bv)
+    q, k, v = (split_heads(part, heads) for part in (q, k, v))
+    context, context_cache = attention_forward(q, k, v, mask, rate, stream)
+    y, out_cache = linear_forward(merge_heads(context), wo, bo)
+    return y, (q_cache, k_cache, v_cache, context_cache, out_cache)
+
+
+def multi_head_backward(dy, cache):
+    q_cache, k_cache, v_cache, context_cache, out_cache = cache
+    heads = context_cache[0].shape[1]
+
+    dmerged, dwo, dbo = linear_backward(dy, out_cache)
+    dcontext = split_heads(dmerged, heads)
+    dq, dk, dv, _ = attention_backward(dcontext, context_cache)
+    dx_v, dwv, dbv = linear_backward(merge_heads(dv), v_cache)
+    dx_k, dwk, dbk = linear_backward(merge_heads(dk), k_cache)
+    dx_q, dwq, dbq = linear_backward(merge_heads(dq), q_cache)
+    dx = dx_q                                        # x was read three times
+    dx += dx_k
+    dx += dx_v
+    return dx, dwq, dbq, dwk, dbk, dwv, dbv, dwo, dbo, None

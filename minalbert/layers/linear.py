@@ -1,0 +1,29 @@
+"""The affine map, and with another name ALBERT's factorised projection from E to H.
+
+    y = x w + b
+
+Backward. Each y depends on x through w, on w through x, and on b directly:
+
+    dx = dy wᵀ          dw = xᵀ dy          db = Σ_rows dy
+
+x: (..., I)   w: (I, O)   b: (O,)   y: (..., O)   cache: x, w
+
+Leading axes are flattened to rows first: one matrix product instead of one per batch entry.
+"""
+
+
+def linear_forward(x, w, b):
+    rows = x.reshape(-1, w.shape[0])                 # (R, I)
+    y = rows @ w                                     # (R, O)
+    y += b
+    return y.reshape(*x.shape[:-1], w.shape[1]), (x, w)
+
+
+def linear_backward(dy, cache):
+    x, w = cache
+    rows, drows = x.reshape(-1, w.shape[0]), dy.reshape(-1, w.shape[1])
+
+    db = drows.sum(axis=0)                           # forward: y += b
+    dw = rows.T @ drows                              # forward: y = x w
+    dx = (drows @ w.T).reshape(x.shape)
+    return dx, dw, db

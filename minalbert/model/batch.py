@@ -1,0 +1,86 @@
+"""What a model trains on: a record of whole-number arrays, checked once at the door."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..backend import array_module, to_device
+
+
+class InputError(ValueError):
+    """An input the model cannot take."""
+
+
+class Batch(NamedTuple):
+    input_ids: np.ndarray                            # (B, T)
+    attention_mask: np.ndarray                       # (B, T)  1 a token, 0 padding
+    token_type_ids: np.ndarray                       # (B, T)  0 first segment, 1 second
+    mlm_positions: np.ndarray                        # (B, P)  where a token was masked; unused slots hold 0
+    mlm_labels: np.ndarray                           # (B, P)  the token that stood there
+    mlm_weights: np.ndarray                          # (B, P)  1 a target, 0 an unused slot
+    sop_labels: np.ndarray                           # (B,)    0 in order, 1 swapped
+
+    def to(self, device):
+        return Batch(*(to_device(array, device) for array in self))
+
+    def check(self, config):
+        """Raise InputError, in one sentence, for anything the model would misread."""
+        check_inputs(config, self.input_ids, self.attention_mask, self.token_type_ids)
+        B, T = self.input_ids.shape
+        P = self.mlm_positions.shape[-1]
+        for name in ("mlm_positions", "mlm_labels", "mlm_weights"):
+            _check_shape(name, getattr(self, name), (B, P))
+        _check_shape("sop_labels", self.sop_labels, (B,))
+        _check_range("mlm_positions", self.mlm_positions, T, "the sequences' length")
+        _check_range("mlm_labels", self.mlm_labels, config.vocab_size, "the vocabulary's size")
+        _check_range("sop_labels", self.sop_labels, 2, "the number of orders")
+
+    @classmethod
+    def random(cls, config, size, length, predictions, seed=0):
+        """Noise in the shape of data, with padding, both segments and unused slots: for checks and timing."""
+        rng = np.random.default_rng(seed)
+        lengths = rng.integers(max(1, length // 2), length + 1, size)
+        lengths[0] = length
+        place = np.arange(length)
+        first = rng.integers(1, lengths + 1)         # tokens in the first segment
+        used = rng.integers(1, predictions + 1, size)
+        mask = place < lengths[:, None]
+        weights = np.arange(predictions) < used[:, None]
+        return cls(
+            input_ids=rng.integers(0, config.vocab_size, (size, length)) * mask,
+            attention_mask=mask.astype(np.int64),
+            token_type_ids=((place >= first[:, None]) & mask).astype(np.int64),
+            mlm_positions=rng.integers(0, lengths[:, None], (size, predictions)) * weights,
+            mlm_labels=rng.integers(0, config.vocab_size, (size, predictions)) * weights,
+            mlm_weights=weights.astype(np.float32),
+            sop_labels=rng.integers(0, 2, size),
+        )
+
+
+def check_inputs(config, input_ids, attention_mask, token_type_ids):
+    if input_ids.ndim != 2 or not input_ids.size:
+        raise InputError(f"input_ids has shape {input_ids.shape}; it must be (sequences, tokens)")
+    if input_ids.shape[1] > config.max_position_embeddings:
+        raise InputError(
+            f"input_ids has {input_ids.shape[1]} tokens a sequence; the model has positions for "
+            f"{config.max_position_embeddings}"
+        )
+    _check_shape("attention_mask", attention_mask, input_ids.shape)
+    _check_shape("token_type_ids", token_type_ids, input_ids.shape)
+    _check_range("input_ids", input_ids, config.vocab_size, "the vocabulary's size")
+    _check_range("attention_mask", attention_mask, 2, "1 for a token, 0 for padding")
+    _check_range("token_type_ids", token_type_ids, config.type_vocab_size, "the number of segment types")
+
+
+def _check_shape(name, array, shape):
+    if array.shape != tuple(shape):
+        raise InputError(f"{name} has shape {array.shape}; it must be {tuple(shape)}")
+
+
+def _check_range(name, array, end, what):
+    if array.dtype.kind not in "iub":
+        raise InputError(f"{name} has dtype {array.dtype}; it must hold whole numbers")
+    outside = (array < 0) | (array >= end)
+    if outside.any():
+        where = tuple(int(i[0]) for i in array_module(array).nonzero(outside))
+        raise InputError(f"{name}{list(where)} is {int(array[where])}; it must lie in 0..{end - 1} ({what})")

@@ -1,0 +1,51 @@
+"""From token ids to the encoder's input: three tables of width E, a norm, and the step from E to H.
+
+A table of V×H would cost 23 million numbers in ALBERT-base; V×E + E×H costs 3.9 million, for what a word
+means by itself needs fewer dimensions than what it means in context (paper, §3.1).
+
+    input_ids, token_type_ids: (B, T)   ->   x: (B, T, H)
+"""
+
+from ..layers import (
+    dropout_backward,
+    dropout_forward,
+    embedding_backward,
+    embedding_forward,
+    layer_norm_backward,
+    layer_norm_forward,
+    linear_backward,
+    linear_forward,
+)
+
+TABLES = ("word", "position", "token_type")
+DROPOUT_SITE = 0
+
+
+def embeddings_forward(input_ids, token_type_ids, params, config, stream=None):
+    tables = [params[f"embeddings.{name}"] for name in TABLES]
+    x, lookup = embedding_forward(input_ids, token_type_ids, *tables)                   # (B, T, E)
+    gain, bias = params["embeddings.norm.gain"], params["embeddings.norm.bias"]
+    x, norm = layer_norm_forward(x, gain, bias, config.layer_norm_eps)
+    stream = stream and stream.at(site=DROPOUT_SITE)
+    x, coins = dropout_forward(x, config.hidden_dropout_prob, stream)
+    projection = None
+    if config.has_projection:
+        w, b = params["embeddings.projection.w"], params["embeddings.projection.b"]
+        x, projection = linear_forward(x, w, b)                                         # (B, T, H)
+    return x, (lookup, norm, coins, projection)
+
+
+def embeddings_backward(dx, cache, grads):
+    lookup, norm, coins, projection = cache
+
+    if projection is not None:
+        dx, dw, db = linear_backward(dx, projection)
+        grads["embeddings.projection.w"] += dw
+        grads["embeddings.projection.b"] += db
+    (dx,) = dropout_backward(dx, coins)
+    dx, dgain, dbias = layer_norm_backward(dx, norm)
+    grads["embeddings.norm.gain"] += dgain
+    grads["embeddings.norm.bias"] += dbias
+    _, _, *dtables = embedding_backward(dx, lookup)
+    for name, dtable in zip(TABLES, dtables, strict=True):
+        grads[f"embeddings.{name}"] += dtable

@@ -1,0 +1,153 @@
+"""Parameters are one vector, read through names.
+
+`shapes(config)` is the table of everything an ALBERT learns. `Params` is one contiguous buffer with a
+named view into it for each row of the table, so that zeroing, norms, copies to a GPU and checkpoints are
+one operation each. Gradients and moments are `Params` of the same shapes.
+"""
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from .backend import array_module, device_of, to_device
+
+HEADS = ("pooler", "mlm", "sop")
+
+ATTENTION = ("query.w", "query.b", "key.w", "key.b", "value.w", "value.b", "output.w", "output.b")
+FFN = ("up.w", "up.b", "down.w", "down.b")
+NORM = ("norm.gain", "norm.bias")
+
+
+def part_name(config, part, layer):
+    """Where layer's "attention" or "ffn" keeps its weights: `encoder.ffn`, or `encoder.ffn.3` of many."""
+    if config.groups(part) == 1:
+        return f"encoder.{part}"
+    return f"encoder.{part}.{config.group_of(part, layer)}"
+
+
+def shapes(config, heads=HEADS):
+    """name -> shape, in the order of the forward pass. Weights are (in, out)."""
+    V, E, H, F = config.vocab_size, config.embedding_size, config.hidden_size, config.intermediate_size
+
+    table = {
+        "embeddings.word": (V, E),
+        "embeddings.position": (config.max_position_embeddings, E),
+        "embeddings.token_type": (config.type_vocab_size, E),
+        "embeddings.norm.gain": (E,),
+        "embeddings.norm.bias": (E,),
+    }
+    if config.has_projection:
+        table |= {"embeddings.projection.w": (E, H), "embeddings.projection.b": (H,)}
+
+    square = {"w": (H, H), "b": (H,)}
+    norm = {"norm.gain": (H,), "norm.bias": (H,)}
+    attention = {name: square[name[-1]] for name in ATTENTION} | norm
+    ffn = {"up.w": (H, F), "up.b": (F,), "down.w": (F, H), "down.b": (H,)} | norm
+    for layer in range(config.num_hidden_layers):    # a group met before is the same row again
+        for part, tensors in (("attention", attention), ("ffn", ffn)):
+            prefix = part_name(config, part, layer)
+            table |= {f"{prefix}.{name}": shape for name, shape in tensors.items()}
+
+    if "pooler" in heads:
+        table |= {"pooler.w": (H, H), "pooler.b": (H,)}
+    if "mlm" in heads:
+        table |= {
+            "mlm.dense.w": (H, E), "mlm.dense.b": (E,),
+            "mlm.norm.gain": (E,), "mlm.norm.bias": (E,),
+            "mlm.bias": (V,),                        # the output matrix is embeddings.word, once more
+        }  # fmt: skip
+    if "sop" in heads:
+        table |= {"sop.w": (H, 2), "sop.b": (2,)}
+    return table
+
+
+def count(config, heads=HEADS):
+    return sum(math.prod(shape) for shape in shapes(config, heads).values())
+
+
+class Params(Mapping):
+    """name -> a view into `flat`. Add with `params[name] += x`; a view is never replaced."""
+
+    def __init__(self, flat, shapes):
+        self.flat, self.shapes, self._views = flat, dict(shapes), {}
+        start = 0
+        for name, shape in self.shapes.items():
+            size = math.prod(shape)
+            self._views[name] = flat[start : start + size].reshape(shape)
+            start += size
+        if start != flat.size:
+            raise ValueError(f"the vector has {flat.size} entries; the shapes need {start}")
+
+    @classmethod
+    def zeros(cls, shapes, dtype="float32", device="cpu"):
+        size = sum(math.prod(shape) for shape in shapes.values())
+        return cls(to_device(np.zeros(size, dtype), device), shapes)
+
+    @classmethod
+    def from_arrays(cls, arrays, shapes, dtype, device="cpu"):
+        """Copy a dict of arrays, one for each name, into a fresh vector."""
+        params = cls.zeros(shapes, dtype)
+        for name in shapes:
+            params[name][...] = arrays[name]
+        return params.to(device)
+
+    def zeros_like(self):
+        return Params(array_module(self.flat).zeros_like(self.flat), self.shapes)
+
+    def copy(self):
+        return Params(self.flat.copy(), self.shapes)
+
+    def astype(self, dtype):
+        return Params(self.flat.astype(dtype, copy=False), self.shapes)
+
+    def to(self, device):
+        return Params(to_device(self.flat, device), self.shapes)
+
+    @property
+    def dtype(self):
+        return self.flat.dtype
+
+    @property
+    def device(self):
+        return device_of(self.flat)
+
+    def __getitem__(self, name):
+        return self._views[name]
+
+    def __setitem__(self, name, value):
+        """Called by Python after `params[name] += x`, with the view itself; nothing else may pass."""
+        if value is not self._views.get(name):
+            raise TypeError(f"params[{name!r}] = ... would break the view; write params[{name!r}][...] = ...")
+
+    def __iter__(self):
+        return iter(self._views)
+
+    def __len__(self):
+        return len(self._views)
+
+    def __repr__(self):
+        return f"Params({len(self)} tensors, {self.flat.size:,} numbers, {self.dtype}, {self.device})"
+
+
+def initialise(config, seed=0, heads=HEADS, dtype="float32", device="cpu"):
+    """Tables and matrices from a normal distribution cut off at ±2σ, gains one, biases zero.
+
+    Drawn on the host in float64, whatever the device and dtype, so that a seed means one model.
+    """
+    rng = np.random.default_rng(seed)
+    params = Params.zeros(shapes(config, heads), dtype)
+    for name, tensor in params.items():
+        if name.endswith(".gain"):
+            tensor[...] = 1.0
+        elif tensor.ndim == 2:
+            tensor[...] = truncated_normal(rng, tensor.shape, config.initializer_range)
+    return params.to(device)
+
+
+def truncated_normal(rng, shape, sigma):
+    """Normal draws with those outside ±2σ drawn again, which leaves a spread of 0.8796 σ."""
+    draws = rng.standard_normal(shape)
+    while (outside := np.abs(draws) > 2).any():
+        draws[outside] = rng.standard_normal(np.count_nonzero(outside))
+    return draws * sigma
