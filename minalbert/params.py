@@ -11,6 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from .backend import array_module, device_of, to_device
+from .config import ConfigError
 
 HEADS = ("pooler", "mlm", "sop")
 
@@ -28,6 +29,10 @@ def part_name(config, part, layer):
 
 def shapes(config, heads=HEADS):
     """name -> shape, in the order of the forward pass. Weights are (in, out)."""
+    if unknown := set(heads) - set(HEADS):
+        raise ConfigError(f"heads names {unknown.pop()!r}; there are {', '.join(HEADS)}")
+    if "sop" in heads and "pooler" not in heads:
+        raise ConfigError("the sop head reads the pooler: heads must name 'pooler' beside 'sop'")
     V, E, H, F = config.vocab_size, config.embedding_size, config.hidden_size, config.intermediate_size
 
     table = {
@@ -62,8 +67,12 @@ def shapes(config, heads=HEADS):
     return table
 
 
+def size_of(shapes):
+    return sum(math.prod(shape) for shape in shapes.values())
+
+
 def count(config, heads=HEADS):
-    return sum(math.prod(shape) for shape in shapes(config, heads).values())
+    return size_of(shapes(config, heads))
 
 
 class Params(Mapping):
@@ -71,18 +80,17 @@ class Params(Mapping):
 
     def __init__(self, flat, shapes):
         self.flat, self.shapes, self._views = flat, dict(shapes), {}
+        if flat.shape != (size_of(shapes),):
+            raise ValueError(f"the vector has shape {flat.shape}; the tensors need ({size_of(shapes)},)")
         start = 0
         for name, shape in self.shapes.items():
-            size = math.prod(shape)
-            self._views[name] = flat[start : start + size].reshape(shape)
-            start += size
-        if start != flat.size:
-            raise ValueError(f"the vector has {flat.size} entries; the shapes need {start}")
+            end = start + math.prod(shape)
+            self._views[name] = flat[start:end].reshape(shape)
+            start = end
 
     @classmethod
     def zeros(cls, shapes, dtype="float32", device="cpu"):
-        size = sum(math.prod(shape) for shape in shapes.values())
-        return cls(to_device(np.zeros(size, dtype), device), shapes)
+        return cls(to_device(np.zeros(size_of(shapes), dtype), device), shapes)
 
     @classmethod
     def from_arrays(cls, arrays, shapes, dtype, device="cpu"):

@@ -45,9 +45,9 @@ class ModelCase:
     recompute: bool = False
 
     def check(self, entries=True, method="complex", seed=0):
-        params = hard_params(self.config, self.heads, seed)
+        params, batch = hard_params(self.config, self.heads, seed), hard_batch(self.config)
         return check_model(
-            self.config, hard_batch(self.config), params, self.name, entries, method, seed, self.stream, self.recompute
+            self.config, batch, params, self.stream, self.recompute, self.name, entries, method, seed
         )
 
 

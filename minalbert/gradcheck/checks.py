@@ -8,26 +8,28 @@ import numpy as np
 
 from ..backend import array_module, to_host
 from ..model.pretraining import pretraining_backward, pretraining_forward
-from ..params import Params
 from .compare import LIMITS, Report, TensorResult, judge
 from .diagnose import guess_shape
 from .numeric import gradient, slope
 
 
-def check_pair(forward, backward, args, static=None, constants=(), name=None, entries=True, method="complex", seed=0):
+def check_pair(
+    forward, backward, args, static=None, constants=(), name=None, entries=True, method="complex", seed=0
+):
     """Compare backward's gradients with numeric ones.
 
     args       dict of arrays, in the order of forward's arguments
     static     dict of further keyword arguments
     constants  names of float arguments that have no gradient (a mask, say)
-    entries    every entry of every tensor, or (False) one random direction per tensor
+    entries    every entry of every tensor, or (False) one random direction per tensor and every entry
+               only where a direction fails, to find the place
     """
     name = name or forward.__name__.removesuffix("_forward")
     static = static or {}
     tensors = {key: x.astype(np.float64) for key, x in args.items() if x.dtype.kind == "f" and key not in constants}
     args = args | tensors
 
-    rng = np.random.default_rng(seed)
+    rng = _own_rng(seed)
     before = {key: x.copy() for key, x in args.items()}
     y, cache = forward(*args.values(), **static)
     dy = array_module(y).asarray(rng.standard_normal(y.shape))
@@ -38,7 +40,16 @@ def check_pair(forward, backward, args, static=None, constants=(), name=None, en
 
     results = _compare(loss, tensors, gradients, entries, method, rng)
     results += _contract(backward, cache, dy, args, before, gradients, tensors)
-    return Report(name, method, entries, seed, judge(results, LIMITS[method]))
+    report = Report(name, method, entries, seed, judge(results, LIMITS[method]))
+    if report.passed or entries:
+        return report
+    return check_pair(forward, backward, args, static, constants, name, True, method, seed)
+
+
+def _own_rng(seed):
+    """Not `default_rng(seed)`, which the caller may have drawn x from: with dy = x, xᵀdy is symmetric and
+    a transposed gradient passes."""
+    return np.random.default_rng([seed, int.from_bytes(b"upstream")])
 
 
 def _contract(backward, cache, dy, args, before, gradients, tensors):
@@ -57,7 +68,9 @@ def _contract(backward, cache, dy, args, before, gradients, tensors):
     return [TensorResult(f"d{key}", nothing, nothing, notes=[note]) for key, note in broken.items()]
 
 
-def check_model(config, batch, params, name="model", entries=True, method="complex", seed=0, stream=None, recompute=False):
+def check_model(
+    config, batch, params, stream=None, recompute=False, name="model", entries=True, method="complex", seed=0
+):
     """Compare every parameter's gradient of the total loss with numeric ones, in float64."""
     params = params.astype(np.float64)
     grads = params.zeros_like()
@@ -67,9 +80,12 @@ def check_model(config, batch, params, name="model", entries=True, method="compl
     def loss(tensors):
         return pretraining_forward(tensors, batch, config, stream)[0].total
 
-    rng = np.random.default_rng(seed)
+    rng = _own_rng(seed)
     results = _compare(loss, dict(params), grads, entries, method, rng)
-    return Report(name, method, entries, seed, judge(results, LIMITS[method]))
+    report = Report(name, method, entries, seed, judge(results, LIMITS[method]))
+    if report.passed or entries:
+        return report
+    return check_model(config, batch, params, stream, recompute, name, True, method, seed)
 
 
 def _compare(loss, tensors, gradients, entries, method, rng):

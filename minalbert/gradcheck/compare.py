@@ -88,6 +88,7 @@ class Report:
         return "\n".join([f"gradient check of {self.case} failed (seed {self.seed}, {self.method}):", *wrong])
 
     def check(self):
+        __tracebackhide__ = True                     # pytest shows the message, not our lines
         if not self.passed:
             raise GradientError(self.explain())
         return self

@@ -18,7 +18,7 @@ def guess(yours, expected):
     if _alike(yours, -expected):
         return "the sign is wrong"
     if ratio := _constant_ratio(yours, expected):
-        return f"a constant factor of {ratio:.6g} too much{_known_factor(ratio)}"
+        return f"a constant factor: yours is {ratio:.6g}{_known_factor(ratio)} times what is expected, everywhere"
     if yours.ndim == 2 and _alike(yours.T, expected):
         return "transposed"
     if rows := _wrong_rows(yours, expected):

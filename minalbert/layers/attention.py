@@ -18,7 +18,6 @@ consequence that surprises everyone once: the gradient of the key bias is exactl
 
 import math
 
-from ..backend import array_module
 from .dropout import dropout_backward, dropout_forward
 from .linear import linear_backward, linear_forward
 from .softmax import softmax, softmax_backward

@@ -7,7 +7,6 @@ import numpy as np
 
 from .. import params as parameters
 from ..backend import array_module, to_device
-from ..config import ConfigError
 from .batch import InputError, check_inputs
 from .heads import mlm_forward, pooler_forward, sop_forward
 from .pretraining import Totals, hidden_forward, pretraining_backward, pretraining_forward
@@ -20,8 +19,6 @@ class Albert:
     @classmethod
     def init(cls, config, seed=0, heads=parameters.HEADS, dtype="float32", device="cpu"):
         """A model with fresh weights. `heads`: any of "pooler", "mlm", "sop" (which needs the pooler)."""
-        if "sop" in heads and "pooler" not in heads:
-            raise ConfigError("the sop head reads the pooler: heads must name 'pooler' beside 'sop'")
         return cls(config, parameters.initialise(config, seed, heads, dtype, device))
 
     @classmethod

@@ -38,21 +38,23 @@ class Batch(NamedTuple):
     @classmethod
     def random(cls, config, size, length, predictions, seed=0):
         """Noise in the shape of data, with padding, both segments and unused slots: for checks and timing."""
+        if predictions > length:
+            raise InputError(f"predictions is {predictions}; a sequence of {length} tokens has no more places")
         rng = np.random.default_rng(seed)
-        lengths = rng.integers(max(1, length // 2), length + 1, size)
+        lengths = rng.integers(max(1, length // 2), length + 1, (size, 1))
         lengths[0] = length
         place = np.arange(length)
-        first = rng.integers(1, lengths + 1)         # tokens in the first segment
-        used = rng.integers(1, predictions + 1, size)
-        mask = place < lengths[:, None]
-        weights = np.arange(predictions) < used[:, None]
+        mask = place < lengths
+        second = mask & (place >= rng.integers(1, lengths + 1))
+        used = np.arange(predictions) < rng.integers(1, np.minimum(predictions, lengths) + 1)
+        shuffled = np.where(mask, rng.random((size, length)), 2.0).argsort(axis=1)     # tokens first, in any order
         return cls(
             input_ids=rng.integers(0, config.vocab_size, (size, length)) * mask,
             attention_mask=mask.astype(np.int64),
-            token_type_ids=((place >= first[:, None]) & mask).astype(np.int64),
-            mlm_positions=rng.integers(0, lengths[:, None], (size, predictions)) * weights,
-            mlm_labels=rng.integers(0, config.vocab_size, (size, predictions)) * weights,
-            mlm_weights=weights.astype(np.float32),
+            token_type_ids=second.astype(np.int64),
+            mlm_positions=shuffled[:, :predictions] * used,
+            mlm_labels=rng.integers(0, config.vocab_size, (size, predictions)) * used,
+            mlm_weights=used.astype(np.float32),
             sop_labels=rng.integers(0, 2, size),
         )
 

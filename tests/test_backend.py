@@ -1,0 +1,66 @@
+"""The door to the GPU, and random numbers that know their place."""
+
+import numpy as np
+import pytest
+
+from minalbert import Stream
+from minalbert.backend import DeviceError, cuda_missing, keep_mask, scatter_add, to_device, to_host
+
+X = np.zeros((6, 5, 7), np.float32)
+
+
+def coins(**place):
+    return keep_mask(X, 0.3, Stream(seed=11).at(**place))[0]
+
+
+def test_one_place_one_mask():
+    assert np.array_equal(coins(), coins())
+    for place in ({"seed": 12}, {"step": 1}, {"layer": 1}, {"site": 1}, {"example": 1}):
+        assert not np.array_equal(coins(), coins(**place)), place
+
+
+def test_a_part_of_the_batch_draws_its_part_of_the_mask():
+    whole = coins()
+    for start, stop in ((0, 2), (2, 3), (3, 6)):
+        part, _ = keep_mask(X[start:stop], 0.3, Stream(seed=11, example=start))
+        assert np.array_equal(part, whole[start:stop])
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.5, 0.9])
+def test_coins_fall_at_their_rate(rate):
+    keep, scale = keep_mask(np.zeros((8, 50_000)), rate, Stream(seed=3))
+    assert keep.mean() == pytest.approx(1 - rate, abs=4 * np.sqrt(rate * (1 - rate) / keep.size))
+    assert scale == pytest.approx(1 / (1 - rate), rel=1e-4)
+    assert abs(np.corrcoef(keep[0], keep[1])[0, 1]) < 0.02
+
+
+def test_masks_are_those_of_numpys_philox():
+    """So that any other implementation of Philox4x64-10 can draw them."""
+    words = np.random.Philox(key=[11, 2], counter=[4 * 3, 0, 5, 1]).random_raw(3 * 4 * 2)
+    expected = words.view(np.uint16).reshape(2, 48)[:, :35] >= round(0.3 * 65536)
+    keep, _ = keep_mask(X[:2], 0.3, Stream(seed=11, step=2, layer=5, site=1, example=4))
+    assert np.array_equal(keep.reshape(2, 35), expected)
+
+
+def test_an_impossible_rate_is_refused():
+    with pytest.raises(ValueError, match=r"dropout rate is 1.0"):
+        keep_mask(X, 1.0, Stream(0))
+
+
+def test_scatter_adds_what_comes_twice(device):
+    rows = to_device(np.array([[1, 1], [3, 1]]), device)
+    updates = to_device(np.ones((2, 2, 2), np.float32), device)
+    table = to_host(scatter_add((4, 2), rows, updates))
+    np.testing.assert_array_equal(table, [[0, 0], [3, 3], [0, 0], [1, 1]])
+    assert table.dtype == np.float32
+
+
+def test_an_absent_device_says_why():
+    with pytest.raises(DeviceError, match="device 'tpu' is unknown: use 'cpu' or 'cuda'"):
+        to_device(X, "tpu")
+    if reason := cuda_missing():
+        with pytest.raises(DeviceError, match="device 'cuda' cannot be used") as error:
+            to_device(X, "cuda")
+        assert reason in str(error.value)
+    else:
+        assert to_device(X, "cuda").shape == X.shape
