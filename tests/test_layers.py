@@ -60,7 +60,7 @@ def test_gradients_have_shape_and_dtype_of_their_tensors(case, dtype):
 def test_float32_agrees_with_float64(case):
     y, gradients = run(case)
     y32, gradients32 = run(case, np.float32)
-    largest = max(np.abs(g).max() for g in gradients if g is not None)       # the key bias's own is zero
+    largest = max(np.abs(g).max() for g in gradients if g is not None)  # the key bias's own is zero
     for single, double in zip([y32, *gradients32], [y, *gradients], strict=True):
         if double is not None:
             np.testing.assert_allclose(single, double, rtol=1e-4, atol=1e-5 * largest)

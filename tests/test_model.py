@@ -66,7 +66,7 @@ def test_groups_are_runs_of_layers_by_whole_numbers():
     assert [TINY.replace(num_hidden_layers=7, num_hidden_groups=3).group_of("ffn", i) for i in range(7)] == [
         0, 0, 0, 1, 1, 2, 2,
     ]  # fmt: skip
-    for layers in (22, 23, 26):                                     # where the released code's floats slip
+    for layers in (22, 23, 26):  # where the released code's floats slip
         config = TINY.replace(num_hidden_layers=layers, num_hidden_groups=layers)
         assert [config.group_of("ffn", i) for i in range(layers)] == list(range(layers))
 
@@ -77,7 +77,7 @@ def test_recomputing_changes_no_bit(stream, device):
     losses, grads = model.loss_and_grads(batch, stream)
     losses_again, grads_again = model.loss_and_grads(batch, stream, recompute=True)
     assert [float(loss) for loss in losses] == [float(loss) for loss in losses_again]
-    if device == "cpu":                                             # a GPU adds scattered rows in any order
+    if device == "cpu":  # a GPU adds scattered rows in any order
         assert np.array_equal(grads.flat, grads_again.flat)
     else:
         np.testing.assert_allclose(to_host(grads_again.flat), to_host(grads.flat), rtol=1e-5, atol=1e-7)

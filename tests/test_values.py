@@ -75,6 +75,16 @@ def test_layer_norm_ignores_shift_and_scale(rows, size, scale, shift):
     np.testing.assert_allclose((xhat**2).mean(axis=-1), 1, rtol=1e-6)
 
 
+def test_layer_norm_one_number_at_a_time():
+    x, gain, bias = rng.standard_normal((2, 3, 5)), rng.standard_normal(5), rng.standard_normal(5)
+    y, _ = layers.layer_norm_forward(x, gain, bias, eps=0.1)
+    for i, j, h in np.ndindex(2, 3, 5):
+        mean = sum(x[i, j]) / 5
+        variance = sum((v - mean) ** 2 for v in x[i, j]) / 5
+        expected = gain[h] * (x[i, j, h] - mean) / math.sqrt(variance + 0.1) + bias[h]
+        assert y[i, j, h] == pytest.approx(expected, rel=1e-12)
+
+
 def test_layer_norm_holds_half_precision_that_would_overflow():
     x = np.array([[300.0, -300.0, 600.0, 0.0]])
     gain, bias = np.ones(4), np.zeros(4)

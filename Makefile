@@ -1,0 +1,56 @@
+# Everything here also works by hand: the README gives the plain commands.
+PYTHON  ?= python3
+VENV    ?= .venv
+WORKERS ?= 2
+TORCH   ?= torch==2.13.0
+TRANSFORMERS ?= transformers==5.23.0
+
+BIN    := $(VENV)/bin
+PARITY := .venv-parity
+PIP    := -m pip install --quiet --disable-pip-version-check
+export OMP_NUM_THREADS ?= 1
+
+.PHONY: help setup test lint parity golden bench lock clean
+
+help:
+	@echo "make test     set up .venv, run the tests and check every gradient"
+	@echo "make lint     check style"
+	@echo "make parity   compare with transformers and PyTorch, in .venv-parity"
+	@echo "make bench    time a training step against PyTorch, in .venv-parity"
+	@echo "make golden   write tests/golden anew from transformers, in .venv-parity"
+	@echo "make lock     pin the newest packages in requirements.lock (needs uv)"
+	@echo "make clean    remove the environments and caches"
+
+setup: $(VENV)/.ready
+parity-setup: $(PARITY)/.ready
+
+%/.ready: requirements.lock pyproject.toml
+	$(PYTHON) -m venv $*
+	$*/bin/python $(PIP) --require-hashes -r requirements.lock
+	$*/bin/python $(PIP) --no-deps --no-build-isolation -e .
+	$(if $(findstring parity,$*),$*/bin/python $(PIP) $(TORCH) $(TRANSFORMERS))
+	@touch $@
+
+test: setup
+	$(BIN)/python -m pytest --gradcheck -n $(WORKERS)
+
+lint: setup
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+parity: $(PARITY)/.ready
+	$(PARITY)/bin/python -m pytest tests/parity
+
+golden: $(PARITY)/.ready
+	$(PARITY)/bin/python tests/golden/make.py
+
+bench: $(PARITY)/.ready
+	OMP_NUM_THREADS=2 $(PARITY)/bin/python benchmarks/step.py
+
+lock:
+	uv pip compile pyproject.toml --extra notebooks --extra train --extra dev --universal --python-version 3.11 \
+	  --generate-hashes --no-header --no-annotate --no-emit-index-url --upgrade --quiet -o requirements.lock
+
+clean:
+	rm -rf $(VENV) $(PARITY) .pytest_cache .ruff_cache .hypothesis build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,134 @@
+"""Every check has been seen to fail: a table of planted mistakes, each of which must turn one red.
+
+A mistake is a line of the library, replaced. The mutated package is written to a folder of its own and a
+fresh interpreter runs its gradient checks; where forward and backward are wrong together, which no gradient
+check can see, it runs the tests of values.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import minalbert
+
+PACKAGE = Path(minalbert.__file__).parent
+TESTS = Path(__file__).parent
+
+
+class Mutation(NamedTuple):
+    name: str
+    file: str
+    right: str
+    wrong: str
+    seen_by: str = "gradcheck"  # or "values": forward and backward are wrong together
+
+
+MUTATIONS = [
+    Mutation("linear: dx not transposed back", "layers/linear.py", "drows @ w.T", "drows @ w"),
+    Mutation("linear: bias gradient a mean", "layers/linear.py", "drows.sum(axis=0)", "drows.mean(axis=0)"),
+    Mutation("gelu: factor 3 lost", "layers/gelu.py", "du *= 3 * C * A", "du *= C * A"),
+    Mutation("gelu: x times tanh' lost", "layers/gelu.py", "    dx *= x   ", "    dx *= 1   "),
+    Mutation("gelu: erf's slope for tanh's", "layers/gelu.py", "(gelu_forward, gelu_backward)",
+             "(gelu_forward, gelu_erf_backward)"),
+    Mutation("gelu_erf: density without ½ in the exponent", "layers/gelu.py", "exp(-0.5 * x * x)", "exp(-x * x)"),
+    Mutation("gelu: another constant, in both directions", "layers/gelu.py", "A = 0.044715", "A = 0.4715",
+             "values"),
+    Mutation("softmax: the sum left out", "layers/softmax.py", "    dx -= y * dx.sum(axis=-1, keepdims=True)", "    dx"),
+    Mutation("softmax: sum over the wrong axis", "layers/softmax.py", "dx.sum(axis=-1,", "dx.sum(axis=-2,"),
+    Mutation("layer_norm: mean term dropped", "layers/layer_norm.py",
+             "dx -= g.mean(axis=-1, keepdims=True)", "dx -= 0.0"),
+    Mutation("layer_norm: variance term dropped", "layers/layer_norm.py",
+             "dx -= xhat * dy_xhat.mean(axis=-1, keepdims=True)", "dx -= 0.0"),
+    Mutation("layer_norm: gain left out of the variance term", "layers/layer_norm.py", "dy_xhat *= gain", "dy_xhat *= 1"),
+    Mutation("layer_norm: gain gradient without xhat", "layers/layer_norm.py", "dgain = dy_xhat.sum", "dgain = dy.sum"),
+    Mutation("layer_norm: eps forgotten, in both directions", "layers/layer_norm.py",
+             "keepdims=True) + eps)", "keepdims=True))", "values"),
+    Mutation("dropout: not scaled on the way back", "layers/dropout.py", "    dx *= scale", "    dx *= 1.0"),
+    Mutation("attention: 1/√D missing on the way back", "layers/attention.py",
+             "dscores *= 1 / math.sqrt(q.shape[-1])", "dscores *= 1.0"),
+    Mutation("attention: dK from untransposed scores", "layers/attention.py",
+             "dk = dscores.swapaxes(-1, -2) @ q", "dk = dscores @ q"),
+    Mutation("attention: dV from probabilities before dropout", "layers/attention.py",
+             "dv = kept.swapaxes(-1, -2)", "dv = probs.swapaxes(-1, -2)"),
+    Mutation("attention: coins of dropout not applied", "layers/attention.py",
+             "(dprobs,) = dropout_backward(dkept, coins)", "dprobs = dkept"),
+    Mutation("attention: mask before scaling, in both directions", "layers/attention.py",
+             "    scores *= 1 / math.sqrt(q.shape[-1])\n    scores += mask",
+             "    scores += mask\n    scores *= 1 / math.sqrt(q.shape[-1])", "values"),
+    Mutation("attention: heads not merged back", "layers/attention.py",
+             "return x.swapaxes(1, 2).reshape(B, T, N * D)", "return x.reshape(B, T, N * D)", "values"),
+    Mutation("multi_head: the path through K forgotten", "layers/attention.py", "    dx += dx_k", "    dx += 0.0"),
+    Mutation("embedding: = for += over repeated ids", "backend.py",
+             "xp.add.at(table, rows, updates)", "table[rows] = updates"),
+    Mutation("embedding: position gradient of one sequence", "layers/embedding.py", "dy.sum(axis=0)", "dy[0]"),
+    Mutation("cross-entropy: the label's one forgotten", "layers/losses.py", "labels.ravel()] -= 1.0",
+             "labels.ravel()] -= 0.0"),
+    Mutation("cross-entropy: mean over all slots, in both directions", "layers/losses.py",
+             "weights.sum() if total", "xp.asarray(weights.size) if total", "values"),
+    Mutation("cross-entropy: weights forgotten on the way back", "layers/losses.py",
+             "dlogits *= (dloss * share)[..., None]", "dlogits *= dloss / share.size"),
+    Mutation("encoder: = for += over shared passes", "model/encoder.py",
+             'grads[f"{prefix}.{name}"] += dparam', 'grads[f"{prefix}.{name}"][...] = dparam'),
+    Mutation("encoder: the residual's path forgotten", "model/encoder.py",
+             "    dx, *dup = linear_backward(dy, up)\n    dx += dresidual", "    dx, *dup = linear_backward(dy, up)"),
+    Mutation("encoder: every pass with the last cache", "model/encoder.py", "kept.append(x if recompute else cache)",
+             "kept[:] = [x if recompute else cache] * (len(kept) + 1)"),
+    Mutation("encoder: recomputed with other coins", "model/encoder.py",
+             "_, block_cache = block_forward(block_cache, layer, context)",
+             "_, block_cache = block_forward(block_cache, layer + 1, context)"),
+    Mutation("heads: the tied table's second part missing", "model/heads.py",
+             'grads["embeddings.word"] += dtable', 'grads["embeddings.word"] += 0.0'),
+    Mutation("heads: pooler without tanh's slope", "model/heads.py",
+             "(dx,) = tanh_backward(dpooled, tanh)", "dx = dpooled"),
+    Mutation("pretraining: SOP's path into the encoder lost", "model/pretraining.py",
+             "dhidden += mlm_backward", "dhidden = mlm_backward"),
+    Mutation("embeddings: gradient without the lookup's part", "model/embeddings.py",
+             'zip(TABLES, dtables, strict=True)', 'zip(TABLES[1:], dtables[1:], strict=True)'),
+    Mutation("config: groups dealt out in turn", "config.py",
+             "layer * self.groups(part) // self.num_hidden_layers", "layer % self.groups(part)", "values"),
+]  # fmt: skip
+
+GRADCHECK = """
+from minalbert.gradcheck.cases import all_cases
+
+for case in all_cases():
+    try:
+        print(*[f"FAILED {case.name}"] if not case.check(entries=False).passed else "")
+    except (ValueError, TypeError) as error:         # arrays that no longer fit
+        print(f"FAILED {case.name}: {error}")
+"""
+JUDGES = {
+    "gradcheck": ["-c", GRADCHECK],
+    "values": ["-m", "pytest", "-qx", "-p", "no:cacheprovider", "test_values.py", "test_golden.py", "test_model.py"],
+}
+
+
+def judge(package, by):
+    """What a judge prints of the package that lies in a folder."""
+    environment = os.environ | {"PYTHONPATH": str(package.parent), "OMP_NUM_THREADS": "1", "PYTHONUTF8": "1"}
+    command = [sys.executable, *JUDGES[by]]
+    result = subprocess.run(command, cwd=TESTS, env=environment, capture_output=True, encoding="utf-8", check=False)
+    assert not result.stderr, result.stderr  # a judge that cannot run has judged nothing
+    return result.stdout
+
+
+@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.name)
+def test_a_planted_mistake_is_caught(mutation, tmp_path):
+    package = tmp_path / "minalbert"
+    shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
+    path = package / mutation.file
+    source = path.read_text(encoding="utf-8")
+    assert source.count(mutation.right) == 1, "the line to break must stand there once"
+    path.write_text(source.replace(mutation.right, mutation.wrong), encoding="utf-8")
+
+    assert "FAILED" in judge(package, mutation.seen_by)
+
+
+@pytest.mark.parametrize("by", JUDGES)
+def test_the_library_as_it_is_passes_each_judge(by):
+    assert "FAILED" not in judge(PACKAGE, by)
