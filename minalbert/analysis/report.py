@@ -1,0 +1,91 @@
+"""All counts of a model in one dict: what `minalbert params --json` prints and `screen` lays out."""
+
+import dataclasses
+
+from ..config import PRESETS
+from . import cost, memory, parameters
+from .formulas import sizes
+
+# What the paper says of each model, in millions: tables 1 and 2, then tables 3 and 4.
+PAPER = {
+    "albert-base": 12, "albert-large": 18, "albert-xlarge": 60, "albert-xxlarge": 235,
+    "bert-base": 108, "bert-large": 334,
+    "E=64 sharing=none": 87, "E=128 sharing=none": 89, "E=256 sharing=none": 93, "E=768 sharing=none": 108,
+    "E=64 sharing=all": 10, "E=128 sharing=all": 12, "E=256 sharing=all": 16, "E=768 sharing=all": 31,
+    "E=768 sharing=attention": 83, "E=768 sharing=ffn": 57,
+    "E=128 sharing=attention": 64, "E=128 sharing=ffn": 38,
+}  # fmt: skip
+
+
+def one_model(preset, config, length, batch):
+    """Memory in float32, with the configuration's dropout; P is 15 % of the length."""
+    return {
+        "preset": preset,
+        "config": dataclasses.asdict(config),
+        "length": length,
+        "batch": batch,
+        "sizes": sizes(config, batch, length),
+        "paper_millions": in_paper(preset) if config == PRESETS[preset] else None,
+        "parts": [
+            {
+                "name": part.name,
+                "formula": part.formula,
+                "sets": part.sets(config),
+                "parameters": part.numbers(config),
+            }
+            for part in (*parameters.TRUNK, parameters.POOLER, parameters.MLM, parameters.SOP)
+            if part.numbers(config)
+        ],
+        "totals": parameters.totals(config),
+        "word_embedding": parameters.word_embedding(config),
+        "products": [
+            {
+                "name": product.name,
+                "formula": product.formula,
+                "operations_per_token": cost.operations(product, config, length) / length,
+            }
+            for product in cost.products(config)
+        ],
+        "layer_keeps": [
+            {"name": kept.name, "formula": kept.formula, "bytes": memory.table_bytes([kept], config, batch, length)}
+            for kept in memory.BLOCK
+            if memory.rows([kept], config, batch, length)
+        ],
+        "this_model": what_it_takes(config, length, batch),
+        "all_shared": what_it_takes(parameters.shared(config), length, batch),
+        "none_shared": what_it_takes(parameters.unshared(config), length, batch),
+    }
+
+
+def what_it_takes(config, length, batch):
+    return {
+        "parameters": parameters.totals(config)["everything"],
+        "layer_parameters": parameters.layer_weights(config),
+        "optimiser_bytes": sum(cost.optimiser_bytes(config).values()),
+        "all_reduced_bytes": cost.all_reduced_bytes(config),
+        "forward_operations_per_token": cost.forward_operations(config, length) / length,
+        "training_operations_per_token": cost.training_operations(config, length) / length,
+        "training_operations_per_token_recomputing": cost.training_operations(config, length, recompute=True) / length,
+        "activation_bytes": memory.predicted_cache_bytes(config, batch, length),
+        "activation_bytes_recomputing": memory.predicted_recompute_peak(config, batch, length),
+    }
+
+
+def every_model():
+    models = {**PRESETS, **parameters.variants()}
+    return {
+        name: {
+            "vocab_size": config.vocab_size,
+            "embedding_size": config.embedding_size,
+            "hidden_size": config.hidden_size,
+            "num_hidden_layers": config.num_hidden_layers,
+            "sharing": config.sharing,
+            **parameters.totals(config),
+            "paper_millions": in_paper(name),
+        }
+        for name, config in models.items()
+    }
+
+
+def in_paper(name):
+    return PAPER.get(name.removesuffix("-v1").removesuffix("-v2"))

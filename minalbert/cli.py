@@ -1,0 +1,44 @@
+"""`minalbert`, the program. To add a command, add a line to COMMANDS.
+
+The module it names has `add_arguments(parser)` and `run(options)`, which returns the exit code: 0 for
+success, 1 for a bad result, 2 for bad input. It is imported only when its command is given.
+"""
+
+import argparse
+import importlib
+import sys
+
+from . import __version__
+from .backend import DeviceError
+from .config import ConfigError
+from .model.batch import InputError
+
+COMMANDS = {
+    "params": ("minalbert.analysis.command", "count a model's parameters, operations and memory"),
+    "gradcheck": ("minalbert.gradcheck.command", "check every entry of every hand-written gradient"),
+}
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message):
+        """One sentence, without the usage that argparse puts above it."""
+        self.exit(2, f"{self.prog}: {message}\n")
+
+
+def main(argv=None):
+    argv = sys.argv[1:] if argv is None else argv
+    parser = Parser(prog="minalbert", description="ALBERT by hand, in NumPy and CuPy.")
+    parser.add_argument("--version", action="version", version=f"minalbert {__version__}")
+    commands = parser.add_subparsers(metavar="command", required=True)
+    for name, (module, purpose) in COMMANDS.items():
+        command = commands.add_parser(name, help=purpose, description=f"{purpose.capitalize()}.")
+        if name in argv:
+            implementation = importlib.import_module(module)
+            implementation.add_arguments(command)
+            command.set_defaults(run=implementation.run, prog=command.prog)
+    options = parser.parse_args(argv or ["--help"])
+    try:
+        return options.run(options)
+    except (ConfigError, DeviceError, InputError) as error:
+        print(f"{options.prog}: {error}", file=sys.stderr)
+        return 2
