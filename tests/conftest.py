@@ -1,5 +1,12 @@
-"""Which device the tests run on. Each test that takes `device` runs once on the CPU and once on the GPU."""
+"""Which device the tests run on.
 
+A test that takes `device` runs on the CPU, on a GPU where there is one, and everywhere on a pretended GPU,
+which computes with NumPy but keeps host and device as far apart as CuPy does.
+"""
+
+import sys
+
+import fake_cupy
 import pytest
 
 from minalbert.backend import cuda_missing
@@ -8,19 +15,22 @@ from minalbert.backend import cuda_missing
 def pytest_addoption(parser):
     parser.addoption(
         "--device",
-        choices=("cpu", "cuda"),
-        help="run the device tests on this one only (default: on both; skipped, with the reason, without a GPU)",
+        choices=("cpu", "cuda", "pretended"),
+        help="run the device tests on this one only (default: on all; skipped, with the reason, without a GPU)",
     )
 
 
 def pytest_generate_tests(metafunc):
     if "device" in metafunc.fixturenames:
         only = metafunc.config.getoption("--device")
-        metafunc.parametrize("device", [only] if only else ["cpu", "cuda"], indirect=True)
+        metafunc.parametrize("device", [only] if only else ["cpu", "cuda", "pretended"], indirect=True)
 
 
 @pytest.fixture
-def device(request):
+def device(request, monkeypatch):
+    if request.param == "pretended":
+        monkeypatch.setitem(sys.modules, "cupy", fake_cupy)
+        return "cuda"
     if request.param == "cuda" and (reason := cuda_missing()):
         pytest.skip(f"no GPU: {reason}")
     return request.param

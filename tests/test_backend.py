@@ -64,3 +64,21 @@ def test_an_absent_device_says_why():
         assert reason in str(error.value)
     else:
         assert to_device(X, "cuda").shape == X.shape
+
+
+def test_the_pretended_gpu_is_as_strict_as_cupy():
+    import fake_cupy
+
+    there = fake_cupy.asarray(np.ones((2, 3)))
+    for mix in (
+        lambda: there + np.ones(3),
+        lambda: np.ones(3) + there,
+        lambda: there @ np.ones(3),
+        lambda: np.tanh(there),
+        lambda: np.asarray(there),
+        lambda: fake_cupy.exp(np.ones(3)),
+        lambda: there[np.array([0, 1])],
+    ):
+        with pytest.raises(TypeError):
+            mix()
+    assert (2 * there + 1.0).get().tolist() == [[3.0] * 3] * 2

@@ -75,7 +75,7 @@ def pair_cases(seed=0):
     orders = {"logits": normal(B, 2), "labels": np.array([1, 0]), "weights": np.ones(B)}
     return [
         pair("linear", {"x": normal(B, T, H), "w": matrix(H, F), "b": normal(F)}),
-        pair("projection E→H", {"x": normal(B, T, E), "w": matrix(E, H), "b": normal(H)}, function="linear"),
+        pair("projection", {"x": normal(B, T, E), "w": matrix(E, H), "b": normal(H)}, function="linear"),
         pair("gelu", {"x": 1.5 * normal(B, T, F)}),
         pair("gelu_erf", {"x": 1.5 * normal(B, T, F)}),
         pair("tanh", {"x": normal(B, H)}),

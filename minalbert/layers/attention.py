@@ -9,7 +9,7 @@ Backward is the same walk from the end. Softmax's own rule turns dP into dS:
     dV = Pᵀ dC      dP = dC Vᵀ      dS = P (dP - Σ_j dP P)      dQ = dS K / √D      dK = dSᵀ Q / √D
 
 q, k, v, context: (B, N, T, D)   mask: (B, 1, 1, T), added to the scores   P: (B, N, T, T)
-cache: q, k, v, P, and what dropout made of P
+cache: q, k, v, P, and the coins of dropout
 
 The mask is a large finite number, not -inf: a row whose keys are all padding stays finite (the term
 cancels), where -inf would give NaN. Adding a constant to a row of S changes nothing, which has a
@@ -37,12 +37,13 @@ def attention_forward(q, k, v, mask, rate=0.0, stream=None):
     probs = softmax(scores)
     kept, coins = dropout_forward(probs, rate, stream)
     context = kept @ v                               # (B, N, T, D)
-    return context, (q, k, v, probs, (kept, coins))
+    return context, (q, k, v, probs, coins)
 
 
 def attention_backward(dcontext, cache):
-    q, k, v, probs, (kept, coins) = cache
+    q, k, v, probs, coins = cache
 
+    (kept,) = dropout_backward(probs, coins)         # dropout forward again: it only multiplies by the coins
     dv = kept.swapaxes(-1, -2) @ dcontext            # forward: context = kept v
     dkept = dcontext @ v.swapaxes(-1, -2)
     (dprobs,) = dropout_backward(dkept, coins)

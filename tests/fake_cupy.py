@@ -1,0 +1,123 @@
+"""A GPU for machines without one: NumPy behind CuPy's manners.
+
+It computes nothing new. It is as strict as CuPy about where an array lives: a device array meets only device
+arrays and numbers, never turns into a NumPy array by itself, and is read with `.get()`. So a `np.` where `xp.`
+was meant, or a host array left in a formula, fails here as it would on a card.
+"""
+
+import numpy as np
+
+
+class Ufunc:
+    def __init__(self, ufunc):
+        self.ufunc = ufunc
+
+    def __call__(self, *args, **kwargs):
+        return on_device(self.ufunc(*on_host(args), **on_host(kwargs)))
+
+    def at(self, table, rows, updates):
+        self.ufunc.at(*on_host((table, rows, updates)))
+
+
+class ndarray:  # noqa: N801
+    __array_ufunc__ = None  # NumPy's operators refuse it
+
+    def __init__(self, host):
+        self._host = host
+
+    def __array__(self, *args, **kwargs):
+        raise TypeError("Implicit conversion to a NumPy array is not allowed.")
+
+    def get(self):
+        return self._host.copy()
+
+    def __getattr__(self, name):
+        if name.startswith("__"):  # __array_interface__ would be a way out
+            raise AttributeError(name)
+        value = getattr(self._host, name)
+        if callable(value):
+            return lambda *args, **kwargs: on_device(value(*on_host(args), **on_host(kwargs)))
+        return on_device(value)
+
+    def __getitem__(self, index):
+        return on_device(self._host[on_host(index)])
+
+    def __setitem__(self, index, value):
+        self._host[on_host(index)] = on_host(value)
+
+    def __len__(self):
+        return len(self._host)
+
+    def __iter__(self):
+        return (on_device(row) for row in self._host)
+
+    def __float__(self):
+        return float(self._host)
+
+    def __int__(self):
+        return int(self._host)
+
+    def __bool__(self):
+        return bool(self._host)
+
+
+def _operator(name):
+    def operator(self, *others):
+        return on_device(getattr(self._host, name)(*on_host(others)))
+
+    return operator
+
+
+def _in_place(name):
+    def operator(self, other):
+        getattr(self._host, name)(on_host(other))
+        return self
+
+    return operator
+
+
+for _name in "add radd sub rsub mul rmul truediv rtruediv matmul neg pow lt le gt ge eq ne or and invert abs".split():
+    setattr(ndarray, f"__{_name}__", _operator(f"__{_name}__"))
+for _name in "iadd isub imul itruediv".split():
+    setattr(ndarray, f"__{_name}__", _in_place(f"__{_name}__"))
+ndarray.__hash__ = None
+
+
+def on_device(value):
+    if isinstance(value, np.ndarray | np.generic):
+        return ndarray(np.asarray(value))
+    if isinstance(value, tuple):
+        return tuple(on_device(part) for part in value)
+    return value
+
+
+def on_host(value):
+    if isinstance(value, ndarray):
+        return value._host
+    if isinstance(value, np.ndarray):
+        raise TypeError("Unsupported type <class 'numpy.ndarray'>")
+    if isinstance(value, tuple | list):
+        return type(value)(on_host(part) for part in value)
+    if isinstance(value, dict):
+        return {key: on_host(part) for key, part in value.items()}
+    return value
+
+
+def asarray(value, dtype=None):
+    """The one way in from the host."""
+    return ndarray(np.array(value._host if isinstance(value, ndarray) else value, dtype=dtype))
+
+
+class cuda:  # noqa: N801
+    @staticmethod
+    def is_available():
+        return True
+
+
+def __getattr__(name):
+    value = getattr(np, name)
+    if isinstance(value, np.ufunc):
+        return Ufunc(value)
+    if isinstance(value, type) or not callable(value):
+        return value
+    return lambda *args, **kwargs: on_device(value(*on_host(args), **on_host(kwargs)))
