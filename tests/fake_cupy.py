@@ -19,7 +19,7 @@ class Ufunc:
         self.ufunc.at(*on_host((table, rows, updates)))
 
 
-class ndarray:  # noqa: N801
+class ndarray:
     __array_ufunc__ = None  # NumPy's operators refuse it
 
     def __init__(self, host):
@@ -76,9 +76,11 @@ def _in_place(name):
     return operator
 
 
-for _name in "add radd sub rsub mul rmul truediv rtruediv matmul neg pow lt le gt ge eq ne or and invert abs".split():
+BINARY = ("add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "matmul", "pow")
+COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne", "or", "and", "invert", "neg", "abs")
+for _name in BINARY + COMPARISONS:
     setattr(ndarray, f"__{_name}__", _operator(f"__{_name}__"))
-for _name in "iadd isub imul itruediv".split():
+for _name in ("iadd", "isub", "imul", "itruediv"):
     setattr(ndarray, f"__{_name}__", _in_place(f"__{_name}__"))
 ndarray.__hash__ = None
 
@@ -108,7 +110,7 @@ def asarray(value, dtype=None):
     return ndarray(np.array(value._host if isinstance(value, ndarray) else value, dtype=dtype))
 
 
-class cuda:  # noqa: N801
+class cuda:
     @staticmethod
     def is_available():
         return True

@@ -1,0 +1,1 @@
+"""Files of other libraries: `huggingface` reads and writes the directories of `transformers`."""

@@ -1,0 +1,162 @@
+"""Hugging Face directories: config.json and model.safetensors, as `transformers` reads and writes them.
+
+What their configuration has no key for stands in config.json under "minalbert". transformers ignores it;
+it makes our way back exact.
+"""
+
+import dataclasses
+import warnings
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from ..config import PRESETS, AlbertConfig, ConfigError
+from ..params import HEADS, Params, shapes
+from .safetensors_files import ONE_FILE, PretrainedError, locate, read, read_json, write, write_json
+from .state_dict import DECODER, from_state_dict, hf_groups, names_as_in, to_state_dict
+
+DEFAULTS = dataclasses.asdict(PRESETS["albert-xxlarge-v2"])  # theirs, of keys that config.json leaves out
+OFFICIAL = [key for key in DEFAULTS if key not in ("sharing", "embedding_projection")]
+OURS = ["sharing", "num_hidden_groups", "embedding_projection"]  # theirs may be one group per layer
+FIXED = {
+    "model_type": "albert",
+    "inner_group_num": 1,
+    "position_embedding_type": "absolute",
+    "tie_word_embeddings": True,
+}
+BUFFERS = ("embeddings.position_ids", "embeddings.token_type_ids")  # in old files, but no weights
+
+
+class Report(NamedTuple):
+    """Tensors that a model takes from a file, leaves there, and lacks. The tied decoder is not counted."""
+
+    used: list
+    unused: list
+    missing: list
+
+    def __str__(self):
+        lists = {"unused": self.unused, "missing": self.missing}
+        rows = [f"{len(names)} {kind}{': ' if names else ''}{', '.join(names)}" for kind, names in lists.items()]
+        return "\n".join([f"{len(self.used)} tensors used", *rows])
+
+
+def report(directory):
+    """What `load` would find. Reads names alone."""
+    return _report(read_config(directory), locate(Path(directory)))
+
+
+def load(directory, dtype=None, strict=True):
+    """A directory's AlbertConfig and Params, with the heads that its file has, in the file's dtype or another.
+
+    A tensor that has no place in the model is an error, or with strict=False a warning.
+    """
+    config, places = read_config(directory), locate(Path(directory))
+    found = _report(config, places)
+    if found.missing:
+        raise PretrainedError(
+            f"{directory} lacks {', '.join(found.missing)}: the trunk must be whole, each head whole or absent, "
+            f"and a sop head needs a pooler"
+        )
+    if found.unused:
+        message = f"{directory} holds tensors that have no place in this model: {', '.join(found.unused)}"
+        _complain(message, f"{message}\n{found}", strict)
+    wanted = {*found.used, *DECODER}
+    state = read({name: path for name, path in places.items() if name in wanted})
+    _check_decoder(state, directory, strict)
+    arrays = from_state_dict(state, config)
+    if config.embedding_size == config.hidden_size and not _is_identity(arrays):
+        config = config.replace(embedding_projection=True)
+    heads = [head for head in HEADS if any(name.startswith(f"{head}.") for name in arrays)]
+    if dtype is None:
+        dtype = np.result_type(*(array.dtype for array in arrays.values()))
+    return config, Params.from_arrays(arrays, shapes(config, heads), dtype)
+
+
+def save(directory, config, params):
+    """Write config.json and model.safetensors, for `load` and for `from_pretrained` of transformers."""
+    directory = Path(directory)
+    directory.mkdir(parents=True, exist_ok=True)
+    arrays = dict(params)
+    if not config.has_projection:  # theirs always has one: the identity changes nothing
+        H, dtype = config.hidden_size, params.dtype
+        arrays |= {"embeddings.projection.w": np.eye(H, dtype=dtype), "embeddings.projection.b": np.zeros(H, dtype)}
+    write(directory / ONE_FILE, to_state_dict(arrays, config))
+    write_json(directory / "config.json", _config_json(config, params))
+
+
+def read_config(directory):
+    """config.json as an AlbertConfig. Keys that we do not know are ignored, as transformers does."""
+    directory = Path(directory)
+    path = directory / "config.json"
+    if not directory.is_dir():
+        raise PretrainedError(f"{directory} is not a directory; nothing is downloaded, it must be one on this machine")
+    if not path.exists():
+        raise PretrainedError(f"{directory} has no config.json")
+    data = read_json(path)
+    for key, value in FIXED.items():
+        if data.get(key, value) != value:
+            raise PretrainedError(f"{path}: {key} is {data[key]!r}; only {value!r} can be loaded")
+    official = {key: data.get(key, DEFAULTS[key]) for key in OFFICIAL}
+    ours = {key: value for key, value in data.get("minalbert", {}).items() if key in OURS}
+    try:
+        config = AlbertConfig(**official | ours)
+    except ConfigError as error:
+        raise PretrainedError(f"{path}: {error}") from error
+    groups = official["num_hidden_groups"]
+    if groups != hf_groups(config):
+        raise PretrainedError(
+            f"{path}: num_hidden_groups is {groups}; with {config.num_hidden_layers} layers and this sharing it must "
+            f"be {hf_groups(config)}, for transformers would give some layer another group than l G // L"
+        )
+    return config
+
+
+def _config_json(config, params):
+    types = {field.name: field.type for field in dataclasses.fields(config)}
+    heads = {name.split(".")[0] for name in params} & set(HEADS)
+    model = "AlbertForPreTraining" if "sop" in heads else "AlbertForMaskedLM" if "mlm" in heads else "AlbertModel"
+    return {
+        "architectures": [model],
+        **FIXED,
+        **{key: types[key](getattr(config, key)) for key in OFFICIAL},  # a float written as 0 is 0.0 to them
+        "num_hidden_groups": hf_groups(config),
+        "pad_token_id": 0,
+        "bos_token_id": 2,
+        "eos_token_id": 3,
+        "dtype": str(params.dtype),
+        "minalbert": {key: getattr(config, key) for key in OURS},
+    }
+
+
+def _report(config, found):
+    table = names_as_in(found, config)
+    used = [name for name in table if name in found]
+    heads = {table[name].split(".")[0] for name in used} & set(HEADS)
+    absent = set(HEADS) - heads - ({"pooler"} if "sop" in heads else set())
+    missing = [name for name, ours in table.items() if name not in found and ours.split(".")[0] not in absent]
+    known = {*table, *DECODER}
+    unused = [name for name in found if name not in known and not name.endswith(BUFFERS)]
+    return Report(used, sorted(unused), missing)
+
+
+def _check_decoder(state, directory, strict):
+    for decoder, twin in DECODER.items():
+        if decoder not in state or twin not in state or np.array_equal(state[decoder], state[twin], equal_nan=True):
+            continue
+        message = f"{directory}: {decoder} differs from {twin}, to which it should be tied"
+        if decoder.endswith(".weight"):
+            raise PretrainedError(f"{message}; an untied decoder cannot be loaded")
+        _complain(message, f"{message}; the first is used, as in transformers", strict)
+        state[twin] = state[decoder]
+
+
+def _complain(error, warning, strict):
+    if strict:
+        raise PretrainedError(f"{error}; strict=False loads the rest")
+    warnings.warn(warning, stacklevel=3)
+
+
+def _is_identity(arrays):
+    w, b = arrays["embeddings.projection.w"], arrays["embeddings.projection.b"]
+    return np.array_equal(w, np.eye(len(w))) and not b.any()

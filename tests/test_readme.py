@@ -1,0 +1,46 @@
+"""What the README prints is what its code prints, and the files it names exist with the lengths it gives."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import minalbert
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```(\w*)\n(.*?)```", README, flags=re.DOTALL)
+
+
+def numbers(text):
+    return [float(x) for x in re.findall(r"\d+\.?\d*", text)]
+
+
+def test_the_first_example_prints_what_stands_below_it():
+    (_, code), (_, printed) = BLOCKS[:2]
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert re.sub(r"[\d.]+", "#", result.stdout) == re.sub(r"[\d.]+", "#", printed)
+    assert numbers(result.stdout) == pytest.approx(numbers(printed), abs=2e-3)  # other machines, other last digits
+
+
+def test_the_reading_order_is_true():
+    rows = re.findall(r"^\| (\d+) \| \[`([\w/.]+)`\]\(([\w/.]+)\) \((\d+) lines\)", README, flags=re.MULTILINE)
+    assert [int(number) for number, *_ in rows] == list(range(1, len(rows) + 1))
+    assert len(rows) >= 15
+    for _, name, link, lines in rows:
+        assert link == f"minalbert/{name}"
+        length = len((ROOT / link).read_text(encoding="utf-8").splitlines())
+        assert abs(length - int(lines)) <= 2, name
+
+
+def test_every_file_of_layers_and_model_is_in_the_reading_order():
+    for room in ("layers", "model"):
+        for path in (Path(minalbert.__file__).parent / room).glob("[a-z]*.py"):
+            assert f"`{room}/{path.name}`" in README, path.name
+
+
+def test_links_lead_somewhere():
+    for link in re.findall(r"\]\((?!http)([^)#]+)\)", README):
+        assert (ROOT / link).exists(), link
