@@ -5,8 +5,9 @@ import json
 import numpy as np
 import pytest
 
+from minalbert import Albert
 from minalbert.gradcheck import GradientError, check_model, check_pair
-from minalbert.gradcheck.cases import TINY, all_cases, hard_batch, hard_params
+from minalbert.gradcheck.cases import TINY, all_cases, hard_batch, hard_params, model_cases
 from minalbert.gradcheck.command import run
 from minalbert.gradcheck.numeric import gradient
 from minalbert.gradcheck.table import lines
@@ -268,3 +269,11 @@ def test_plugin_refuses_an_unknown_value(pytester):
     result = pytester.runpytest_subprocess("--gradcheck=all")
     result.stderr.fnmatch_lines(["*--gradcheck=all is unknown: use --gradcheck or --gradcheck=report"])
     assert result.ret == 4
+
+
+@pytest.mark.parametrize("case", model_cases(), ids=lambda case: case.name)
+def test_the_point_of_the_check_lets_no_gradient_vanish(case):
+    """A mistake in a gradient far below the others would be below their rounding. The key bias has none."""
+    _, grads = Albert(case.config, hard_params(case.config, case.heads)).loss_and_grads(hard_batch(case.config))
+    sizes = {name: np.abs(grad).max() for name, grad in grads.items() if not name.endswith("key.b")}
+    assert min(sizes.values()) > 1e-5 * max(sizes.values()), min(sizes, key=sizes.get)

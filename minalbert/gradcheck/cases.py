@@ -116,13 +116,16 @@ def model_cases():
 
 
 def hard_params(config, heads=HEADS, seed=0):
-    """Weights of a size that keeps activations near one, gains and biases far from where they start."""
+    """Weights that keep activations near one; gains off one and biases off zero, but not so far that all
+    tokens become alike, for then the gradient of queries and keys would vanish."""
     rng = np.random.default_rng(seed)
     params = Params.zeros(shapes(config, heads), np.float64)
     for name, tensor in params.items():
         tensor[...] = rng.standard_normal(tensor.shape)
         if name.endswith(".w"):
             tensor *= 1.5 / np.sqrt(tensor.shape[0])
+        elif tensor.ndim == 1:
+            tensor *= 0.3
         if name.endswith(".gain"):
             tensor += 1.0
     return params
