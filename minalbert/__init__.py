@@ -11,9 +11,9 @@ Read `layers` first (the mathematics), then `model` (the parts put together), th
 """
 
 from .backend import Stream
+from .batch import Batch
 from .config import PRESETS, AlbertConfig
 from .model.albert import Albert
-from .model.batch import Batch
 from .model.pretraining import Losses, Totals
 from .params import Params
 

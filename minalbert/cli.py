@@ -10,8 +10,8 @@ import sys
 
 from . import __version__
 from .backend import DeviceError
+from .batch import InputError
 from .config import ConfigError
-from .model.batch import InputError
 
 COMMANDS = {
     "params": ("minalbert.analysis.command", "count a model's parameters, operations and memory"),

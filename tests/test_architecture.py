@@ -40,11 +40,12 @@ MAY_IMPORT = {                                       # of our own rooms
     "backend": set(),
     "config": set(),
     "layers": {"backend", "layers"},
+    "batch": {"backend"},
     "params": {"backend", "config"},
-    "model": {"backend", "config", "layers", "params", "model", "interop"},
+    "model": {"backend", "batch", "config", "layers", "params", "model", "interop"},
     "interop": {"backend", "config", "params", "interop"},
     "analysis": {"backend", "config", "params", "model", "layers", "analysis"},
-    "gradcheck": {"backend", "config", "params", "model", "layers", "gradcheck"},
+    "gradcheck": {"backend", "batch", "config", "params", "model", "layers", "gradcheck"},
 }  # fmt: skip
 
 

@@ -7,9 +7,9 @@ import pytest
 
 from minalbert import PRESETS, Albert, AlbertConfig, Batch, Stream, Totals
 from minalbert.backend import to_host
+from minalbert.batch import InputError
 from minalbert.config import ConfigError
 from minalbert.gradcheck.cases import TINY, hard_batch, hard_params, model_cases
-from minalbert.model.batch import InputError
 from minalbert.params import part_name
 
 DROPPED = TINY.replace(hidden_dropout_prob=0.2, attention_probs_dropout_prob=0.3)

@@ -12,8 +12,8 @@ import numpy as np
 
 from .. import layers
 from ..backend import Stream
+from ..batch import Batch
 from ..config import AlbertConfig
-from ..model.batch import Batch
 from ..params import HEADS, Params, shapes
 from .checks import check_model, check_pair
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from .. import params as parameters
 from ..backend import array_module, to_device
-from .batch import InputError, check_inputs
+from ..batch import InputError, check_inputs
 from .heads import mlm_forward, pooler_forward, sop_forward
 from .pretraining import Totals, hidden_forward, pretraining_backward, pretraining_forward
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..backend import array_module, to_device
+from .backend import array_module, to_device
 
 
 class InputError(ValueError):
