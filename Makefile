@@ -25,10 +25,12 @@ setup: $(VENV)/.ready
 parity-setup: $(PARITY)/.ready
 
 %/.ready: requirements.lock pyproject.toml
-	$(PYTHON) -m venv $*
-	$*/bin/python $(PIP) --require-hashes -r requirements.lock
-	$*/bin/python $(PIP) --no-deps --no-build-isolation -e .
-	$(if $(findstring parity,$*),$*/bin/python $(PIP) $(TORCH) $(TRANSFORMERS))
+	@$(PYTHON) -c "import sys; v = sys.version_info; sys.exit(v < (3, 11) and 'minalbert needs Python 3.11 or later, this is %d.%d: make PYTHON=python3.12' % v[:2])"
+	@echo "setting up $*: half a minute, longer the first time"
+	@$(PYTHON) -m venv --clear $*
+	@$*/bin/python $(PIP) --require-hashes -r requirements.lock
+	@$*/bin/python $(PIP) --no-deps --no-build-isolation -e .
+	@$(if $(findstring parity,$*),$*/bin/python $(PIP) $(TORCH) $(TRANSFORMERS))
 	@touch $@
 
 test: setup

@@ -19,7 +19,9 @@ import statistics
 import sys
 import time
 
-THREADS = next((sys.argv[i + 1] for i, word in enumerate(sys.argv[:-1]) if word == "--threads"), "2")
+early = argparse.ArgumentParser(add_help=False)  # libraries read the number of threads when they are imported
+early.add_argument("--threads", default="2", help="for both sides (default: 2)")
+THREADS = early.parse_known_args()[0].threads
 os.environ |= {"OMP_NUM_THREADS": THREADS, "OPENBLAS_NUM_THREADS": THREADS, "MKL_NUM_THREADS": THREADS}
 
 import numpy as np  # noqa: E402
@@ -136,10 +138,9 @@ def measure(name, runs):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0], parents=[early])
     parser.add_argument("--case", nargs="*", default=list(CASES), choices=CASES, metavar="NAME", help=" | ".join(CASES))
     parser.add_argument("--runs", type=int, default=9, help="pairs of runs per case (default: 9)")
-    parser.add_argument("--threads", default="2", help="for both sides (default: 2)")
     parser.add_argument("--json", action="store_true", help="one object per case")
     options = parser.parse_args()
     if not options.json:

@@ -5,7 +5,10 @@ The letters that name a dimension, everywhere:
     B  sequences in a batch         V  words in the vocabulary      N  attention heads
     T  tokens in a sequence         E  width of an embedding        D  width of a head, H / N
     P  predictions per sequence     H  width of a hidden state      L  layers
-                                    F  width inside the FFN, 4 H    G  groups of layers that share weights
+    M  positions the model knows    F  width inside the FFN, 4 H    G  groups of layers that share weights
+
+Two losses are trained: MLM, masked language modelling (which word stood here?), and SOP, sentence-order
+prediction (which of two segments came first?).
 
 Read `layers` first (the mathematics), then `model` (the parts put together), then `params`.
 """

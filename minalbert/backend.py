@@ -4,6 +4,7 @@ A function asks `array_module(x)` for the library its argument belongs to and go
 arithmetic. Both libraries live in one process, and CuPy is imported only when something is put on a GPU.
 """
 
+import operator
 import sys
 from typing import NamedTuple
 
@@ -15,7 +16,11 @@ class DeviceError(RuntimeError):
 
 
 def array_module(x):
-    return np if isinstance(x, (np.ndarray, np.generic)) else sys.modules["cupy"]
+    if isinstance(x, np.ndarray | np.generic):
+        return np
+    if isinstance(x, int | float | complex | list | tuple | str | None):
+        raise TypeError(f"expected a NumPy or CuPy array, not {x!r}, a {type(x).__name__}")
+    return sys.modules["cupy"]
 
 
 def cuda_missing():
@@ -30,7 +35,7 @@ def cuda_missing():
 
 
 def to_device(x, device):
-    """An array on "cpu" or "cuda"; not copied if it is there already."""
+    """An array on "cpu" or "cuda": itself, not a copy, if it is there already."""
     if device == "cpu":
         return to_host(x)
     if device != "cuda":
@@ -69,7 +74,8 @@ def scatter_add(shape, rows, updates):
 class Stream(NamedTuple):
     """A place in the space of random numbers: which run, which step, which layer, which site in it.
 
-    `example` is the number of this batch's first example in the whole batch, where that is split.
+    `example` is the number of this batch's first example in the whole batch, where that is split. The parts
+    must be padded to the same length, for an example's coins are counted over all its tokens.
     """
 
     seed: int
@@ -91,14 +97,16 @@ def keep_mask(x, rate, stream):
     """
     if not 0.0 <= rate < 1.0:
         raise ValueError(f"dropout rate is {rate}; it must be at least 0 and less than 1")
+    if not all(0 <= operator.index(number) < 2**64 for number in stream):
+        raise ValueError(f"{stream}: each number must be from 0 to 2⁶⁴ - 1")
     batch, per_example = len(x), x[0].size
     blocks = -(-per_example // 16)
     philox = np.random.Philox(
-        key=[stream.seed, stream.step],
-        counter=[stream.example * blocks, 0, stream.layer, stream.site],
+        key=np.array([stream.seed, stream.step], np.uint64),
+        counter=np.array([stream.example * blocks, 0, stream.layer, stream.site], np.uint64),
     )
     words = philox.random_raw(batch * blocks * 4)                        # 64 bits each
     coins = words.view(np.uint16).reshape(batch, blocks * 16)[:, :per_example]
-    threshold = round(rate * 65536)
+    threshold = min(round(rate * 65536), 65535)
     keep = (coins >= threshold).reshape(x.shape)
     return array_module(x).asarray(keep), 65536 / (65536 - threshold)

@@ -23,21 +23,30 @@ class Batch(NamedTuple):
     def to(self, device):
         return Batch(*(to_device(array, device) for array in self))
 
+    def as_whole_numbers(self):
+        """Truth values and unsigned numbers as signed ones, which arithmetic and indexing read alike."""
+        weights = self.mlm_weights
+        return Batch(*map(as_whole_numbers, self))._replace(mlm_weights=weights)
+
     def check(self, config):
         """Raise InputError, in one sentence, for anything the model would misread."""
         check_inputs(config, self.input_ids, self.attention_mask, self.token_type_ids)
         B, T = self.input_ids.shape
         P = self.mlm_positions.shape[-1]
         for name in ("mlm_positions", "mlm_labels", "mlm_weights"):
-            _check_shape(name, getattr(self, name), (B, P))
-        _check_shape("sop_labels", self.sop_labels, (B,))
-        _check_range("mlm_positions", self.mlm_positions, T, "the sequences' length")
-        _check_range("mlm_labels", self.mlm_labels, config.vocab_size, "the vocabulary's size")
-        _check_range("sop_labels", self.sop_labels, 2, "the number of orders")
+            check_shape(name, getattr(self, name), (B, P))
+        check_shape("sop_labels", self.sop_labels, (B,))
+        check_range("mlm_positions", self.mlm_positions, T, "the sequences' length")
+        check_range("mlm_labels", self.mlm_labels, config.vocab_size, "the vocabulary's size")
+        check_range("sop_labels", self.sop_labels, 2, "the number of orders")
+        if not (self.mlm_weights >= 0).all() or not (self.mlm_weights < np.inf).all():
+            raise InputError("mlm_weights has an entry that is negative, infinite or not a number")
 
     @classmethod
     def random(cls, config, size, length, predictions, seed=0):
         """Noise in the shape of data, with padding, both segments and unused slots: for checks and timing."""
+        if min(size, length, predictions) < 1:
+            raise InputError(f"size, length, predictions are {size}, {length}, {predictions}; each must be at least 1")
         if predictions > length:
             raise InputError(f"predictions is {predictions}; a sequence of {length} tokens has no more places")
         rng = np.random.default_rng(seed)
@@ -59,28 +68,32 @@ class Batch(NamedTuple):
         )
 
 
+def as_whole_numbers(array):
+    return array.astype(np.int64) if array.dtype.kind in "ub" else array
+
+
 def check_inputs(config, input_ids, attention_mask, token_type_ids):
     if input_ids.ndim != 2 or not input_ids.size:
-        raise InputError(f"input_ids has shape {input_ids.shape}; it must be (sequences, tokens)")
+        raise InputError(f"input_ids has shape {input_ids.shape}; it must be (sequences, tokens), at least one of each")
     if input_ids.shape[1] > config.max_position_embeddings:
         raise InputError(
             f"input_ids has {input_ids.shape[1]} tokens a sequence; the model has positions for "
             f"{config.max_position_embeddings}"
         )
-    _check_shape("attention_mask", attention_mask, input_ids.shape)
-    _check_shape("token_type_ids", token_type_ids, input_ids.shape)
-    _check_range("input_ids", input_ids, config.vocab_size, "the vocabulary's size")
-    _check_range("attention_mask", attention_mask, 2, "1 for a token, 0 for padding")
-    _check_range("token_type_ids", token_type_ids, config.type_vocab_size, "the number of segment types")
+    check_shape("attention_mask", attention_mask, input_ids.shape)
+    check_shape("token_type_ids", token_type_ids, input_ids.shape)
+    check_range("input_ids", input_ids, config.vocab_size, "the vocabulary's size")
+    check_range("attention_mask", attention_mask, 2, "1 for a token, 0 for padding")
+    check_range("token_type_ids", token_type_ids, config.type_vocab_size, "the number of segment types")
 
 
-def _check_shape(name, array, shape):
+def check_shape(name, array, shape):
     if array.shape != tuple(shape):
         raise InputError(f"{name} has shape {array.shape}; it must be {tuple(shape)}")
 
 
-def _check_range(name, array, end, what):
-    if array.dtype.kind not in "iub":
+def check_range(name, array, end, what):
+    if array.dtype.kind not in "i":
         raise InputError(f"{name} has dtype {array.dtype}; it must hold whole numbers")
     outside = (array < 0) | (array >= end)
     if outside.any():

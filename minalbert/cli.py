@@ -6,12 +6,14 @@ success, 1 for a bad result, 2 for bad input. It is imported only when its comma
 
 import argparse
 import importlib
+import os
 import sys
 
 from . import __version__
 from .backend import DeviceError
 from .batch import InputError
 from .config import ConfigError
+from .data.errors import DataError
 
 COMMANDS = {
     "params": ("minalbert.analysis.command", "count a model's parameters, operations and memory"),
@@ -37,8 +39,16 @@ def main(argv=None):
             implementation.add_arguments(command)
             command.set_defaults(run=implementation.run, prog=command.prog)
     options = parser.parse_args(argv or ["--help"])
+    for stream in (sys.stdout, sys.stderr):          # a terminal that lacks a letter shows another, no traceback
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
     try:
-        return options.run(options)
-    except (ConfigError, DeviceError, InputError) as error:
+        code = options.run(options)
+        sys.stdout.flush()
+        return code
+    except (ConfigError, DataError, DeviceError, InputError) as error:
         print(f"{options.prog}: {error}", file=sys.stderr)
         return 2
+    except BrokenPipeError:                          # the reader, `head` say, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141

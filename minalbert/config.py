@@ -1,7 +1,9 @@
 """What an ALBERT is made of: its sizes and switches, under the names of the released config files."""
 
 import dataclasses
+import math
 from dataclasses import dataclass
+from numbers import Integral, Real
 
 SHARING = ("all", "attention", "ffn", "none")
 ACTIVATIONS = {"gelu_new": "tanh", "gelu_pytorch_tanh": "tanh", "gelu": "erf"}
@@ -33,9 +35,9 @@ class AlbertConfig:
     def __post_init__(self):
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
-            if field.type is int and not (isinstance(value, int) and value >= 1):
+            if field.type is int and not (_is_number(value, Integral) and value >= 1):
                 raise ConfigError(f"{field.name} is {value!r}; it must be a whole number, at least 1")
-            if field.type is float and not (isinstance(value, int | float) and value >= 0):
+            if field.type is float and not (_is_number(value, Real) and 0 <= value < math.inf):
                 raise ConfigError(f"{field.name} is {value!r}; it must be a number, at least 0")
             if field.name.endswith("dropout_prob") and value >= 1:
                 raise ConfigError(f"{field.name} is {value}; it must be less than 1")
@@ -49,8 +51,10 @@ class AlbertConfig:
             )
         if self.sharing not in SHARING:
             raise ConfigError(f"sharing is {self.sharing!r}; it must be one of: {', '.join(SHARING)}")
-        if self.hidden_act not in ACTIVATIONS:
+        if not isinstance(self.hidden_act, str) or self.hidden_act not in ACTIVATIONS:
             raise ConfigError(f"hidden_act is {self.hidden_act!r}; it must be one of: {', '.join(ACTIVATIONS)}")
+        if self.embedding_projection not in (True, False, None):
+            raise ConfigError(f"embedding_projection is {self.embedding_projection!r}; it must be True, False or None")
         if self.embedding_projection is False and self.embedding_size != self.hidden_size:
             raise ConfigError(
                 f"embedding_projection is False, but embedding_size {self.embedding_size} "
@@ -78,6 +82,10 @@ class AlbertConfig:
 
     def replace(self, **changes):
         return dataclasses.replace(self, **changes)
+
+
+def _is_number(value, kind):
+    return isinstance(value, kind) and not isinstance(value, bool)
 
 
 def _albert(H, L, N, dropout):

@@ -14,10 +14,12 @@ from .backend import array_module, device_of, to_device
 from .config import ConfigError
 
 HEADS = ("pooler", "mlm", "sop")
+DTYPES = ("float16", "float32", "float64")
 
 ATTENTION = ("query.w", "query.b", "key.w", "key.b", "value.w", "value.b", "output.w", "output.b")
 FFN = ("up.w", "up.b", "down.w", "down.b")
 NORM = ("norm.gain", "norm.bias")
+LINEAR = ("w", "b")
 
 
 def part_name(config, part, layer):
@@ -29,6 +31,8 @@ def part_name(config, part, layer):
 
 def shapes(config, heads=HEADS):
     """name -> shape, in the order of the forward pass. Weights are (in, out)."""
+    if isinstance(heads, str):
+        raise ConfigError(f"heads is {heads!r}; it must be a tuple of names, such as ({heads!r},)")
     if unknown := set(heads) - set(HEADS):
         raise ConfigError(f"heads names {unknown.pop()!r}; there are {', '.join(HEADS)}")
     if "sop" in heads and "pooler" not in heads:
@@ -79,7 +83,7 @@ class Params(Mapping):
     """name -> a view into `flat`. Add with `params[name] += x`; a view is never replaced."""
 
     def __init__(self, flat, shapes):
-        self.flat, self.shapes, self._views = flat, dict(shapes), {}
+        self._flat, self.shapes, self._views = flat, dict(shapes), {}
         if flat.shape != (size_of(shapes),):
             raise ValueError(f"the vector has shape {flat.shape}; the tensors need ({size_of(shapes)},)")
         start = 0
@@ -90,6 +94,8 @@ class Params(Mapping):
 
     @classmethod
     def zeros(cls, shapes, dtype="float32", device="cpu"):
+        if str(dtype) not in DTYPES and dtype not in map(np.dtype, DTYPES):
+            raise ConfigError(f"dtype is {dtype!r}; it must be one of: {', '.join(DTYPES)}")
         return cls(to_device(np.zeros(size_of(shapes), dtype), device), shapes)
 
     @classmethod
@@ -111,6 +117,20 @@ class Params(Mapping):
 
     def to(self, device):
         return Params(to_device(self.flat, device), self.shapes)
+
+    def __reduce__(self):
+        """Copies and pickles are made anew, so that their names look into their own vector."""
+        return Params, (self.flat, self.shapes)
+
+    @property
+    def flat(self):
+        return self._flat
+
+    @flat.setter
+    def flat(self, value):
+        """Called by Python after `params.flat += x`, with the vector itself."""
+        if value is not self._flat:
+            raise TypeError("params.flat = ... would leave the names behind; write params.flat[...] = ...")
 
     @property
     def dtype(self):

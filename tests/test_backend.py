@@ -42,6 +42,24 @@ def test_masks_are_those_of_numpys_philox():
     assert np.array_equal(keep.reshape(2, 35), expected)
 
 
+def test_every_seed_is_another_mask():
+    seeds = (0, 1, 2**53, 2**53 + 1, 2**63, 2**63 + 1, 2**64 - 1)
+    masks = {keep_mask(X, 0.5, Stream(seed))[0].tobytes() for seed in seeds}
+    assert len(masks) == len(seeds)
+
+
+@pytest.mark.parametrize("stream", [Stream(-1), Stream(2**64), Stream(0, step=-1)])
+def test_a_place_outside_the_counter_is_refused(stream):
+    with pytest.raises(ValueError, match="each number must be from 0 to"):
+        keep_mask(X, 0.5, stream)
+
+
+def test_a_rate_just_below_one_keeps_a_little():
+    keep, scale = keep_mask(np.zeros((4, 100_000)), 0.9999999, Stream(0))
+    assert scale == 65536
+    assert 0 < keep.sum() < 40
+
+
 def test_an_impossible_rate_is_refused():
     with pytest.raises(ValueError, match=r"dropout rate is 1.0"):
         keep_mask(X, 1.0, Stream(0))

@@ -255,3 +255,13 @@ def test_help_imports_no_command():
         env={**os.environ, "PYTHONPATH": str(root)},
     )  # fmt: skip
     assert (found.returncode, found.stderr) == (0, "[]\n")
+
+
+def test_a_reader_that_goes_away_gets_no_traceback():
+    process = subprocess.Popen(
+        [sys.executable, "-m", "minalbert", "params"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    assert process.wait() == 141
+    process.stderr.close()

@@ -92,6 +92,9 @@ def test_the_worst_entry_is_found():
         (lambda right, dy, cache: None, "dx: is None; it must be an array of shape (3, 4)"),
         (lambda right, dy, cache: right.T, "dx: has shape (4, 3); it must be (3, 4) (looks like: transposed)"),
         (lambda right, dy, cache: np.stack([right, right]), "the sum over the axes along which"),
+        (lambda right, dy, cache: right.astype(np.float32), "dx: has dtype float32; it must be float64"),
+        (lambda right, dy, cache: right.tolist(), "dx: is a list; it must be an array of shape (3, 4)"),
+        (lambda right, dy, cache: np.ones((4, 4)), "dx: has shape (4, 4); it must be (3, 4)"),
     ],
 )
 def test_a_wrong_shape_is_told(wrong, sentence):
@@ -110,7 +113,94 @@ def test_a_modified_argument_is_told():
         cache[0][...] = 0.0
         return linear_backward(dy, cache)
 
-    assert "the argument was modified" in complaint(writes_into_x)
+    assert "x: was modified" in complaint(writes_into_x)
+
+
+@pytest.mark.parametrize(
+    "gradient", [lambda dy, x: np.multiply(dy, 2 * x, out=dy), lambda dy, x: np.copyto(dy, 0) or dy]
+)
+def test_writing_into_dy_is_told_and_hides_nothing(gradient):
+    """Had the check compared with the dy that backward left behind, zeros would be right."""
+    with pytest.raises(GradientError, match="dy: was modified"):
+        check_pair(lambda x: (x * x, x), lambda dy, x: (gradient(dy, x),), {"x": X}).check()
+
+
+def test_randomness_that_is_no_argument_is_told():
+    generator = np.random.default_rng(0)
+
+    def forward(x):
+        return x * generator.random(x.shape), x
+
+    with pytest.raises(GradientError, match="y: is another when forward is called again"):
+        check_pair(forward, lambda dy, x: (dy,), {"x": X}).check()
+
+
+@pytest.mark.parametrize(
+    ("forward", "backward", "args", "sentence"),
+    [
+        (linear_forward, lambda dy, c: dy, {"x": X, "w": W}, r"returned an array; it must return a tuple: \(dx, dw,\)"),
+        (linear_forward, lambda dy, c: (dy,), {"x": X, "w": W}, "returned 1 gradients for 2 arguments: dx, dw"),
+        (lambda x, w: x @ w, linear_backward, {"x": X, "w": W}, r"returned an array; it must return \(y, cache\)"),
+        (lambda x: (1.0, x), linear_backward, {"x": X}, "returned a float for y; it must be an array"),
+        (
+            linear_forward,
+            linear_backward,
+            {"x": X, "w": 0.5},
+            r"args\['w'\] is 0.5, no array; settings go into static=",
+        ),
+        (linear_forward, linear_backward, (X, W), "args is a tuple; it must be a dict"),
+        (
+            linear_forward,
+            linear_backward,
+            {"x": np.arange(3)},
+            "there is no gradient to check; arguments are x of int64",
+        ),
+    ],
+)
+def test_what_is_no_pair_is_told(forward, backward, args, sentence):
+    with pytest.raises(GradientError, match=sentence):
+        check_pair(forward, backward, args)
+
+
+def test_an_unknown_constant_is_told():
+    with pytest.raises(GradientError, match="constants names 'mask'; the arguments are x, w"):
+        check_pair(linear_forward, linear_backward, {"x": X, "w": W}, constants=["mask"])
+
+
+def variance_forward(x):
+    """As students write it: np.var takes the modulus, and a complex step gets lost in it."""
+    return (x - x.mean(axis=-1, keepdims=True)) / np.sqrt(x.var(axis=-1, keepdims=True) + 0.1), x
+
+
+def variance_backward(dy, x, keep=1.0):
+    rstd = 1 / np.sqrt(x.var(axis=-1, keepdims=True) + 0.1)
+    xhat = (x - x.mean(axis=-1, keepdims=True)) * rstd
+    means = dy.mean(axis=-1, keepdims=True) + keep * xhat * (dy * xhat).mean(axis=-1, keepdims=True)
+    return (rstd * (dy - means),)
+
+
+def buffer_forward(x):
+    y = np.empty(x.shape)
+    y[...] = x * x
+    return y, x
+
+
+@pytest.mark.parametrize(
+    ("forward", "backward"),
+    [(variance_forward, variance_backward), (buffer_forward, lambda dy, x: (2 * dy * x,))],
+)
+@pytest.mark.parametrize("entries", [True, False])
+def test_a_right_pair_that_complex_numbers_cannot_pass_is_right(forward, backward, entries):
+    report = check_pair(forward, backward, {"x": X}, entries=entries)
+    assert report.passed
+    assert report.method == "central"
+    assert "np.var" in str(report)
+
+
+def test_a_wrong_pair_that_complex_numbers_cannot_pass_is_wrong():
+    report = check_pair(variance_forward, lambda dy, x: variance_backward(dy, x, keep=0.99), {"x": X})
+    assert not report.passed
+    assert "np.var" in str(report)
 
 
 def test_a_cache_that_serves_only_once_is_told():
@@ -119,10 +209,10 @@ def test_a_cache_that_serves_only_once_is_told():
 
     def backward(dy, cache):
         result = linear_backward(dy, cache)
-        cache[0] = 2 * cache[0]
+        cache[1] = 2 * cache[1]
         return result
 
-    with pytest.raises(GradientError, match="dw: backward gave another gradient when called again"):
+    with pytest.raises(GradientError, match="dx: is another when backward is called again"):
         check_pair(forward, backward, {"x": X, "w": W}).check()
 
 
@@ -130,7 +220,7 @@ def test_an_integer_that_gets_a_gradient_is_told():
     def backward(dy, cache):
         return np.zeros(3), 1.0 * dy
 
-    with pytest.raises(GradientError, match="dids: has no gradient: return None"):
+    with pytest.raises(GradientError, match=r"dids: is not None, but ids holds whole numbers \(int64\)"):
         check_pair(lambda ids, x: (1.0 * x, None), backward, {"ids": np.arange(3), "x": X}).check()
 
 
@@ -154,16 +244,6 @@ def test_a_gradient_that_is_zero_by_theory_does_not_cry_wolf():
         return dx, dx.sum(axis=-1, keepdims=True)
 
     assert check_pair(forward, backward, {"x": X, "b": rng.standard_normal((3, 1))}).passed
-
-
-def test_a_float_buffer_that_drops_the_derivative_is_an_error():
-    def forward(x):
-        y = np.empty(x.shape)
-        y[...] = x
-        return y, None
-
-    with pytest.raises(np.exceptions.ComplexWarning):
-        check_pair(forward, lambda dy, cache: (dy,), {"x": X})
 
 
 def test_numeric_gradients_of_a_known_function():
@@ -191,6 +271,18 @@ def test_the_model_check_names_the_parameter(monkeypatch):
         check_model(TINY, hard_batch(TINY), hard_params(TINY), entries=False).check()
     assert "yours is 0.5 (1/2) times" in str(error.value)
     assert str(error.value).count("relative error") == 1
+
+
+def test_shared_passes_that_overwrite_are_guessed(monkeypatch):
+    from minalbert.model import encoder
+
+    def overwrite(grads, prefix, names, dparams):
+        for name, dparam in zip(names, dparams, strict=True):
+            grads[f"{prefix}.{name}"][...] = dparam
+
+    monkeypatch.setattr(encoder, "add_to", overwrite)
+    with pytest.raises(GradientError, match="the encoder's gradients alone are wrong"):
+        check_model(TINY, hard_batch(TINY), hard_params(TINY), entries=False).check()
 
 
 def test_the_table_has_a_line_per_tensor():
@@ -228,6 +320,26 @@ def test_command_names_the_cases_when_none_fits(capsys):
     assert "no case is named like 'convolution'" in capsys.readouterr().err
 
 
+def test_command_goes_on_where_a_layer_crashes(monkeypatch, capsys):
+    from minalbert import layers
+
+    monkeypatch.setattr(layers, "tanh_forward", lambda x: 1 / 0)
+    options = Options()
+    options.case = ["tanh", "gelu"]
+    assert run(options) == 1
+    out = capsys.readouterr().out
+    assert "gelu_erf" in out
+    assert "gradient check of tanh crashed: ZeroDivisionError: division by zero (" in out
+
+
+def test_command_refuses_a_seed_below_zero(capsys):
+    from minalbert.cli import main
+
+    with pytest.raises(SystemExit, match="2"):
+        main(["gradcheck", "--seed", "-1"])
+    assert "'-1' is not a whole number from 0 up" in capsys.readouterr().err
+
+
 def test_command_fails_where_a_gradient_is_wrong(monkeypatch, capsys):
     from minalbert import layers
 
@@ -237,7 +349,7 @@ def test_command_fails_where_a_gradient_is_wrong(monkeypatch, capsys):
     assert run(options) == 1
     captured = capsys.readouterr()
     assert "WRONG" in captured.out
-    assert "dx: is None" in captured.err
+    assert "dx: is None" in captured.out
 
 
 THEIRS = """
@@ -252,10 +364,21 @@ def test_plugin_in_another_repository(pytester):
     pytester.makepyfile(test_theirs=THEIRS.replace("FACTOR", "2"))
     pytester.runpytest_subprocess("-q").assert_outcomes(passed=1)
     result = pytester.runpytest_subprocess("--gradcheck=report", "-k", "linear or theirs", ".")
-    result.assert_outcomes(passed=2)
-    result.stdout.fnmatch_lines(["*gradient check*", "linear*dx*60*", "3 gradients, *"])
+    result.assert_outcomes(passed=2, deselected=len(all_cases()) - 1)
+    result.stdout.fnmatch_lines(["*gradient check*", "<lambda>*dx*5*", "linear*dx*60*", "4 gradients, *"])
+    result.stdout.fnmatch_lines([f"collected {len(all_cases()) + 1} items / * / 2 selected"])
     every = pytester.runpytest_subprocess("--gradcheck", ".")
     every.assert_outcomes(passed=1 + len(all_cases()))
+    pytester.runpytest_subprocess("--gradcheck", "test_theirs.py::test_pair").assert_outcomes(passed=1)
+
+
+def test_plugin_takes_no_folder_for_a_value(pytester):
+    pytester.mkdir("deep").joinpath("conftest.py").write_text(
+        "def pytest_addoption(parser): parser.addoption('--mine')"
+    )
+    pytester.path.joinpath("deep", "test_theirs.py").write_text(THEIRS.replace("FACTOR", "2"), encoding="utf-8")
+    result = pytester.runpytest_subprocess("--gradcheck", "deep", "--mine=1", "-k", "theirs")
+    result.assert_outcomes(passed=1, deselected=len(all_cases()))
 
 
 def test_plugin_fails_on_a_wrong_gradient(pytester):
@@ -267,7 +390,7 @@ def test_plugin_fails_on_a_wrong_gradient(pytester):
 
 def test_plugin_refuses_an_unknown_value(pytester):
     result = pytester.runpytest_subprocess("--gradcheck=all")
-    result.stderr.fnmatch_lines(["*--gradcheck=all is unknown: use --gradcheck or --gradcheck=report"])
+    result.stderr.fnmatch_lines(["*--gradcheck*ignored explicit argument 'all'*"])
     assert result.ret == 4
 
 

@@ -504,3 +504,27 @@ def test_an_index_that_is_wrong(saved):
 def test_every_error_is_a_value_error():
     assert issubclass(PretrainedError, ValueError)
     assert PretrainedError is safetensors_files.PretrainedError
+
+
+def test_weights_of_another_kind_of_model_are_named(saved):
+    def rename(tensors):
+        for name in list(tensors):
+            tensors[name.replace("albert", "bert")] = tensors.pop(name)
+
+    edit_tensors(saved, rename)
+    with pytest.raises(PretrainedError, match=r"lacks .* and \d+ more: .*; what it holds begins with bert\.") as error:
+        Albert.from_pretrained(saved)
+    assert len(str(error.value)) < 700
+
+
+@pytest.mark.parametrize("entry", [1, [1], "all"])
+def test_an_entry_of_ours_that_is_no_object(entry, saved):
+    edit_config(saved, minalbert=entry)
+    with pytest.raises(PretrainedError, match=r"minalbert is .*; it must be an object, or absent"):
+        Albert.from_pretrained(saved)
+
+
+def test_a_file_in_the_place_of_a_directory(tmp_path):
+    (tmp_path / "taken").write_text("")
+    with pytest.raises(PretrainedError, match="taken is a file; it must be a directory"):
+        tiny().save_pretrained(tmp_path / "taken")

@@ -73,6 +73,31 @@ def test_backward_is_linear_in_the_upstream_gradient(case):
         assert g is None or np.array_equal(2 * g, g2)
 
 
+LAYOUTS = {
+    "column by column": lambda x: np.asfortranarray(x),
+    "backwards in memory": lambda x: x[::-1].copy()[::-1],
+    "every second": lambda x: np.repeat(x, 2, axis=-1)[..., ::2],
+    "read-only": lambda x: np.frombuffer(x.tobytes(), x.dtype).reshape(x.shape),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_the_memory_layout_of_an_argument_does_not_matter(case, layout):
+    args = [LAYOUTS[layout](x) for x in case.args.values()]
+    y, cache = case.forward(*args, **case.static)
+    dy = LAYOUTS[layout](np.random.default_rng(1).standard_normal(y.shape)) if y.ndim else np.float64(1.5)
+    expected_y, expected_cache = case.forward(*case.args.values(), **case.static)
+    np.testing.assert_allclose(y, expected_y, rtol=1e-13)
+    for ours, expected in zip(case.backward(dy, cache), case.backward(np.array(dy), expected_cache), strict=True):
+        if expected is not None:
+            np.testing.assert_allclose(ours, expected, rtol=1e-12, atol=1e-14)
+
+
+def test_a_list_is_no_array():
+    with pytest.raises(TypeError, match=r"expected a NumPy or CuPy array, not \[1.0, 2.0\], a list"):
+        layers.softmax_forward([1.0, 2.0])
+
+
 def test_device_parity(case, device):
     y, gradients = run(case)
     y_device, gradients_device = run(case, device=device)

@@ -10,6 +10,7 @@ from minalbert.backend import to_host
 from minalbert.batch import InputError
 from minalbert.config import ConfigError
 from minalbert.gradcheck.cases import TINY, hard_batch, hard_params, model_cases
+from minalbert.model.pretraining import pretraining_backward, pretraining_forward
 from minalbert.params import part_name
 
 DROPPED = TINY.replace(hidden_dropout_prob=0.2, attention_probs_dropout_prob=0.3)
@@ -91,6 +92,23 @@ def test_dropout_needs_a_stream_and_obeys_it():
     assert first == again
     assert len({float(calm), float(first), float(other)}) == 3
     assert calm == hard_model(TINY).loss_and_grads(batch)[0].total
+
+
+def test_every_place_of_the_model_throws_its_own_coins(monkeypatch):
+    """Each layer and site, embeddings among them; a tensor dropped twice alike would go unseen."""
+    from minalbert.layers import dropout
+
+    places = []
+
+    def noting(x, rate, stream):
+        places.append((stream.layer, stream.site))
+        return keep_mask(x, rate, stream)
+
+    keep_mask = dropout.keep_mask
+    monkeypatch.setattr(dropout, "keep_mask", noting)
+    hard_model(DROPPED).loss_and_grads(hard_batch(DROPPED), COINS)
+    assert len(places) == 1 + 3 * DROPPED.num_hidden_layers
+    assert len(set(places)) == len(places)
 
 
 def test_parts_of_a_batch_add_up_to_the_whole():
@@ -205,6 +223,63 @@ def test_logits_at_positions_are_those_of_everywhere():
     assert model.sop_logits(pooled).shape == (3, 2)
 
 
+def test_truth_values_and_unsigned_numbers_are_read_as_numbers():
+    model, batch = hard_model(), hard_batch(TINY)
+    kinds = ("uint8", "bool", "bool", "uint64", "uint16", "float32", "bool")
+    same = Batch(*(x.astype(kind) for x, kind in zip(batch, kinds, strict=True)))
+    assert np.array_equal(model.loss_and_grads(same)[1].flat, model.loss_and_grads(batch)[1].flat)
+    assert np.array_equal(model.encode(*same[:3])[0], model.encode(*batch[:3])[0])
+
+
+def test_a_cache_serves_one_backward_pass():
+    model, batch = hard_model(), hard_batch(TINY)
+    _, cache = pretraining_forward(model.params, batch, TINY)
+    pretraining_backward(cache, model.params.zeros_like())
+    with pytest.raises(ValueError, match="used up by an earlier backward pass"):
+        pretraining_backward(cache, model.params.zeros_like())
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (
+            lambda m, b: m.mlm_logits(m.encode(b.input_ids)[0], [[0], [5], [0]]),
+            r"positions\[1, 0\] is 5; it must lie in 0..4",
+        ),
+        (lambda m, b: m.mlm_logits(m.encode(b.input_ids)[0], [[0], [-1], [0]]), "is -1; it must lie in 0..4"),
+        (lambda m, b: m.mlm_logits(m.encode(b.input_ids)[0], [0, 1, 2]), r"shape \(3,\); it must be \(3, 3\)"),
+        (lambda m, b: m.sop_logits(m.encode(b.input_ids)[0]), r"pooled has shape \(3, 5, 6\); it must be \(3, 6\)"),
+        (lambda m, b: m.encode([[1, 2], [3]]), "the sequences differ in length; pad them to one"),
+        (lambda m, b: m.loss(tuple(b)), "batch is a tuple; it must be a minalbert.Batch"),
+        (lambda m, b: m.loss_and_grads(b, stream=0), "stream is a int; it must be a minalbert.Stream"),
+        (lambda m, b: m.loss_and_grads(b, totals=(1, 2)), "totals is a tuple; it must be a minalbert.Totals"),
+        (lambda m, b: m.loss(b, totals=Totals(0, 3)), "what a loss is divided by must be above 0"),
+        (lambda m, b: m.loss_and_grads(b, into=Albert.init(PRESETS["tiny"]).params), "it must be like the model's own"),
+        (lambda m, b: m.loss_and_grads(b, into=m.params.astype("float32")), "it must be like the model's own"),
+        (lambda m, b: m.loss(b._replace(mlm_weights=np.full((3, 3), np.nan))), "negative, infinite or not a number"),
+        (lambda m, b: m.loss(b._replace(mlm_weights=-b.mlm_weights)), "negative, infinite or not a number"),
+        (lambda m, b: Batch.random(TINY, 0, 5, 2), "size, length, predictions are 0, 5, 2; each must be at least 1"),
+        (lambda m, b: Batch.random(TINY, 2, 5, 6), "predictions is 6; a sequence of 5 tokens has no more places"),
+    ],
+)
+def test_a_wrong_call_gets_one_clear_sentence(call, sentence):
+    with pytest.raises(InputError, match=sentence):
+        call(hard_model(), hard_batch(TINY))
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: Albert.init("tiny"), r"config is 'tiny'; it must be an AlbertConfig, such as PRESETS\['tiny'\]"),
+        (lambda: Albert.init(TINY, heads="mlm"), r"heads is 'mlm'; it must be a tuple of names"),
+        (lambda: Albert(PRESETS["mini"], hard_params(TINY)), "params has other names or shapes than this config"),
+    ],
+)
+def test_a_model_that_cannot_be_is_refused(call, sentence):
+    with pytest.raises(ConfigError, match=sentence):
+        call()
+
+
 @pytest.mark.parametrize(
     ("field", "value", "sentence"),
     [
@@ -239,6 +314,10 @@ def test_bad_input_gets_one_clear_sentence(field, value, sentence):
         ({"hidden_act": "swish"}, "hidden_act is 'swish'; it must be one of: gelu_new"),
         ({"vocab_size": 0}, "vocab_size is 0; it must be a whole number, at least 1"),
         ({"vocab_size": 3.5}, "vocab_size is 3.5"),
+        ({"num_hidden_layers": True}, "num_hidden_layers is True; it must be a whole number"),
+        ({"layer_norm_eps": float("inf")}, "layer_norm_eps is inf; it must be a number, at least 0"),
+        ({"hidden_act": ["gelu"]}, r"hidden_act is \['gelu'\]; it must be one of: gelu_new"),
+        ({"embedding_projection": "x"}, "embedding_projection is 'x'; it must be True, False or None"),
         ({"hidden_dropout_prob": 1.0}, "hidden_dropout_prob is 1.0; it must be less than 1"),
         ({"hidden_dropout_prob": -0.1}, "hidden_dropout_prob is -0.1; it must be a number, at least 0"),
         ({"embedding_projection": False}, "embedding_size 4 differs from hidden_size 6"),

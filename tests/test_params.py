@@ -1,9 +1,13 @@
 """One vector, read through names."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
 from minalbert import PRESETS, Albert, Params
+from minalbert.config import ConfigError
 from minalbert.gradcheck.cases import TINY
 from minalbert.params import count, initialise, shapes
 
@@ -27,6 +31,29 @@ def test_adding_keeps_the_view_and_assigning_is_refused():
         params["no.such"] = np.zeros(2)
     with pytest.raises(ValueError, match=r"has shape \(3,\); the tensors need \(4,\)"):
         Params(np.zeros(3), {"a": (2, 2)})
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda p: pickle.loads(pickle.dumps(p)), Params.copy])
+def test_a_copy_reads_its_own_vector(duplicate):
+    params = initialise(TINY)
+    twin = duplicate(params)
+    twin.flat[:] = 7.0
+    assert all((tensor == 7.0).all() for tensor in twin.values())
+    if duplicate is not copy.copy:
+        assert not (params.flat == 7.0).any()
+
+
+def test_the_vector_itself_is_never_replaced():
+    params = initialise(TINY)
+    params.flat -= 1.0
+    with pytest.raises(TypeError, match=r"write params.flat\[...\] ="):
+        params.flat = params.flat - 1.0
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float31", "bfloat16", int])
+def test_weights_are_floats(dtype):
+    with pytest.raises(ConfigError, match="it must be one of: float16, float32, float64"):
+        initialise(TINY, dtype=dtype)
 
 
 def test_gradients_keep_their_views_through_a_step():

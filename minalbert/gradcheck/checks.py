@@ -8,9 +8,15 @@ import numpy as np
 
 from ..backend import array_module, to_host
 from ..model.pretraining import pretraining_backward, pretraining_forward
-from .compare import LIMITS, Report, TensorResult, judge
+from .compare import LIMITS, GradientError, Report, TensorResult, judge
+from .contract import Pair, arguments
 from .diagnose import guess_shape
-from .numeric import gradient, slope
+from .numeric import gradient, slope, takes_complex
+
+NOT_COMPLEX = (
+    "checked by central differences, for forward loses the imaginary part of a complex number "
+    "(np.abs, np.var, np.linalg.norm and arrays made as float do)"
+)
 
 
 def check_pair(
@@ -23,49 +29,24 @@ def check_pair(
     constants  names of float arguments that have no gradient (a mask, say)
     entries    every entry of every tensor, or (False) one random direction per tensor and every entry
                only where a direction fails, to find the place
+    method     "complex" (the complex step), or "central" for central differences
     """
-    name = name or forward.__name__.removesuffix("_forward")
-    static = static or {}
-    tensors = {key: x.astype(np.float64) for key, x in args.items() if x.dtype.kind == "f" and key not in constants}
-    args = args | tensors
-
+    pair = Pair(forward, backward, static or {}, name)
+    args, tensors = arguments(pair.name, args, constants)
     rng = _own_rng(seed)
-    before = {key: x.copy() for key, x in args.items()}
-    y, cache = forward(*args.values(), **static)
+
+    y, cache = pair.forward(args)
     dy = array_module(y).asarray(rng.standard_normal(y.shape))
-    gradients = dict(zip(args, backward(dy, cache), strict=True))
+    gradients, broken = pair.gradients(args, tensors, y, cache, dy)
 
     def loss(moved):
-        return (dy * forward(*(args | moved).values(), **static)[0]).sum()
+        return (dy * pair.forward(args | moved)[0]).sum()
 
-    results = _compare(loss, tensors, gradients, entries, method, rng)
-    results += _contract(backward, cache, dy, args, before, gradients, tensors)
-    report = Report(name, method, entries, seed, judge(results, LIMITS[method]))
-    if report.passed or entries:
-        return report
-    return check_pair(forward, backward, args, static, constants, name, True, method, seed)
-
-
-def _own_rng(seed):
-    """Not `default_rng(seed)`, which the caller may have drawn x from: with dy = x, xᵀdy is symmetric and
-    a transposed gradient passes."""
-    return np.random.default_rng([seed, int.from_bytes(b"upstream")])
-
-
-def _contract(backward, cache, dy, args, before, gradients, tensors):
-    """The promises beside the numbers; a result only for each one that is broken."""
-    broken = {}
-    for key, x in args.items():
-        if not (x == before[key]).all():
-            broken[key] = "the argument was modified: neither forward nor backward may write into it"
-        if key not in tensors and gradients[key] is not None:
-            broken[key] = "has no gradient: return None in its place"
-    again = backward(dy, cache)
-    for key, first, second in zip(args, gradients.values(), again, strict=True):
-        if key in tensors and key not in broken and first is not None and not (first == second).all():
-            broken[key] = "backward gave another gradient when called again with the same cache"
-    nothing = np.zeros(())
-    return [TensorResult(f"d{key}", nothing, nothing, notes=[note]) for key, note in broken.items()]
+    report = _check(loss, tensors, gradients, entries, method, rng)
+    report.case, report.seed = pair.name, seed
+    if broken:                                       # numbers after that say little
+        report.results, report.remark = [TensorResult.broken(*note) for note in broken] + report.results, ""
+    return report
 
 
 def check_model(
@@ -80,42 +61,63 @@ def check_model(
     def loss(tensors):
         return pretraining_forward(tensors, batch, config, stream)[0].total
 
-    rng = _own_rng(seed)
-    results = _compare(loss, dict(params), grads, entries, method, rng)
-    report = Report(name, method, entries, seed, judge(results, LIMITS[method]))
-    if report.passed or entries:
-        return report
-    return check_model(config, batch, params, stream, recompute, name, True, method, seed)
+    report = _check(loss, dict(params), grads, entries, method, _own_rng(seed))
+    report.case, report.seed = name, seed
+    return report
 
 
-def _compare(loss, tensors, gradients, entries, method, rng):
-    """A result per tensor, by name, so that none can be left out or take another's place."""
-    results = []
-    for key, x in tensors.items():
-        yours = gradients[key]
-        if yours is None or yours.shape != x.shape:
-            results.append(_misshapen(key, yours, x))
-            continue
-        if entries:
-            expected = gradient(loss, tensors, key, method)
-            yours = to_host(yours)
-        else:
-            direction = array_module(x).asarray(rng.standard_normal(x.shape))
-            expected = np.asarray(slope(loss, tensors, {key: direction}, method))
-            yours = np.asarray(to_host((yours * direction).sum()))
-        results.append(TensorResult(_label(key), yours, expected))
-    return results
+def _own_rng(seed):
+    """Not `default_rng(seed)`, which the caller may have drawn x from: with dy = x, xᵀdy is symmetric and
+    a transposed gradient passes."""
+    return np.random.default_rng([seed, int.from_bytes(b"upstream")])
+
+
+def _check(loss, tensors, gradients, entries, method, rng):
+    directions = {key: array_module(x).asarray(rng.standard_normal(x.shape)) for key, x in tensors.items()}
+    remark = ""
+    if method == "complex" and not takes_complex(loss, tensors, directions):
+        method, remark = "central", NOT_COMPLEX
+    if not entries:
+        results = [_along(loss, tensors, gradients, key, directions[key], method) for key in tensors]
+        if all(result.passed for result in judge(results, LIMITS[method])):
+            return Report("", method, entries, 0, results, remark)
+    results = [_everywhere(loss, tensors, gradients, key, method) for key in tensors]
+    return Report("", method, True, 0, judge(results, LIMITS[method]), remark)
+
+
+def _along(loss, tensors, gradients, key, direction, method):
+    if broken := _misshapen(tensors, gradients, key):
+        return broken
+    parts = gradients[key] * direction
+    expected = np.asarray(slope(loss, tensors, {key: direction}, method))
+    return TensorResult(_label(key), np.asarray(to_host(parts.sum())), expected, float(abs(parts).sum()))
+
+
+def _everywhere(loss, tensors, gradients, key, method):
+    if broken := _misshapen(tensors, gradients, key):
+        return broken
+    return TensorResult(_label(key), to_host(gradients[key]), gradient(loss, tensors, key, method))
 
 
 def _label(key):
     return key if "." in key else f"d{key}"
 
 
-def _misshapen(key, yours, x):
-    if yours is None:
-        note = f"is None; it must be an array of shape {x.shape}"
-    else:
+def _misshapen(tensors, gradients, key):
+    """A result for a gradient that is none, or None for one that can be compared."""
+    yours, x = gradients[key], tensors[key]
+    if yours is None or not hasattr(yours, "dtype"):
+        value = "None" if yours is None else f"a {type(yours).__name__}"
+        return TensorResult.broken(_label(key), f"is {value}; it must be an array of shape {x.shape}")
+    if yours.shape != x.shape:
         note = f"has shape {yours.shape}; it must be {x.shape}"
-        note += f" (looks like: {cause})" if (cause := guess_shape(yours.shape, x.shape)) else ""
-    nothing = np.zeros(())
-    return TensorResult(_label(key), nothing, nothing, notes=[note])
+        shapes = {other: getattr(g, "shape", None) for other, g in gradients.items() if other != key}
+        if cause := guess_shape(yours.shape, x.shape, shapes):
+            note += f" (looks like: {cause})"
+        return TensorResult.broken(_label(key), note)
+    if yours.dtype != x.dtype:
+        return TensorResult.broken(_label(key), f"has dtype {yours.dtype}; it must be {x.dtype}, its tensor's")
+    return None
+
+
+__all__ = ["GradientError", "check_model", "check_pair"]

@@ -9,39 +9,46 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .diagnose import guess
+from .diagnose import guess, guess_model
 
 LIMITS = {"complex": 1e-10, "central": 1e-6}
 FLOOR = 1e-3
+SHOWN = 5                                            # tensors explained, of many that are wrong
 
 
 class GradientError(AssertionError):
-    """A gradient that is not the derivative of its function."""
+    """A gradient that is not the derivative of its function, or a pair that breaks its contract."""
 
 
 @dataclass
 class TensorResult:
     """One tensor's gradient, ours (`yours`) and the numeric one (`expected`).
 
-    Where a random direction was checked in place of every entry, both are that direction's slope.
+    Where a random direction was checked in place of every entry, both are that direction's slope, and
+    `size` is what it would be if nothing in it cancelled.
     """
 
     name: str
     yours: np.ndarray
     expected: np.ndarray
+    size: float = 0.0
+    notes: list = field(default_factory=list)        # what is wrong beside numbers
     error: float = 0.0
     passed: bool = True
-    notes: list = field(default_factory=list)
+
+    @classmethod
+    def broken(cls, name, note):
+        return cls(name, np.zeros(()), np.zeros(()), notes=[note], passed=False)
 
     @property
     def worst(self):
-        return np.unravel_index(np.argmax(abs(self.yours - self.expected)), self.expected.shape)
+        return [int(i) for i in np.unravel_index(np.argmax(abs(self.yours - self.expected)), self.expected.shape)]
 
     def explain(self):
         """What is wrong, in lines a person can act on."""
         if self.notes:
             return [f"  {self.name}: {note}" for note in self.notes]
-        worst = tuple(int(i) for i in self.worst)
+        worst = tuple(self.worst)
         yours, expected = float(self.yours[worst]), float(self.expected[worst])
         ratio = f"{yours / expected:.6g}" if expected else "none, expected is 0"
         lines = [
@@ -59,6 +66,7 @@ class Report:
     entries: bool                                    # every entry, or one random direction per tensor
     seed: int
     results: list
+    remark: str = ""
 
     @property
     def passed(self):
@@ -76,7 +84,7 @@ class Report:
                 "tensor": result.name,
                 "entries": int(result.expected.size),
                 "error": float(result.error),
-                "worst": [int(i) for i in result.worst] if result.expected.ndim else [],
+                "worst": result.worst,
                 "method": self.method if self.entries else f"{self.method}, one direction",
                 "passed": result.passed,
             }
@@ -84,8 +92,15 @@ class Report:
         ]
 
     def explain(self):
-        wrong = [line for result in self.results if not result.passed for line in result.explain()]
-        return "\n".join([f"gradient check of {self.case} failed (seed {self.seed}, {self.method}):", *wrong])
+        wrong = [result for result in self.results if not result.passed]
+        lines = [f"gradient check of {self.case} failed (seed {self.seed}, {self.method}):"]
+        lines += [f"  {self.remark}"] if self.remark else []
+        if len(wrong) > SHOWN:
+            right = {result.name for result in self.results} - {result.name for result in wrong}
+            lines.append(f"  {len(wrong)} of {len(self.results)} gradients are wrong; the first {SHOWN}:")
+            if cause := guess_model([result.name for result in wrong], right):
+                lines.insert(1, f"  looks like: {cause}")
+        return "\n".join(lines + [line for result in wrong[:SHOWN] for line in result.explain()])
 
     def check(self):
         __tracebackhide__ = True                     # pytest shows the message, not our lines
@@ -96,18 +111,17 @@ class Report:
     def __str__(self):
         if not self.passed:
             return self.explain()
-        return f"{self.case}: {len(self.results)} gradients right, largest relative error {self.error:.1e}"
+        text = f"{self.case}: {len(self.results)} gradients right, largest relative error {self.error:.1e}"
+        return f"{text} ({self.remark})" if self.remark else text
 
 
 def judge(results, limit):
     """Fill in error and verdict of each, now that the largest gradient of all is known."""
-    sizes = [np.abs(result.expected).max(initial=0.0) for result in results]
-    floor = FLOOR * max(sizes, default=0.0) or 1.0
-    for result, size in zip(results, sizes, strict=True):
-        if result.notes:
-            result.passed = False
-            continue
+    for result in results:
+        result.size = max(result.size, float(np.abs(result.expected).max(initial=0.0)))
+    floor = FLOOR * max((result.size for result in results), default=0.0) or 1.0
+    for result in results:
         difference = np.abs(result.yours - result.expected).max(initial=0.0)
-        result.error = float(difference / max(size, floor))
-        result.passed = bool(result.error <= limit)  # a NaN fails
+        result.error = float(difference / max(result.size, floor))
+        result.passed = not result.notes and bool(result.error <= limit)     # a NaN fails
     return results

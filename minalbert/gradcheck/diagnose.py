@@ -19,7 +19,7 @@ def guess(yours, expected):
         return "the sign is wrong"
     if ratio := _constant_ratio(yours, expected):
         return f"a constant factor: yours is {ratio:.6g}{_known_factor(ratio)} times what is expected, everywhere"
-    if yours.ndim == 2 and _alike(yours.T, expected):
+    if yours.ndim > 1 and _alike(yours.swapaxes(-1, -2), expected):
         return "transposed"
     if rows := _wrong_rows(yours, expected):
         return (
@@ -31,10 +31,29 @@ def guess(yours, expected):
     return None
 
 
-def guess_shape(yours, expected):
-    """A gradient of the wrong shape: which sum or transpose would mend it?"""
-    if yours == expected[::-1]:
+def guess_model(wrong, right):
+    """Which part of a model do the wrong gradients point to? `wrong` and `right` are names of parameters."""
+    encoder = [name for name in wrong if name.startswith("encoder.")]
+    spared = [name for name in right if name.startswith("encoder.") and not name.endswith("key.b")]
+    if len(encoder) == len(wrong) and not spared:
+        return (
+            "the encoder's gradients alone are wrong, what passes through it is right: does each layer add (+=) "
+            "its part, from its own cache?"
+        )
+    if len(wrong) > len(right):
+        return "a part that most gradients pass through is wrong: check the pairs first"
+    return None
+
+
+def guess_shape(yours, expected, others):
+    """A gradient of the wrong shape: which sum, transpose or place would mend it? `others`: name -> shape."""
+    if yours == expected[::-1] and len(yours) > 1:
         return "transposed"
+    for name, shape in others.items():
+        if shape == expected:
+            return f"in the wrong place, d{name} has this shape"
+    if len(yours) == len(expected) == 1:
+        return "summed over the wrong axis"
     if len(yours) > len(expected) and yours[len(yours) - len(expected) :] == expected:
         return "the sum over the axes along which the tensor was broadcast is missing"
     if len(yours) == len(expected):
@@ -53,7 +72,7 @@ def _constant_ratio(yours, expected):
     if not size or expected.size < 2:
         return None
     ratio = float((yours * expected).sum() / size)
-    return ratio if ratio and _alike(yours, ratio * expected) else None
+    return ratio if ratio and abs(ratio - 1) > 1e-4 and _alike(yours, ratio * expected) else None
 
 
 def _known_factor(ratio):

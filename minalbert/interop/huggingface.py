@@ -54,12 +54,13 @@ def load(directory, dtype=None, strict=True):
     config, places = read_config(directory), locate(Path(directory))
     found = _report(config, places)
     if found.missing:
+        holds = f"; what it holds begins with {found.unused[0]}" if found.unused else ""
         raise PretrainedError(
-            f"{directory} lacks {', '.join(found.missing)}: the trunk must be whole, each head whole or absent, "
-            f"and a sop head needs a pooler"
+            f"{directory} lacks {_some(found.missing)}: the trunk must be whole, each head whole or absent, "
+            f"and a sop head needs a pooler{holds}"
         )
     if found.unused:
-        message = f"{directory} holds tensors that have no place in this model: {', '.join(found.unused)}"
+        message = f"{directory} holds tensors that have no place in this model: {_some(found.unused)}"
         _complain(message, f"{message}\n{found}", strict)
     wanted = {*found.used, *DECODER}
     state = read({name: path for name, path in places.items() if name in wanted})
@@ -76,6 +77,8 @@ def load(directory, dtype=None, strict=True):
 def save(directory, config, params):
     """Write config.json and model.safetensors, for `load` and for `from_pretrained` of transformers."""
     directory = Path(directory)
+    if directory.exists() and not directory.is_dir():
+        raise PretrainedError(f"{directory} is a file; it must be a directory, or not be there yet")
     directory.mkdir(parents=True, exist_ok=True)
     arrays = dict(params)
     if not config.has_projection:  # theirs always has one: the identity changes nothing
@@ -98,7 +101,10 @@ def read_config(directory):
         if data.get(key, value) != value:
             raise PretrainedError(f"{path}: {key} is {data[key]!r}; only {value!r} can be loaded")
     official = {key: data.get(key, DEFAULTS[key]) for key in OFFICIAL}
-    ours = {key: value for key, value in data.get("minalbert", {}).items() if key in OURS}
+    ours = data.get("minalbert", {})
+    if not isinstance(ours, dict):
+        raise PretrainedError(f"{path}: minalbert is {ours!r}; it must be an object, or absent")
+    ours = {key: value for key, value in ours.items() if key in OURS}
     try:
         config = AlbertConfig(**official | ours)
     except ConfigError as error:
@@ -110,6 +116,12 @@ def read_config(directory):
             f"be {hf_groups(config)}, for transformers would give some layer another group than l G // L"
         )
     return config
+
+
+def _some(names):
+    """The first few of many."""
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return ", ".join(names[:5]) + more
 
 
 def _config_json(config, params):

@@ -1,9 +1,11 @@
 """Tier 1: the mathematics of ALBERT, one idea per file, every forward beside its backward.
 
-The contract that every pair keeps:
+dx is how the loss changes with x: ∂loss/∂x, an array of x's shape. Backpropagation walks from the loss to
+the inputs, so a backward function is handed dy, the answer for its output, and finds dx for its inputs by
+the chain rule. The contract that every pair keeps:
 
     y, cache     = f_forward(x, *params, **static)
-    dx, *dparams = f_backward(dy, cache)                 gradients in argument order
+    dx, *dparams = f_backward(dy, cache)                 gradients in argument order, none for settings
 
 * A gradient has the shape and dtype of its tensor; an integer input has None.
 * Neither function modifies its arguments; backward may be called twice with one cache.
@@ -15,8 +17,8 @@ The contract that every pair keeps:
 Nothing here knows the name of a parameter. That is tier 2, `minalbert.model`, which calls these pairs
 and is the only place that adds a gradient to what is already there.
 
-Read in this order: linear, gelu, softmax, layer_norm, dropout, attention, embedding, gather, tanh, decoder,
-losses.
+Read in this order: linear, gelu, erf, softmax, layer_norm, dropout, attention, embedding, gather, tanh,
+decoder, losses.
 """
 
 from .attention import (

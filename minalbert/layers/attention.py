@@ -2,17 +2,19 @@
 
 Each head compares every token with every other and takes a weighted mean of their values:
 
-    S = Q Kᵀ / √D + M          P = softmax(S)          C = P V
+    scores = q kᵀ / √D + mask          probs = softmax(scores)          context = dropout(probs) v
 
-Backward is the same walk from the end. Softmax's own rule turns dP into dS:
+Backward is the same walk from the end, with softmax's and dropout's own rules on the way:
 
-    dV = Pᵀ dC      dP = dC Vᵀ      dS = P (dP - Σ_j dP P)      dQ = dS K / √D      dK = dSᵀ Q / √D
+    dv = dropout(probs)ᵀ dcontext          dprobs = dcontext vᵀ, the dropped ones zero
+    dscores = probs (dprobs - Σ_j dprobs_j probs_j)
+    dq = dscores k / √D                    dk = dscoresᵀ q / √D
 
-q, k, v, context: (B, N, T, D)   mask: (B, 1, 1, T), added to the scores   P: (B, N, T, T)
-cache: q, k, v, P, and the coins of dropout
+q, k, v, context: (B, N, T, D)   scores, probs: (B, N, T, T)   mask: (B, 1, 1, T), a constant
+cache: q, k, v, probs, and the coins of dropout
 
 The mask is a large finite number, not -inf: a row whose keys are all padding stays finite (the term
-cancels), where -inf would give NaN. Adding a constant to a row of S changes nothing, which has a
+cancels), where -inf would give NaN. Adding a constant to a row of scores changes nothing, which has a
 consequence that surprises everyone once: the gradient of the key bias is exactly zero.
 """
 
@@ -43,7 +45,7 @@ def attention_forward(q, k, v, mask, rate=0.0, stream=None):
 def attention_backward(dcontext, cache):
     q, k, v, probs, coins = cache
 
-    (kept,) = dropout_backward(probs, coins)         # dropout forward again: it only multiplies by the coins
+    (kept,) = dropout_backward(probs, coins)         # the same product as forward: times coins, times scale
     dv = kept.swapaxes(-1, -2) @ dcontext            # forward: context = kept v
     dkept = dcontext @ v.swapaxes(-1, -2)
     (dprobs,) = dropout_backward(dkept, coins)

@@ -1,8 +1,10 @@
 """Inverted dropout: a coin per element, scaled so that the mean stays.
 
-    y = x keep / (1 - rate)            dx = dy keep / (1 - rate)
+    y = x keep scale                   dx = dy keep scale                   scale = 1 / (1 - rate)
 
-x, y: (B, ...)   cache: keep (one byte per element) and 1 / (1 - rate), or None where nothing is dropped
+x, y: (B, ...)   cache: keep (one byte per element) and scale, or None where nothing is dropped and y is x
+
+The rate is rounded to a multiple of 2⁻¹⁶, in coins and scale alike.
 
 The coins come from a counter, not from a state: `stream` says where in the run we are (seed, step,
 layer, site), and example b of the batch has its own stretch of the counter. So a recomputed forward, a

@@ -13,7 +13,7 @@ out, for the forward pass made y blind to a shift and a scale of x.
 x, y: (..., H)   gain, bias: (H,)   cache: xhat (..., H), rstd (..., 1), gain
 
 The variance is the biased one, mean((x - mean)²). `np.var` would take |·|² and lose the imaginary part
-that the complex-step check lives on. Half precision is widened inside: 256² already overflows it.
+that the complex-step check lives on. Half precision is widened where x is squared: 256² overflows it.
 """
 
 from ..backend import array_module, at_least_float32
@@ -38,13 +38,12 @@ def layer_norm_backward(dy, cache):
     rows = tuple(range(dy.ndim - 1))
 
     dbias = dy.sum(axis=rows)                        # forward: y += bias
-    dy_xhat = dy * xhat
-    dgain = dy_xhat.sum(axis=rows)                   # forward: y = xhat gain
+    g_xhat = dy * xhat
+    dgain = g_xhat.sum(axis=rows)                    # forward: y = xhat gain
 
+    g_xhat *= gain
     g = dy * gain                                    # forward: xhat = (x - mean) rstd
-    dy_xhat *= gain                                  # now g xhat
-    dx = g
-    dx -= g.mean(axis=-1, keepdims=True)
-    dx -= xhat * dy_xhat.mean(axis=-1, keepdims=True)
+    dx = g - g.mean(axis=-1, keepdims=True)
+    dx -= xhat * g_xhat.mean(axis=-1, keepdims=True)
     dx *= rstd
     return dx.astype(dy.dtype, copy=False), dgain, dbias

@@ -2,11 +2,13 @@
 
     y = x w + b
 
-Backward. Each y depends on x through w, on w through x, and on b directly:
+Backward, by the chain rule. y_o = Σ_i x_i w_io + b_o, so x_i reaches the loss through every y_o with the
+factor w_io; w_io reaches it through y_o of every row, with the factor x_i; b_o through every row, with 1:
 
-    dx = dy wᵀ          dw = xᵀ dy          db = Σ_rows dy
+    dx_i = Σ_o dy_o w_io          dw_io = Σ_rows x_i dy_o          db_o = Σ_rows dy_o
+    dx   = dy wᵀ                  dw    = xᵀ dy                    db   = Σ_rows dy
 
-x: (..., I)   w: (I, O)   b: (O,)   y: (..., O)   cache: x, w
+x: (..., I)   w: (I, O)   b: (O,)   y: (..., O)   cache: x, w      (I inputs, O outputs, R rows)
 
 Leading axes are flattened to rows first: one matrix product instead of one per batch entry.
 """

@@ -3,22 +3,33 @@
 It holds no cache and no state of training; the work is done by the functions of `pretraining`.
 """
 
+from collections import deque
+
 import numpy as np
 
 from .. import params as parameters
-from ..backend import array_module, to_device
-from ..batch import InputError, check_inputs
+from ..backend import Stream, array_module, to_device
+from ..batch import Batch, InputError, as_whole_numbers, check_inputs, check_range, check_shape
+from ..config import AlbertConfig, ConfigError
+from ..layers import key_mask
+from .embeddings import embeddings_forward
+from .encoder import Context, encoder_states
 from .heads import mlm_forward, pooler_forward, sop_forward
-from .pretraining import Totals, hidden_forward, pretraining_backward, pretraining_forward
+from .pretraining import Totals, pretraining_backward, pretraining_forward
 
 
 class Albert:
     def __init__(self, config, params):
+        heads = {name.split(".")[0] for name in params} & set(parameters.HEADS)
+        if params.shapes != parameters.shapes(config, heads):
+            raise ConfigError("params has other names or shapes than this config: was it made from another?")
         self.config, self.params = config, params
 
     @classmethod
     def init(cls, config, seed=0, heads=parameters.HEADS, dtype="float32", device="cpu"):
         """A model with fresh weights. `heads`: any of "pooler", "mlm", "sop" (which needs the pooler)."""
+        if not isinstance(config, AlbertConfig):
+            raise ConfigError(f"config is {config!r}; it must be an AlbertConfig, such as PRESETS['tiny']")
         return cls(config, parameters.initialise(config, seed, heads, dtype, device))
 
     @classmethod
@@ -43,34 +54,33 @@ class Albert:
 
     def encode(self, input_ids, attention_mask=None, token_type_ids=None):
         """ids (B, T) -> hidden (B, T, H) and pooled (B, H), or None without a pooler."""
-        hidden, _ = self._hidden(input_ids, attention_mask, token_type_ids)
+        (hidden,) = deque(self._states(input_ids, attention_mask, token_type_ids), maxlen=1)     # the last one
         pooled = pooler_forward(hidden, self.params)[0] if "pooler.b" in self.params else None
         return hidden, pooled
 
     def hidden_states(self, input_ids, attention_mask=None, token_type_ids=None):
         """What enters each layer, and what leaves the last: L + 1 arrays (B, T, H)."""
-        hidden, (_, (inputs, _, _)) = self._hidden(input_ids, attention_mask, token_type_ids)
-        return [*inputs, hidden]
+        return list(self._states(input_ids, attention_mask, token_type_ids))
 
     def mlm_logits(self, hidden, positions=None):
         """hidden (B, T, H) -> scores over words at `positions` (B, P), or at every position."""
         self._require("mlm")
-        xp = array_module(hidden)
-        if positions is None:
-            positions = xp.broadcast_to(xp.arange(hidden.shape[1]), hidden.shape[:2])
-        return mlm_forward(hidden, self._ids(positions), self.params, self.config)[0]
+        xp, (B, T, _) = array_module(hidden), hidden.shape
+        positions = xp.broadcast_to(xp.arange(T), (B, T)) if positions is None else self._ids(positions)
+        check_shape("positions", positions, (B, positions.shape[-1]))
+        check_range("positions", positions, T, "the sequences' length")
+        return mlm_forward(hidden, positions, self.params, self.config)[0]
 
     def sop_logits(self, pooled):
         """pooled (B, H) -> (B, 2): scores for "in order" and "swapped"."""
         self._require("sop")
+        check_shape("pooled", pooled, (len(pooled), self.config.hidden_size))
         return sop_forward(pooled, self.params)[0]
 
     def loss(self, batch, totals=Totals()):
-        """The losses alone, without dropout and without keeping what a gradient would need."""
-        losses, _ = pretraining_forward(
-            self.params, self._ready(batch), self.config, recompute=True, totals=totals
-        )
-        return losses
+        """The losses alone, without dropout, keeping no more than each layer's input."""
+        batch = self._ready(batch, None, totals)
+        return pretraining_forward(self.params, batch, self.config, recompute=True, totals=totals)[0]
 
     def loss_and_grads(self, batch, stream=None, into=None, recompute=False, totals=Totals()):
         """Losses, and a gradient for every parameter.
@@ -80,31 +90,41 @@ class Albert:
         recompute  trade a second forward pass for the memory of all caches but one layer's
         totals     what to divide the losses by, where the batch is one part of a larger one
         """
+        batch = self._ready(batch, stream, totals)
         grads = self.params.zeros_like() if into is None else into
-        losses, cache = pretraining_forward(
-            self.params, self._ready(batch), self.config, stream, recompute, totals
-        )
+        if (grads.shapes, grads.dtype, grads.device) != (self.params.shapes, self.params.dtype, self.params.device):
+            raise InputError(f"into is {into!r}; it must be like the model's own {self.params!r}")
+        losses, cache = pretraining_forward(self.params, batch, self.config, stream, recompute, totals)
         pretraining_backward(cache, grads)
         return losses, grads
 
-    def _hidden(self, input_ids, attention_mask, token_type_ids):
+    def _states(self, input_ids, attention_mask, token_type_ids):
         input_ids = self._ids(input_ids)
         xp = array_module(input_ids)
         attention_mask = xp.ones_like(input_ids) if attention_mask is None else self._ids(attention_mask)
         token_type_ids = xp.zeros_like(input_ids) if token_type_ids is None else self._ids(token_type_ids)
         check_inputs(self.config, input_ids, attention_mask, token_type_ids)
-        return hidden_forward(
-            input_ids, attention_mask, token_type_ids, self.params, self.config, recompute=True
-        )
+        x, _ = embeddings_forward(input_ids, token_type_ids, self.params, self.config)
+        mask = key_mask(attention_mask, x.dtype)
+        return encoder_states(x, Context(self.params, mask, self.config))
 
     def _ids(self, array):
-        array = array if hasattr(array, "dtype") else np.asarray(array)
-        return to_device(array, self.params.device)
+        if not hasattr(array, "dtype"):
+            try:
+                array = np.asarray(array)
+            except ValueError:
+                raise InputError("the sequences differ in length; pad them to one, and mask the padding") from None
+        return to_device(as_whole_numbers(array), self.params.device)
 
-    def _ready(self, batch):
+    def _ready(self, batch, stream, totals):
         if not {"mlm.bias", "sop.b"} & set(self.params):
             raise InputError("this model has neither an mlm nor a sop head, so a batch has no loss")
-        batch = batch.to(self.params.device)
+        for name, value, kind in (("batch", batch, Batch), ("totals", totals, Totals), ("stream", stream, Stream)):
+            if not isinstance(value, kind) and not (name == "stream" and value is None):
+                raise InputError(f"{name} is a {type(value).__name__}; it must be a minalbert.{kind.__name__}")
+        if any(total is not None and not total > 0 for total in totals):
+            raise InputError(f"totals are {totals}; what a loss is divided by must be above 0")
+        batch = batch.as_whole_numbers().to(self.params.device)
         batch.check(self.config)
         return batch
 

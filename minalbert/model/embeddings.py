@@ -16,6 +16,8 @@ from ..layers import (
     linear_backward,
     linear_forward,
 )
+from ..params import LINEAR, NORM
+from .gradients import add_to
 
 TABLES = ("word", "position", "token_type")
 DROPOUT_SITE = 0
@@ -39,13 +41,10 @@ def embeddings_backward(dx, cache, grads):
     lookup, norm, coins, projection = cache
 
     if projection is not None:
-        dx, dw, db = linear_backward(dx, projection)
-        grads["embeddings.projection.w"] += dw
-        grads["embeddings.projection.b"] += db
+        dx, *dprojection = linear_backward(dx, projection)
+        add_to(grads, "embeddings.projection", LINEAR, dprojection)
     (dx,) = dropout_backward(dx, coins)
-    dx, dgain, dbias = layer_norm_backward(dx, norm)
-    grads["embeddings.norm.gain"] += dgain
-    grads["embeddings.norm.bias"] += dbias
+    dx, *dnorm = layer_norm_backward(dx, norm)
+    add_to(grads, "embeddings", NORM, dnorm)
     _, _, *dtables = embedding_backward(dx, lookup)
-    for name, dtable in zip(TABLES, dtables, strict=True):
-        grads[f"embeddings.{name}"] += dtable
+    add_to(grads, "embeddings", TABLES, dtables)

@@ -23,6 +23,7 @@ from ..layers import (
     multi_head_forward,
 )
 from ..params import ATTENTION, FFN, NORM, part_name
+from .gradients import add_to
 
 PROBS_SITE, ATTENTION_SITE, FFN_SITE = 1, 2, 3       # where in a layer a dropout coin is thrown
 
@@ -108,9 +109,12 @@ def block_backward(dx, cache, layer, config, grads):
     return dx
 
 
-def add_to(grads, prefix, names, dparams):
-    for name, dparam in zip(names, dparams, strict=True):
-        grads[f"{prefix}.{name}"] += dparam
+def encoder_states(x, context):
+    """What enters each layer, and what leaves the last; nothing is kept for a backward pass."""
+    yield x
+    for layer in range(context.config.num_hidden_layers):
+        x, _ = block_forward(x, layer, context)
+        yield x
 
 
 def encoder_forward(x, context, recompute=False):
@@ -126,6 +130,8 @@ def encoder_forward(x, context, recompute=False):
 def encoder_backward(dx, cache, grads):
     """Empties the cache as it goes, so that a layer's memory is free once its gradient is known."""
     kept, context, recompute = cache
+    if not kept:
+        raise ValueError("this cache was used up by an earlier backward pass; run forward again")
     while kept:
         block_cache = kept.pop()
         layer = len(kept)

@@ -20,6 +20,8 @@ from ..layers import (
     tanh_backward,
     tanh_forward,
 )
+from ..params import LINEAR, NORM
+from .gradients import add_to
 
 
 def mlm_forward(hidden, positions, params, config):
@@ -38,15 +40,13 @@ def mlm_backward(dlogits, cache, config, grads):
     _, gelu_backward = GELU[config.gelu_form]
 
     dx, dtable, dbias = decoder_backward(dlogits, decoder)
-    grads["embeddings.word"] += dtable                              # tied: the embedding adds its own part
-    grads["mlm.bias"] += dbias
-    dx, dgain, dbias = layer_norm_backward(dx, norm)
-    grads["mlm.norm.gain"] += dgain
-    grads["mlm.norm.bias"] += dbias
+    add_to(grads, "embeddings", ["word"], [dtable])                 # tied: the lookup adds its own part
+    add_to(grads, "mlm", ["bias"], [dbias])
+    dx, *dnorm = layer_norm_backward(dx, norm)
+    add_to(grads, "mlm", NORM, dnorm)
     (dx,) = gelu_backward(dx, gelu)
-    dx, dw, db = linear_backward(dx, dense)
-    grads["mlm.dense.w"] += dw
-    grads["mlm.dense.b"] += db
+    dx, *ddense = linear_backward(dx, dense)
+    add_to(grads, "mlm.dense", LINEAR, ddense)
     dhidden, _ = gather_backward(dx, gather)
     return dhidden
 
@@ -61,9 +61,8 @@ def pooler_backward(dpooled, cache, grads):
     dense, tanh, hidden_shape = cache
 
     (dx,) = tanh_backward(dpooled, tanh)
-    dx, dw, db = linear_backward(dx, dense)
-    grads["pooler.w"] += dw
-    grads["pooler.b"] += db
+    dx, *ddense = linear_backward(dx, dense)
+    add_to(grads, "pooler", LINEAR, ddense)
     dhidden = array_module(dx).zeros(hidden_shape, dx.dtype)
     dhidden[:, 0] = dx                                              # forward: hidden[:, 0]
     return dhidden
@@ -75,7 +74,6 @@ def sop_forward(pooled, params):
 
 
 def sop_backward(dlogits, cache, grads):
-    dpooled, dw, db = linear_backward(dlogits, cache)
-    grads["sop.w"] += dw
-    grads["sop.b"] += db
+    dpooled, *ddense = linear_backward(dlogits, cache)
+    add_to(grads, "sop", LINEAR, ddense)
     return dpooled

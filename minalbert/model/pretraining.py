@@ -22,7 +22,7 @@ from .heads import (
 
 
 class Losses(NamedTuple):
-    """0-d arrays on the model's device; `float(losses.total)` waits for a GPU."""
+    """Single numbers on the model's device; on a GPU, `float(losses.total)` waits for it."""
 
     mlm: Any
     sop: Any
@@ -44,18 +44,10 @@ class Cache(NamedTuple):
     config: Any
 
 
-def hidden_forward(input_ids, attention_mask, token_type_ids, params, config, stream=None, recompute=False):
-    """The trunk: ids (B, T) -> hidden (B, T, H)."""
-    x, embeddings = embeddings_forward(input_ids, token_type_ids, params, config, stream)
-    mask = key_mask(attention_mask, x.real.dtype)
-    hidden, encoder = encoder_forward(x, Context(params, mask, config, stream), recompute)
-    return hidden, (embeddings, encoder)
-
-
 def pretraining_forward(params, batch, config, stream=None, recompute=False, totals=Totals()):
-    hidden, (embeddings, encoder) = hidden_forward(
-        batch.input_ids, batch.attention_mask, batch.token_type_ids, params, config, stream, recompute
-    )
+    x, embeddings = embeddings_forward(batch.input_ids, batch.token_type_ids, params, config, stream)
+    mask = key_mask(batch.attention_mask, x.real.dtype)
+    hidden, encoder = encoder_forward(x, Context(params, mask, config, stream), recompute)
     mlm_loss = sop_loss = mlm = sop = None
     if "mlm.bias" in params:
         logits, head = mlm_forward(hidden, batch.mlm_positions, params, config)
@@ -71,8 +63,9 @@ def pretraining_forward(params, batch, config, stream=None, recompute=False, tot
     return Losses(mlm_loss, sop_loss, total), Cache(embeddings, encoder, mlm, sop, config)
 
 
-def pretraining_backward(cache, grads, dtotal=1.0):
-    dhidden = 0.0
+def pretraining_backward(cache, grads):
+    """Adds into grads. Uses the cache up: the encoder frees each layer's part as it goes."""
+    dhidden, dtotal = 0.0, 1.0
     if cache.sop is not None:
         pooler, head, loss = cache.sop
         dlogits, _, _ = cross_entropy_backward(dtotal, loss)
