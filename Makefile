@@ -30,7 +30,7 @@ parity-setup: $(PARITY)/.ready
 	@$(PYTHON) -m venv --clear $*
 	@$*/bin/python $(PIP) --require-hashes -r requirements.lock
 	@$*/bin/python $(PIP) --no-deps --no-build-isolation -e .
-	@$(if $(findstring parity,$*),$*/bin/python $(PIP) $(TORCH) $(TRANSFORMERS))
+	@$(if $(findstring parity,$*),$*/bin/python $(PIP) $(TORCH) $(TRANSFORMERS) protobuf)
 	@touch $@
 
 test: setup

@@ -17,6 +17,9 @@ from .data.errors import DataError
 
 COMMANDS = {
     "params": ("minalbert.analysis.command", "count a model's parameters, operations and memory"),
+    "corpus": ("minalbert.data.corpus_command", "write or show stories of tiny worlds"),
+    "tokenizer": ("minalbert.data.tokenizer_command", "train a vocabulary, or look at one"),
+    "data": ("minalbert.data.data_command", "build, check and look at training data"),
     "gradcheck": ("minalbert.gradcheck.command", "check every entry of every hand-written gradient"),
 }
 

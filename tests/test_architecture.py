@@ -42,6 +42,8 @@ MAY_IMPORT = {                                       # of our own rooms
     "layers": {"backend", "layers"},
     "batch": {"backend"},
     "params": {"backend", "config"},
+    "data": {"backend", "batch", "data", "plots"},
+    "plots": {"data"},
     "model": {"backend", "batch", "config", "layers", "params", "model", "interop"},
     "interop": {"backend", "config", "params", "interop"},
     "analysis": {"backend", "config", "params", "model", "layers", "analysis"},

@@ -1,0 +1,86 @@
+"""Files that are there in whole or not at all, whatever is killed and whenever the disk is full."""
+
+import hashlib
+import os
+import secrets
+from pathlib import Path
+
+from .errors import DataError
+
+PARTIAL = ".partial"
+
+
+class AtomicFile:
+    """Written under a name of its own; takes its real name when all of it is on the disk.
+
+        with AtomicFile(path) as file:
+            file.write(data)
+        file.sha256
+    """
+
+    def __init__(self, path):
+        self.path = Path(path)
+        self.partial = self.path.with_name(f"{self.path.name}.{secrets.token_hex(4)}{PARTIAL}")
+        self._hash = hashlib.sha256()
+
+    def __enter__(self):
+        try:
+            self._file = open(self.partial, "wb")
+        except OSError as error:
+            raise self.failure(error) from error
+        return self
+
+    def write(self, data):
+        """Bytes, or an array."""
+        try:
+            self._file.write(data)
+        except OSError as error:
+            raise self.failure(error) from error
+        self._hash.update(data)
+
+    def __exit__(self, kind, error, traceback):
+        try:
+            if kind is None:
+                self._file.flush()
+                os.fsync(self._file.fileno())
+                self._file.close()
+                os.replace(self.partial, self.path)
+        except OSError as trouble:
+            raise self.failure(trouble) from trouble
+        finally:
+            self.discard()
+
+    def discard(self):
+        try:
+            self._file.close()                       # writes what it still holds: a full disk refuses it again
+        except OSError:
+            pass
+        finally:
+            self.partial.unlink(missing_ok=True)     # gone already, where it got its real name
+
+    def failure(self, error):
+        return DataError(
+            f"{self.path} could not be written ({error.strerror}); nothing of it was kept, shards that were "
+            "finished stay, and the same command goes on from there"
+        )
+
+    @property
+    def sha256(self):
+        return self._hash.hexdigest()
+
+
+def write_atomically(path, data):
+    """Write a whole file; returns its SHA-256."""
+    with AtomicFile(path) as file:
+        file.write(data)
+    return file.sha256
+
+
+def settle(directory):
+    """Make the names in a directory survive a power cut as well (Windows has no such call)."""
+    if hasattr(os, "O_DIRECTORY"):
+        handle = os.open(directory, os.O_DIRECTORY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

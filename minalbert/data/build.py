@@ -1,0 +1,235 @@
+"""Text becomes shards: one task a shard, each a pure function of what it is told.
+
+`build_shard(task)` reads its own part of the input and writes its own files, so tasks can run in any order, on
+any machine that sees the files, twice or after a kill, and the bytes are always the same. Anything with the
+interface of `concurrent.futures.Executor` can run them: a pool of processes here (the default), `mpi4py.futures`
+or Dask on a cluster.
+
+    corpus = build(text_sources(["books/"], layout="lines"), "spiece.model", "corpus/", workers=4)
+
+A finished shard has a record, `shard-000000.json`, written after its files; a build that was stopped goes on
+with the shards that have none. Input files are known by name and size: after other changes, build into a new
+directory.
+"""
+
+import functools
+import json
+import multiprocessing
+import os
+import threading
+from concurrent import futures
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from tqdm import tqdm
+
+from .atomic import PARTIAL, AtomicFile, settle, write_atomically
+from .errors import DataError
+from .packing import Packer, token_dtype
+from .shards import FORMAT, MANIFEST, Corpus, check_shard, checksum, read_manifest
+from .tokenizer import Tokenizer, load_tokenizer
+from .word_tokenizer import WordTokenizer
+
+TOKENIZERS = ("tokenizer.model", "tokenizer.json")
+
+
+class Task(NamedTuple):
+    directory: str
+    name: str                                        # of the shard
+    source: object                                   # has documents() and describe(), and can be pickled
+    tokenizer: str                                   # the tokenizer's file
+    settings: dict                                   # what else shapes the bytes
+
+
+def build(sources, tokenizer, directory, *, settings=None, workers=1, executor=None, progress=False):
+    """Write one shard for each source, then the manifest; returns the corpus.
+
+    `workers` is how many tasks run at once: in a pool of so many processes, or on the executor that is given.
+    """
+    if workers < 1:
+        raise DataError(f"workers is {workers}; it must be at least 1")
+    directory = Path(directory)
+    tasks, tokenizer_file, settings = plan(sources, tokenizer, directory, settings)
+    total = len(sources) if hasattr(sources, "__len__") else None
+    with tqdm(total=total, desc="build", unit="shard", disable=not progress) as bar:
+        records = run_all(tasks, workers, executor, bar)
+    return finish(directory, records, tokenizer_file.name, settings)
+
+
+def plan(sources, tokenizer, directory, settings=None):
+    """(the tasks, the tokenizer's copy in the directory, the settings): for engines that have a map of their own."""
+    tokenizer_file, identity = move_in(tokenizer, Path(directory))
+    settings = {**identity, **(settings or {})}
+    tasks = (
+        Task(str(directory), f"shard-{number:06d}", source, str(tokenizer_file), settings)
+        for number, source in enumerate(sources)
+    )
+    return of_this_corpus(tasks, Path(directory), settings), tokenizer_file, settings
+
+
+# One shard.
+
+def build_shard(task):
+    """Write a shard and its record, if they are not there already; returns the record."""
+    record = finished(task)
+    if record:
+        return record
+    tokenizer = tokenizer_of_this_process(task.tokenizer)
+    path = Path(task.directory) / task.name
+    with AtomicFile(path.with_suffix(".tok")) as tokens:
+        packer = Packer(tokenizer, tokens.write)
+        for document in task.source.documents():
+            packer.add(document)
+        sentences, documents, topics = packer.finish()
+    record = {
+        "name": task.name,
+        "source": task.source.describe(),
+        "documents": len(topics),
+        "sentences": len(sentences) - 1,
+        "tokens": packer.tokens,
+        "sha256": {
+            "tok": tokens.sha256,
+            "sent": write_atomically(path.with_suffix(".sent"), sentences),
+            "doc": write_atomically(path.with_suffix(".doc"), documents),
+            "topic": write_atomically(path.with_suffix(".topic"), topics),
+        },
+    }
+    settle(task.directory)                           # the files before the record that vouches for them
+    write_json(path.with_suffix(".json"), {"settings": task.settings, "record": record})
+    return record
+
+
+def finished(task):
+    """The record of a shard that is there, of this very task, and whole to the last byte; else None."""
+    try:
+        said = json.loads((Path(task.directory) / f"{task.name}.json").read_text(encoding="utf-8"))
+        record = said["record"]
+        if said["settings"] != task.settings or record["source"] != task.source.describe():
+            return None
+        check_shard(task.directory, record, task.settings["vocab_size"], verify=True)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return record
+
+
+@functools.lru_cache(maxsize=1)
+def tokenizer_of_this_process(path):
+    return load_tokenizer(path)
+
+
+# All of them.
+
+def run_all(tasks, workers, executor, bar):
+    """The records in the tasks' order."""
+    if executor is not None:
+        return submit_all(tasks, workers, executor, bar)
+    if workers == 1:
+        return [counted(bar, build_shard(task)) for task in tasks]
+    spawn = multiprocessing.get_context("spawn")     # a fork would copy the threads of BLAS and of the caller
+    pool = futures.ProcessPoolExecutor(workers, spawn, leave_with_parent)
+    try:
+        return submit_all(tasks, workers, pool, bar)
+    except futures.BrokenExecutor as error:
+        raise DataError(
+            "a worker died, for want of memory or because the script that called build() does so outside of "
+            "`if __name__ == '__main__':`; finished shards stay, and the same command goes on from there"
+        ) from error
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def submit_all(tasks, workers, executor, bar):
+    """Never more than two tasks a worker in hand: text from a pipe must not pile up in memory."""
+    waiting, records = set(), []
+    tasks = iter(tasks)
+    try:
+        while True:
+            for task in islice(tasks, 2 * workers - len(waiting)):
+                waiting.add(executor.submit(build_shard, task))
+            if not waiting:
+                return sorted(records, key=lambda record: record["name"])
+            done, waiting = futures.wait(waiting, return_when=futures.FIRST_COMPLETED)
+            records += [counted(bar, future.result()) for future in done]
+    except BaseException:
+        for future in waiting:
+            future.cancel()
+        raise
+
+
+def counted(bar, record):
+    bar.update()
+    bar.set_postfix_str(f"{record['tokens']:,} tokens in {record['name']}")
+    return record
+
+
+def leave_with_parent():
+    """In a worker: end when the process that started it is killed, instead of waiting for work for ever."""
+    parent = multiprocessing.parent_process()
+    threading.Thread(target=lambda: (parent.join(), os._exit(1)), daemon=True).start()
+
+
+# Before and after.
+
+def move_in(tokenizer, directory):
+    """Save the tokenizer in the directory, unless another corpus lives there; returns its path and what it is."""
+    loaded = tokenizer if isinstance(tokenizer, Tokenizer) else load_tokenizer(tokenizer)
+    identity = {"tokenizer_digest": loaded.digest, "vocab_size": loaded.vocab_size}
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"{directory} cannot be made a directory: {error.strerror}") from error
+    for name in TOKENIZERS:
+        if (directory / name).exists():
+            if load_tokenizer(directory / name).digest != loaded.digest:
+                raise DataError(f"{directory} holds a corpus made with another tokenizer; name a new directory")
+            return directory / name, identity
+    copy = directory / TOKENIZERS[isinstance(loaded, WordTokenizer)]
+    loaded.save(copy)
+    return copy, identity
+
+
+def of_this_corpus(tasks, directory, settings):
+    """The tasks, unless the directory has a manifest that tells of other text or settings."""
+    try:
+        manifest = read_manifest(directory)
+    except DataError:
+        yield from tasks
+        return
+    other = f"{directory} holds another corpus"
+    for key, value in settings.items():
+        if manifest["settings"].get(key) != value:
+            raise DataError(f"{other}, with {key} {manifest['settings'].get(key)}, not {value}; name a new directory")
+    known = {record["name"]: record["source"] for record in manifest["shards"]}
+    for task in tasks:
+        if known.pop(task.name, task.source.describe()) != task.source.describe():
+            raise DataError(f"{other}: its {task.name} is not made of {task.source.describe()}; name a new directory")
+        yield task
+    if known:
+        raise DataError(f"{other}, with more text: {min(known)} is of {known[min(known)]}; name a new directory")
+
+
+def finish(directory, records, tokenizer_file, settings):
+    """Write the manifest, remove what kills left behind, and open the corpus."""
+    records = [record for record in records if record["tokens"]]
+    if not records:
+        raise DataError("the corpus is empty: no document has a sentence with a token in it")
+    manifest = {
+        "format": FORMAT,
+        "tokenizer": tokenizer_file,
+        "tokenizer_digest": settings["tokenizer_digest"],
+        "vocab_size": settings["vocab_size"],
+        "token_dtype": token_dtype(settings["vocab_size"]).name,
+        "totals": {key: sum(record[key] for record in records) for key in ("documents", "sentences", "tokens")},
+        "settings": settings,
+        "shards": records,
+    }
+    write_json(directory / MANIFEST, {**manifest, "sha256": checksum(manifest)})
+    settle(directory)
+    for left_over in directory.glob(f"*{PARTIAL}"):
+        left_over.unlink(missing_ok=True)
+    return Corpus.open(directory)
+
+
+def write_json(path, content):
+    write_atomically(path, (json.dumps(content, indent=1) + "\n").encode())

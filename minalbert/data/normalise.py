@@ -1,0 +1,59 @@
+"""ALBERT's clean-up of text, in the released script's order:
+
+    1. white space      strip it, and make one space of every run
+    2. quotes           `` and '' become "      (only if asked for: transformers does it, the release does not)
+    3. NFKD             compatible letters become plain ones, accents stand apart: ﬁ -> fi, é -> e + accent
+    4. combining marks  are dropped: the accents
+    5. lower case       (the released English models know no capitals)
+
+The order matters: a capital that NFKD makes (™ -> TM) is lowered too, and İ becomes i, not i with a dot to spare.
+Step 3 may make spaces; sentencepiece, which comes next, makes one of them.
+"""
+
+import unicodedata
+from dataclasses import dataclass
+
+from .errors import DataError
+
+PLAIN = bytes([ord("\n"), *range(ord(" "), 127)])     # needs no care; what is in a text besides it is looked at
+
+
+@dataclass(frozen=True)
+class Normaliser:
+    lower: bool = True
+    quotes: bool = False
+
+    def __call__(self, text):
+        return self.many([text])[0]
+
+    def many(self, texts):
+        """The same of each text. Many are cleaned as one long string of lines: no step sees past a line's end."""
+        lines = "\n".join(texts)
+        others = other_characters(lines)
+        if not is_tidy(lines, len(texts), others):
+            lines = "\n".join([" ".join(text.split()) for text in texts])
+        if self.quotes:
+            lines = lines.replace("``", '"').replace("''", '"')
+        if others:
+            lines = unicodedata.normalize("NFKD", lines)
+            for mark in filter(unicodedata.combining, set(unicodedata.normalize("NFKD", "".join(others)))):
+                lines = lines.replace(mark, "")
+        if self.lower:
+            lines = lines.lower()
+        return lines.split("\n") if texts else []
+
+
+def other_characters(text):
+    """The set of characters besides PLAIN ones: few, and found faster than by looking at each in Python."""
+    try:
+        return set(text.encode("utf-8").translate(None, PLAIN).decode("utf-8"))
+    except UnicodeEncodeError as error:
+        raise DataError(
+            f"a text holds {text[error.start]!r}, half of a surrogate pair; it must be text that UTF-8 can write"
+        ) from error
+
+
+def is_tidy(lines, count, others):
+    """Is there no white space but single spaces between words, and a line's end between texts?"""
+    untidy = "  " in lines or " \n" in lines or "\n " in lines or " " in (lines[:1], lines[-1:])
+    return not untidy and lines.count("\n") == count - 1 and not any(map(str.isspace, others))

@@ -1,0 +1,202 @@
+"""Two segments of text for each instance, as ranges of tokens: which, in which order, and what is cut off.
+
+SOP: a chunk's first and second part, at any boundary between its sentences, swapped for half of the instances.
+NSP: for half of the instances, the second part is replaced by sentences from another document. They are found so
+that nothing but their content tells: as many tokens as the part they replace, to the nearest sentence.
+In policy "released" a chunk of one sentence, in SOP too, is followed by sentences of another document and
+labelled 1, and these are as many as it takes to reach the target.
+
+What does not fit is taken from the longer segment, token by token, until both are equal, and then in turn. How
+much falls on a segment's front is drawn uniformly, so that over the epochs every token has its turn (released: a
+coin for each token, which keeps the middle for ever).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .errors import DataError
+from .random_draws import Draw, below, bits, chance
+
+TRIES = 10                                           # of the released script, to find a document that is another
+PLACES = 8                                           # of a document, among which a negative's is chosen
+
+
+class Segments(NamedTuple):
+    """First and second segment of each row, in the order in which they are read. pairs="none": the second is empty."""
+
+    document: np.ndarray                             # (B, 2)
+    shard: np.ndarray                                # (B, 2)
+    start: np.ndarray                                # (B, 2) token of the shard
+    stop: np.ndarray                                 # (B, 2)
+    labels: np.ndarray                               # (B,)   SOP: 1 swapped; NSP: 1 not the next
+
+    @property
+    def lengths(self):
+        return self.stop - self.start                # (B, 2)
+
+
+class Pairs:
+    """Chooses segments for the rows of a table."""
+
+    def __init__(self, texts, table, recipe):
+        self.texts, self.table, self.recipe = texts, table, recipe
+        if recipe.pairs == "nsp" and recipe.policy == "clean":
+            self.elsewhere = Elsewhere(texts, recipe.nsp_negatives)
+
+    def choose(self, numbers, keys):
+        """numbers: (B,) rows of the table; keys: (B,) of this epoch."""
+        table, texts = self.table, self.texts
+        document, first, last = table.document[numbers], table.first[numbers], table.last[numbers]
+        split = self._splits(numbers, keys, first, last)
+        shard = texts.shard_of(document)
+        edges = texts.begins(np.stack([shard] * 3, 1), np.stack([first, split, last], 1))   # (B, 3)
+        chosen = Segments(
+            document=np.stack([document] * 2, 1),
+            shard=np.stack([shard] * 2, 1),
+            start=edges[:, :2].copy(),
+            stop=edges[:, 1:].copy(),
+            labels=np.zeros(len(numbers), np.int64),
+        )
+        chosen = self._replace(chosen, self._negatives(numbers, keys, first, last), numbers, keys)
+        if self.recipe.pairs == "sop":
+            chosen = swap(chosen, chance(bits(keys, Draw.SWAP), 0.5) & (last - first > 1))
+        return self._truncate(chosen, keys)
+
+    def _splits(self, numbers, keys, first, last):
+        """(B,) the sentence with which the second segment begins."""
+        if self.recipe.pairs == "none":
+            return last
+        if self.table.split is not None:
+            return first + self.table.split[numbers]
+        return first + np.maximum(1, 1 + below(bits(keys, Draw.SPLIT), np.maximum(last - first - 1, 1)))
+
+    def _negatives(self, numbers, keys, first, last):
+        """(B,) is the second segment to come from elsewhere?"""
+        if self.recipe.pairs == "none":
+            return np.zeros(len(numbers), bool)
+        if self.table.negative is not None:
+            return self.table.negative[numbers]
+        if self.recipe.pairs == "nsp":
+            return chance(bits(keys, Draw.NEGATIVE), 0.5)
+        return last - first == 1                     # never so under the clean policy
+
+    def _replace(self, chosen, negative, numbers, keys):
+        """Second segments from elsewhere, and label 1, for the rows where negative is true."""
+        rows = np.flatnonzero(negative)
+        if not rows.size:
+            return chosen
+        if self.recipe.policy == "clean":
+            document = self.elsewhere.documents(chosen.document[rows, 0], keys[rows])
+            wanted = chosen.lengths[rows, 1]
+        else:
+            document = another(chosen.document[rows, 0], self.texts.document_count, keys[rows])
+            wanted = self.table.target[numbers[rows]] - chosen.lengths[rows, 0]
+        shard, first, last = self.texts.sentences_of(document)
+        draws = bits(keys[rows, None], Draw.SENTENCE, np.arange(PLACES))          # (rows, PLACES)
+        starts = below(draws, (last - first)[:, None])
+        find = nearest if self.recipe.policy == "clean" else enough
+        for i, row in enumerate(rows):
+            begins = self.texts.sentences[shard[i]][first[i] : last[i] + 1].astype(np.int64)
+            start, stop = find(begins, starts[i], int(wanted[i]))
+            chosen.document[row, 1], chosen.shard[row, 1] = document[i], shard[i]
+            chosen.start[row, 1], chosen.stop[row, 1] = begins[start], begins[stop]
+        chosen.labels[rows] = 1
+        return chosen
+
+    def _truncate(self, chosen, keys):
+        cut = cuts(chosen.lengths, self.recipe.room)                              # (B, 2)
+        if not cut.any():
+            return chosen
+        if self.recipe.truncate == "front":
+            front = cut
+        elif self.recipe.truncate == "back":
+            front = np.zeros_like(cut)
+        elif self.recipe.policy == "clean":
+            front = below(bits(keys[:, None], Draw.TRIM, np.arange(2)), cut + 1)
+        else:
+            front = heads(keys, cut)
+        return chosen._replace(start=chosen.start + front, stop=chosen.stop - (cut - front))
+
+
+def enough(begins, starts, wanted):
+    """Sentences start..stop of a document, from the first place on: as many as it takes to have the tokens wanted."""
+    start = starts[0]
+    return start, min(max(start + 1, np.searchsorted(begins, begins[start] + wanted)), len(begins) - 1)
+
+
+def nearest(begins, starts, wanted):
+    """From the place, of several, where whole sentences come nearest to the tokens wanted. From a single place the
+    end of the document, or one long sentence, would let the length tell the label."""
+    after = np.searchsorted(begins, begins[starts] + wanted).clip(starts + 1, len(begins) - 1)
+    stops = np.stack([np.maximum(after - 1, starts + 1), after])                  # (2, PLACES)
+    misses = np.abs(begins[stops] - begins[starts] - wanted)
+    side, place = np.unravel_index(misses.argmin(), misses.shape)
+    return starts[place], stops[side, place]
+
+
+def swap(chosen, swapped):
+    """The rows' segments in the other order, and label 1, where swapped is true."""
+    order = np.stack([swapped, ~swapped], 1).astype(int)                          # (B, 2)
+    turned = (np.take_along_axis(column, order, 1) for column in chosen[:4])
+    return Segments(*turned, chosen.labels | swapped)
+
+
+def cuts(lengths, room):
+    """(B, 2) lengths -> how many tokens each segment loses: always the longer one, of equals the second."""
+    surplus = np.maximum(lengths.sum(1) - room, 0)
+    ahead = lengths[:, 0] - lengths[:, 1]
+    alone = np.minimum(surplus, np.abs(ahead))       # lost by the longer, until both are equal
+    rest = surplus - alone
+    return np.stack([rest // 2 + alone * (ahead > 0), rest - rest // 2 + alone * (ahead < 0)], 1)
+
+
+def heads(keys, tosses):
+    """(B, 2) numbers of coins to toss -> how many of each fall on heads."""
+    word = np.arange(-(-int(tosses.max()) // 64))                                 # 64 coins each
+    coins = bits(keys[:, None, None], Draw.TRIM, np.arange(2)[:, None] + 2 * word)           # (B, 2, words)
+    used = np.clip(tosses[:, :, None] - 64 * word, 0, 64).astype(np.uint64)
+    coins = np.where(used > 0, coins >> np.minimum(64 - used, 63), 0)
+    return np.bitwise_count(coins).sum(2, dtype=np.int64)
+
+
+def another(document, count, keys):
+    """Ten tries for a document that is another; the last one stands even where it is the same."""
+    tries = below(bits(keys[:, None], Draw.DOCUMENT, np.arange(TRIES)), count)    # (B, 10)
+    differs = tries != document[:, None]
+    chosen = np.where(differs.any(1), differs.argmax(1), TRIES - 1)
+    return tries[np.arange(len(tries)), chosen]
+
+
+class Elsewhere:
+    """Documents to take negatives from. Sorted by topic, the forbidden ones lie side by side, or the allowed ones
+    do, and drawing one needs no tries."""
+
+    def __init__(self, texts, kind):
+        topics = np.concatenate(texts.topics).astype(np.int64)
+        self.kind = kind
+        if kind == "uniform":
+            topics = np.arange(len(topics))          # each document its own
+        elif (topics < 0).any():
+            raise DataError(
+                f"nsp_negatives is {kind!r}, but this corpus does not know its documents' topics: use 'uniform'"
+            )
+        self.sorted = np.argsort(topics, kind="stable")
+        self.rank = np.argsort(self.sorted)
+        _, self.topic, sizes = np.unique(topics, return_inverse=True, return_counts=True)
+        self.begin, self.size = np.cumsum(sizes) - sizes, sizes
+        if len(sizes) == 1 and kind != "same_topic":
+            what = "document" if kind == "uniform" else "topic"
+            raise DataError(f"nsp_negatives is {kind!r}, but the corpus has only one {what}")
+        if kind == "same_topic" and sizes.min() == 1:
+            raise DataError("nsp_negatives is 'same_topic', but a topic of the corpus has only one document")
+
+    def documents(self, document, keys):
+        draw = bits(keys, Draw.DOCUMENT)
+        topic = self.topic[document]
+        begin, size = self.begin[topic], self.size[topic]
+        if self.kind == "same_topic":
+            place = begin + below(draw, size - 1)
+            return self.sorted[place + (place >= self.rank[document])]            # not itself
+        place = below(draw, len(self.sorted) - size)
+        return self.sorted[place + size * (place >= begin)]                       # not this topic

@@ -1,0 +1,72 @@
+"""Everything that shapes an instance, checked once, before anything is read."""
+
+import dataclasses
+from dataclasses import dataclass
+
+from .errors import DataError
+
+CHOICES = {
+    "pairs": ("sop", "nsp", "none"),
+    "policy": ("clean", "released"),
+    "nsp_negatives": ("other_topic", "uniform", "same_topic"),
+    "truncate": ("front", "back", "either"),
+}
+LEAST = {"max_predictions": 1, "max_ngram": 1, "static_masks": 0}
+SHARES = ("mask_fraction", "short_fraction")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The defaults are the paper's description. `Recipe.released()` is the released script, with its habits."""
+
+    max_length: int = 128                            # tokens of an instance, [CLS] and [SEP] included
+    max_predictions: int = 20                        # released: 20 for lengths of 512 too, which masks 3.9 % of them
+    mask_fraction: float = 0.15
+    max_ngram: int = 3                               # words of a span; lengths are drawn with p(n) ∝ 1 / n
+    favor_shorter: bool = True                       # False: those weights in reverse
+    pairs: str = "sop"                               # "nsp": is the second segment the next? "none": one segment
+    policy: str = "clean"                            # "released": chunks and pairs as the released script makes them
+    nsp_negatives: str = "other_topic"               # clean NSP: where a second segment that is not the next is from
+    short_fraction: float = 0.1                      # of instances (released: of documents) with a shorter target
+    truncate: str = "either"                         # which end of a segment loses what does not fit
+    special_replacements: bool = False               # may a random replacement be a control token? released: yes
+    spans_cross_segments: bool = False               # may a span go on over a [SEP]? released: yes
+    static_masks: int = 0                            # 0: new draws each epoch; n: epoch n repeats epoch 0
+
+    @classmethod
+    def released(cls, **changes):
+        habits = {"policy": "released", "max_length": 512, "special_replacements": True, "spans_cross_segments": True}
+        return cls(**(habits | changes))
+
+    def __post_init__(self):
+        for name, choices in CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise DataError(f"{name} is {getattr(self, name)!r}; it must be one of: {', '.join(choices)}")
+        for name, least in (LEAST | {"max_length": self.control_tokens + self.segments}).items():
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise DataError(f"{name} is {value!r}; it must be a whole number, at least {least}")
+        for name in SHARES:
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+                raise DataError(f"{name} is {value!r}; it must be a number from 0 to 1")
+        for field in dataclasses.fields(self):
+            if field.type is bool and not isinstance(getattr(self, field.name), bool):
+                raise DataError(f"{field.name} is {getattr(self, field.name)!r}; it must be True or False")
+
+    @property
+    def segments(self):
+        return 1 if self.pairs == "none" else 2
+
+    @property
+    def control_tokens(self):
+        """[CLS] and one [SEP] after each segment."""
+        return 1 + self.segments
+
+    @property
+    def room(self):
+        """Tokens of text that an instance can hold."""
+        return self.max_length - self.control_tokens
+
+    def replace(self, **changes):
+        return dataclasses.replace(self, **changes)

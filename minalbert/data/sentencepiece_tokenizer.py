@@ -1,0 +1,140 @@
+"""sentencepiece as ALBERT uses it: clean-up, pieces, and one rule for a comma after a digit.
+
+The rule. A piece such as "000," or "▁9," joins a number and a comma. It is taken apart: the part before the comma
+is encoded again, alone, and "," follows as its own piece. Encoding puts ▁ (a word begins) before whatever it is
+given, so for a piece that had none the script takes the ▁ off again. At least that was meant:
+
+    digit_commas   "00," of "2000," becomes    where
+    "intended"     0 0 ,                       the released script in Python 2; the default
+    "python3"      ▁ 0 0 ,                     the released script in Python 3, where the ▁ is not recognised
+    "off"          00,                         plain sentencepiece
+
+Nobody knows which made the released models. Where the intended rule leaves a piece that the vocabulary lacks
+(▁200 is a piece and 200 is not), the script gets <unk>; here it becomes its characters. What a piece turns into depends
+on nothing else, so all of it is a table, made once.
+"""
+
+import hashlib
+import json
+import string
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+
+from .errors import DataError
+from .normalise import Normaliser
+from .tokenizer import SPECIALS, UNK, Tokenizer, read_bytes, write_bytes
+
+WORD = "▁"                                           # U+2581, with which a piece begins where a word does
+DIGIT_COMMAS = ("intended", "python3", "off")
+JOINING = frozenset(string.punctuation) - frozenset("'<=>")
+LETTERS = frozenset(string.ascii_letters)
+
+
+class SentencePieceTokenizer(Tokenizer):
+    """`recipe` is how the model was trained, if that is known; it goes beside the file and changes nothing."""
+
+    def __init__(self, model, normaliser=Normaliser(), digit_commas="intended", recipe=None, name="the model"):
+        if digit_commas not in DIGIT_COMMAS:
+            raise DataError(f"digit_commas is {digit_commas!r}; it must be one of: {', '.join(DIGIT_COMMAS)}")
+        self.model, self.normaliser, self.digit_commas, self.recipe = model, normaliser, digit_commas, recipe
+        self._processor = processor(model, name)
+        self.vocab_size = self._processor.vocab_size()
+        self.pieces = [self._processor.id_to_piece(i) for i in range(self.vocab_size)]
+        self.word_starts = np.array([i < len(SPECIALS) or is_start(piece) for i, piece in enumerate(self.pieces)])
+        settings = {"model": hashlib.sha256(model).hexdigest(), **self.settings()}
+        self.digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
+        self._apart = {}
+        if digit_commas != "off":
+            self._apart = {i: self._without_comma(p) for i, p in enumerate(self.pieces) if has_digit_comma(p)}
+
+    def settings(self):
+        """All that decides about ids, apart from the model itself."""
+        return {"normaliser": asdict(self.normaliser), "digit_commas": self.digit_commas}
+
+    def encode_many(self, texts):
+        found = self._processor.encode(self.normaliser.many(texts), out_type=int, num_threads=1)
+        if self._apart:
+            found = [ids if self._apart.keys().isdisjoint(ids) else self._take_apart(ids) for ids in found]
+        return found
+
+    def decode(self, ids):
+        return self._processor.decode(self.check_ids(ids))
+
+    def _take_apart(self, ids):
+        return [part for i in ids for part in self._apart.get(i, (i,))]
+
+    def _without_comma(self, piece):
+        pieces = self._processor.encode(piece[:-1].replace(WORD, ""), out_type=str)
+        if self.digit_commas == "intended" and not piece.startswith(WORD):
+            first = pieces[0].removeprefix(WORD)
+            known = self._processor.piece_to_id(first) != UNK
+            pieces[:1] = [first] if known else first               # a string gives its characters; "" gives none
+        return tuple(self._processor.piece_to_id(piece) for piece in [*pieces, ","])
+
+    def save(self, path):
+        """The model, and beside it how it was made and must be used."""
+        recipe = {"model_sha256": hashlib.sha256(self.model).hexdigest(), **self.settings(), "training": self.recipe}
+        write_bytes(recipe_path(path), (json.dumps(recipe, ensure_ascii=False, indent=1) + "\n").encode("utf-8"))
+        write_bytes(path, self.model)
+
+    @classmethod
+    def load(cls, path):
+        """A model with the settings written beside it, or, as released models have none, with ALBERT's."""
+        model, beside = read_bytes(path), recipe_path(path)
+        if not beside.exists():
+            return cls(model, name=path)
+        try:
+            recipe = json.loads(read_bytes(beside))
+            made_for, training = recipe["model_sha256"], recipe["training"]
+            normaliser, digit_commas = Normaliser(**recipe["normaliser"]), recipe["digit_commas"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise DataError(f"{beside} is no recipe that minalbert wrote; remove it to use {path} as ALBERT") from error
+        if made_for != hashlib.sha256(model).hexdigest():
+            raise DataError(f"{beside} belongs to another model than {path}; remove it to use the model as ALBERT")
+        return cls(model, normaliser, digit_commas, training, name=path)
+
+
+def sentencepiece():
+    try:
+        import sentencepiece
+    except ImportError as error:
+        raise DataError("sentencepiece is not installed; pip install 'minalbert[train]' brings it") from error
+    return sentencepiece
+
+
+def processor(model, name):
+    """sentencepiece's processor of a model whose first ids are ALBERT's."""
+    library = sentencepiece()
+    try:
+        found = library.SentencePieceProcessor(model_proto=model) if model else None
+    except RuntimeError:
+        found = None
+    if not found or not found.vocab_size():
+        raise DataError(f"{name} is no sentencepiece model")
+    for i, special in enumerate(SPECIALS):
+        piece = found.id_to_piece(i) if i < found.vocab_size() else None
+        if piece != special:
+            raise DataError(f"{name} has {piece!r} at id {i}, where ALBERT's models have {special!r}; "
+                            f"train one with `minalbert tokenizer train`")  # fmt: skip
+        if not (found.is_unknown(i) if i == UNK else found.is_control(i)):
+            raise DataError(f"{name} has {special!r} as a piece that a text can contain; it must be a control symbol")
+    return found
+
+
+def recipe_path(path):
+    return Path(path).with_suffix(".recipe.json")
+
+
+def has_digit_comma(piece):
+    return len(piece) > 1 and piece[-1] == "," and piece[-2].isdigit()
+
+
+def is_start(piece):
+    """Does a piece begin a word? By the released script's rule, which knows words in ASCII letters alone.
+
+    Yes if it begins with ▁, if it is one sign, or if it holds anything but ASCII letters and signs: a digit, another
+    alphabet, or one of ' < = >, which the rule does not count among the signs.
+    """
+    return piece[0] == WORD or piece in JOINING or not LETTERS.union(JOINING).issuperset(piece)

@@ -1,0 +1,76 @@
+"""A vocabulary is trained as ALBERT's was, and so that the same text gives the same file.
+
+Two things decide about the file besides the text. The number of threads, for they add up in another order. And the
+sample, where the text has more sentences than are asked for: sentencepiece (0.2.3) draws another one in each
+process, whatever seed it is given. So the sample is drawn here, and sentencepiece gets no more than it.
+"""
+
+import io
+import random
+import re
+
+from .errors import DataError
+from .normalise import Normaliser
+from .sentencepiece_tokenizer import SentencePieceTokenizer, sentencepiece
+
+SAMPLE = 10_000_000                                  # sentences; sentencepiece needs 20 bytes for each byte of them
+SETTINGS = {
+    "model_type": "unigram",
+    "character_coverage": 0.99995,
+    "pad_id": 0,
+    "unk_id": 1,
+    "bos_id": -1,
+    "eos_id": -1,
+    "control_symbols": ["[CLS]", "[SEP]", "[MASK]"],
+    "user_defined_symbols": ["(", ")", '"', "-", ".", "–", "£", "€"],
+    "shuffle_input_sentence": True,
+}
+LONGEST = 4192                                       # bytes; sentencepiece leaves out what is longer
+FEWEST = 14                                          # the special pieces, the signs above, and ▁
+
+
+def train(sentences, vocab_size, threads=1, sample=SAMPLE, seed=0, normaliser=Normaliser(), digit_commas="intended"):
+    """A SentencePieceTokenizer trained on an iterable of sentences."""
+    for name, value, least in (("vocab_size", vocab_size, FEWEST), ("threads", threads, 1), ("sample", sample, 1)):
+        if value < least:
+            raise DataError(f"{name} is {value}; it must be at least {least}")
+    library, model = sentencepiece(), io.BytesIO()
+    chosen, seen = draw(map(normaliser, sentences), sample, seed)
+    settings = {**SETTINGS, "vocab_size": vocab_size, "num_threads": threads, "input_sentence_size": sample}
+    try:
+        library.SentencePieceTrainer.train(
+            sentence_iterator=iter(chosen), model_writer=model, minloglevel=2, **settings
+        )
+    except RuntimeError as error:
+        raise DataError(_explain(str(error), vocab_size)) from error
+    recipe = {
+        **settings,
+        "seed": seed,
+        "sentences": seen,
+        "sampled": len(chosen),
+        "left_out_as_too_long": sum(len(sentence.encode()) > LONGEST for sentence in chosen),
+        "sentencepiece": library.__version__,
+    }
+    return SentencePieceTokenizer(model.getvalue(), normaliser, digit_commas, recipe)
+
+
+def draw(sentences, sample, seed):
+    """`sample` of the sentences, each as likely as any other, and how many there were. Only the sample is kept."""
+    uniform, chosen, seen = random.Random(seed).random, [], 0
+    for sentence in filter(None, sentences):
+        seen += 1
+        if len(chosen) < sample:
+            chosen.append(sentence)
+        elif (place := int(uniform() * seen)) < sample:
+            chosen[place] = sentence
+    return chosen, seen
+
+
+def _explain(message, vocab_size):
+    if most := re.search(r"set it to a value <= (\d+)", message):
+        return f"vocab_size is {vocab_size}; this text gives {most[1]} pieces at most"
+    if fewest := re.search(r"smaller than required_chars\. \d+ vs (\d+)", message):
+        return f"vocab_size is {vocab_size}; the characters of this text alone need {fewest[1]} pieces"
+    if "sentences_.empty()" in message or "all_chars_count" in message:
+        return f"there is no text to train on: no sentence of 1 to {LONGEST} bytes"
+    return f"sentencepiece could not train: {' '.join(message.split())}"

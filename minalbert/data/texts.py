@@ -1,0 +1,46 @@
+"""The shards of a corpus as one text: documents numbered through, sentences and tokens found by shard.
+
+Arrays of a shard are mapped into memory, so nothing here may copy one whole.
+"""
+
+import numpy as np
+
+
+class Texts:
+    def __init__(self, shards):
+        self.tokens = [np.asarray(shard.tokens) for shard in shards]              # plain views of the mapped files
+        self.sentences = [np.asarray(shard.sentences) for shard in shards]
+        self.documents = [np.asarray(shard.documents) for shard in shards]
+        self.topics = [np.asarray(shard.topics) for shard in shards]
+        counts = [len(documents) - 1 for documents in self.documents]
+        self.first_document = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+    @property
+    def document_count(self):
+        return int(self.first_document[-1])
+
+    def shard_of(self, document):
+        return np.searchsorted(self.first_document, document, "right") - 1
+
+    def sentences_of(self, document):
+        """(D,) document numbers -> their shards, first sentences and the sentences past their last."""
+        shard = self.shard_of(document)
+        local = document - self.first_document[shard]
+        return shard, _pick(self.documents, shard, local), _pick(self.documents, shard, local + 1)
+
+    def begins(self, shard, sentence):
+        """Where sentences begin among their shard's tokens; both of one shape."""
+        return _pick(self.sentences, shard, sentence)
+
+    def read(self, shard, start, stop):
+        """The tokens start..stop-1 of each shard, one piece after the other."""
+        pieces = zip(shard.tolist(), start.tolist(), stop.tolist(), strict=True)
+        return np.concatenate([self.tokens[number][first:last] for number, first, last in pieces])
+
+
+def _pick(arrays, which, index):
+    """arrays[which[i]][index[i]], of any shape."""
+    if len(arrays) == 1:
+        return arrays[0][index].astype(np.int64)
+    pairs = zip(which.ravel().tolist(), index.ravel().tolist(), strict=True)
+    return np.array([arrays[number][place] for number, place in pairs], np.int64).reshape(which.shape)

@@ -1,0 +1,111 @@
+"""Tiny worlds: a corpus of short English-like stories in which topic and order are two knobs.
+
+Sixteen scripts, eight of them lines (bake, fish, ...: a step has its place in the story) and eight rings
+(a farm's year, a ferry's round, ...: a story begins anywhere, so that only what follows what tells the
+order). A story is a pure function of (seed, knobs, index); nothing is stored. Its labels come with it.
+
+Read in this order: schemas, lines, rings, lexicon, grammar, scripts, stories.
+"""
+
+from bisect import bisect
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+
+from ..errors import DataError
+from . import lexicon
+from .scripts import CONNECTIVE_WORDS, SCHEMAS, base_words, words_of_sentence
+from .stories import Story, tell
+
+LARGEST_SCALE = 5.1                                  # some 8,000 words
+
+SHARES = ("ring_fraction", "topic_strength", "order_strength", "p_conn", "p_true_conn", "p_fill", "p_pron",
+          "p_branch", "p_handover", "p_long", "p_place", "p_adverb", "p_adjective")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class TinyWorlds:
+    seed: int = 0
+    ring_fraction: float = 0.5                       # of the stories
+    topic_strength: float = 1.0                      # 0: only the verbs tell the topic
+    order_strength: float = 1.0                      # 0: every story has its steps shuffled
+    entity_cues: bool = True                         # False: no a/an, it, she, he tells what was named before
+    lexicon_scale: float = 1.0                       # how many times the base vocabulary, in surnames and adjectives
+    p_conn: float = 0.3                              # connectives that say nothing about the order
+    p_true_conn: float = 0.0                         # connectives that do: a planted shortcut
+    p_fill: float = 0.2                              # weather, feelings, passers-by
+    p_pron: float = 0.4
+    p_branch: float = 0.125                          # a condition turns two blocks round
+    p_handover: float = 0.05                         # an item goes from hand to hand
+    hops: int = 0                                    # how often; 0: once to six times
+    p_long: float = 0.1                              # two episodes, the second with new people and things
+    p_place: float = 0.1
+    p_adverb: float = 0.15
+    p_adjective: float = 0.15
+
+    def __post_init__(self):
+        if not isinstance(self.seed, int):
+            raise DataError(f"seed is {self.seed!r}; it must be a whole number")
+        for name in SHARES:
+            _check_range(name, getattr(self, name), 0, 1)
+        _check_range("p_fill", self.p_fill, 0, 0.9)  # at 1, fillers would never end
+        _check_range("lexicon_scale", self.lexicon_scale, 1, LARGEST_SCALE)
+        if not isinstance(self.entity_cues, bool):
+            raise DataError(f"entity_cues is {self.entity_cues!r}; it must be True or False")
+        if self.hops not in range(7):
+            raise DataError(f"hops is {self.hops!r}; it must be a whole number from 1 to 6, or 0 for any of them")
+
+    def story(self, index):
+        if not isinstance(index, int) or index < 0:
+            raise DataError(f"index is {index!r}; stories are numbered 0, 1, 2, ...")
+        return tell(self, index)
+
+    def documents(self, start, stop):
+        """The stories as documents for `WordTokenizer(self.words())`: lower case, words and full stops apart."""
+        from ..documents import Document
+
+        for index in range(start, stop):
+            story = self.story(index)
+            sentences = [words_of_sentence(text) for text in story.sentences]
+            yield Document(sentences, f"tiny worlds, seed {self.seed}, story {index}", story.topic)
+
+    def words(self):
+        """Every word a story can say, in lower case, and the full stop; always in the same order."""
+        return list(dict.fromkeys([*base_words(), *map(str.lower, self._surnames), *self._adjectives]))
+
+    def surname(self, random):
+        return self._surnames[bisect(self._surname_shares, random())] if self._surnames else ""
+
+    def adjective(self, random):
+        return self._adjectives[bisect(self._adjective_shares, random())]
+
+    @property
+    def _extra_words(self):
+        return round((self.lexicon_scale - 1) * len(base_words()))
+
+    @cached_property
+    def _surnames(self):
+        return lexicon.surnames(self._extra_words // 2)
+
+    @cached_property
+    def _adjectives(self):
+        return lexicon.ADJECTIVES + lexicon.modifiers(self._extra_words - self._extra_words // 2)
+
+    @cached_property
+    def _surname_shares(self):
+        return _zipf(len(self._surnames))
+
+    @cached_property
+    def _adjective_shares(self):
+        return _zipf(len(self._adjectives))
+
+
+def _zipf(count):
+    """Where in 0..1 each word's share ends, the k-th word's being proportional to 1/k."""
+    ends = list(accumulate(1 / rank for rank in range(1, count + 1)))
+    return [end / ends[-1] for end in ends[:-1]]
+
+
+def _check_range(name, value, low, high):
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not low <= value <= high:
+        raise DataError(f"{name} is {value!r}; it must be a number from {low} to {high}")

@@ -1,0 +1,195 @@
+"""One story: which script, which steps in which order, who and what is in it, and then its sentences.
+
+First a plan (a list of events with their labels), then the telling of it. The plan draws from one generator
+that belongs to (seed, index) alone. Only `random()` of it is used, whose values every Python repeats.
+"""
+
+from random import Random
+from typing import NamedTuple
+
+from .grammar import Telling
+from .lexicon import ADVERBS, ANY_THING, CONNECTIVES, EARLY, GIVING, ITEMS, KEEPING, LATE, MEN, WOMEN, indefinite
+from .scripts import BY_KIND, FILLERS
+
+SHORTEST, LONGEST = 8, 20                            # sentences in a story
+
+STEP, FILLER, CONDITION, CHAIN = range(4)
+
+
+class Story(NamedTuple):
+    index: int
+    sentences: list                                  # of str
+    schema: str
+    topic: int                                       # the schema's number
+    kind: str                                        # "line" or "ring"
+    steps: list                                      # for each sentence its step, None for any other sentence
+    episodes: list                                   # for each sentence 0, or 1 in a second episode
+    holders: list                                    # in a handover chain who has the item then, else None
+    item: str | None                                 # what is handed over
+    branch: bool                                     # a condition has turned two blocks round
+    ordered: bool                                    # the steps come in the script's order
+    people: list                                     # for each episode (actor, helper)
+    things: list                                     # for each episode {thing: its noun}
+
+
+def tell(world, index):
+    random = Random(f"{world.seed}/{index}").random
+    rings = random() < world.ring_fraction
+    script = pick(random, BY_KIND["ring" if rings else "line"])
+    ordered = random() < world.order_strength
+    branch = ordered and random() < world.p_branch
+    twice = not branch and random() < world.p_long
+    chain = not twice and random() < world.p_handover
+
+    plan = []
+    for episode in range(1 + twice):
+        steps = steps_in_order(random, script, branch, short=twice)
+        if not ordered:
+            shuffle(random, steps)
+        plan += events(random, world, steps, branch, ordered, episode)
+    hops = (world.hops or 1 + int(random() * 6)) if chain else 0
+    first = 3 if branch else 0                       # the condition stays among the first three
+    fit(random, plan, first, LONGEST - hops - chain)
+    if chain:
+        plan.insert(first + int(random() * (len(plan) + 1 - first)), (CHAIN, hops, 0))
+    return told(world, random, index, script, plan, branch, ordered)
+
+
+def steps_in_order(random, script, branch, short):
+    schema, count = script.schema, len(script.steps)
+    if schema.kind == "ring":
+        phase, length = int(random() * count), 6 + int(random() * (1 if short else count - 8))
+        steps = [(phase + i) % count for i in range(length)]
+        if branch:
+            middle = 2 + (length - 1) // 2
+            steps = steps[:2] + steps[middle:] + steps[2:middle]
+        return steps
+    order = list(range(count))
+    for i in schema.either:
+        if random() < 0.5:
+            order[i], order[i + 1] = order[i + 1], order[i]
+    if branch:
+        start, middle, stop = schema.blocks
+        order[start:stop] = order[middle:stop] + order[start:middle]
+        first, last = int(random() * (start - 1)), stop + int(random() * (count + 1 - stop))
+        return order[first:max(last, first + 6)]
+    length = 6 + int(random() * (1 if short else count - 5))
+    first = int(random() * (count - length + 1))
+    return order[first:first + length]
+
+
+def events(random, world, steps, branch, ordered, episode):
+    """(what, step, episode) of each sentence."""
+    plan = []
+    for step in steps:
+        plan.append((STEP, step, episode))
+        while random() < world.p_fill:
+            plan.append((FILLER, None, episode))
+    early, late = int(random() * 3), len(plan) - int(random() * 3)
+    if branch:                                       # early, before what it turns round
+        plan.insert(early, (CONDITION, None, episode))
+    elif random() * (1 - world.p_branch) < world.p_branch:    # as often late, where nothing is left to turn
+        plan.insert(late if ordered or random() < 0.5 else early, (CONDITION, None, episode))
+    return plan
+
+
+def fit(random, plan, first, longest):
+    """Fillers in or out until the story has its length."""
+    while len(plan) < SHORTEST:
+        plan.insert(first + int(random() * (len(plan) + 1 - first)), (FILLER, None, 0))
+    while len(plan) > longest:
+        fillers = [i for i, event in enumerate(plan) if event[0] == FILLER]
+        del plan[pick(random, fillers) if fillers else -1]
+
+
+def told(world, random, index, script, plan, branch, ordered):
+    schema = script.schema
+    story = Story(index, [], schema.name, script.topic, schema.kind, [], [], [], None, branch, ordered, [], [])
+    place = pick(random, script.places)
+    telling = None
+    for number, (what, step, episode) in enumerate(plan):
+        if episode == len(story.people):
+            telling = cast(world, random, script, story)
+        if what == CHAIN:
+            story = handover(world, random, telling, story, step)
+            continue
+        if what == STEP:
+            text = telling.sentence(script.steps[step], opening(world, random, telling, place, number / len(plan)))
+        else:
+            text = telling.sentence(script.condition if what == CONDITION else pick(random, FILLERS))
+        story.sentences.append(text)
+        story.steps.append(step)
+        story.episodes.append(episode)
+        story.holders.append(None)
+    return story
+
+
+def cast(world, random, script, story):
+    """Who acts, who helps, and which noun each thing is: drawn once an episode, so that they stay the same."""
+    used = {name for pair in story.people for name in pair}
+    if random() < 0.5:
+        (women, men), pronouns = (0, 1), ("she", "he", "him")
+    else:
+        (women, men), pronouns = (1, 0), ("he", "she", "her")
+    names = (another(random, WOMEN, used), another(random, MEN, used))
+    actor, helper = names[women], names[men]
+    things = {name: pick(random, nouns) for name, nouns in script.things.items()}
+    if world.topic_strength < 1:
+        things = {name: noun if random() < world.topic_strength else pick(random, ANY_THING)
+                  for name, noun in things.items()}  # fmt: skip
+    story.people.append((actor, helper))
+    story.things.append(things)
+    return Telling(world, random, (actor, world.surname(random)), (helper, world.surname(random)), pronouns, things)
+
+
+def opening(world, random, telling, place, position):
+    """What stands before the verb: a connective or a place, the subject, an adverb."""
+    words = []
+    if world.p_true_conn and random() < world.p_true_conn and not 1 / 3 <= position < 2 / 3:
+        words.append(pick(random, EARLY if position < 1 / 3 else LATE))
+    elif random() < world.p_conn:
+        words.append(pick(random, CONNECTIVES))
+    elif random() < world.p_place:
+        words.append(place)
+    words.append(telling.subject())
+    if random() < world.p_adverb:
+        words.append(pick(random, ADVERBS))
+    return " ".join(words)
+
+
+def handover(world, random, telling, story, hops):
+    """X gave a kettle to Y. Y passed it to Z. Z kept the kettle: who has it is a question of as many hops."""
+    item = pick(random, ITEMS)
+    giver, used = telling.actor[0], set(story.people[0])
+    texts, holders = [], []
+    for hop in range(hops):
+        taker = another(random, pick(random, (WOMEN, MEN)), used)
+        used.add(taker)
+        named = ("the " + item,) if not world.entity_cues else ("it", "the " + item) if hop else (indefinite(item),)
+        texts.append(f"{giver} {pick(random, GIVING)} {pick(random, named)} to {taker}.")
+        holders.append(taker)
+        giver = taker
+    texts.append(f"{giver} {KEEPING} the {item}.")
+    story.sentences.extend(texts)
+    story.steps.extend([None] * len(texts))
+    story.episodes.extend([0] * len(texts))
+    story.holders.extend([*holders, giver])
+    telling.forget_pronouns()
+    return story._replace(item=item)
+
+
+def pick(random, options):
+    return options[int(random() * len(options))]
+
+
+def another(random, names, used):
+    name = pick(random, names)
+    while name in used:
+        name = pick(random, names)
+    return name
+
+
+def shuffle(random, items):
+    for i in range(len(items) - 1, 0, -1):
+        j = int(random() * (i + 1))
+        items[i], items[j] = items[j], items[i]

@@ -1,0 +1,61 @@
+"""A word is a token: for tiny worlds, whose words are known, so that there is nothing to train.
+
+    ids 0-4    the special pieces          ids 5...    the words, in the order given
+
+Text is split at white space, and a word outside the list is <unk>. A text of known words with single spaces
+between them comes back as it was.
+"""
+
+import hashlib
+import json
+
+import numpy as np
+
+from .errors import DataError
+from .tokenizer import CLS, MASK, PAD, SEP, SPECIALS, UNK, Tokenizer, read_bytes, write_bytes
+
+FORMAT = "minalbert word list 1"
+
+
+class WordTokenizer(Tokenizer):
+    def __init__(self, words):
+        words = list(words)
+        for word in words:
+            if not isinstance(word, str) or word.split() != [word]:
+                raise DataError(f"{word!r} is in the word list; a word must be letters or signs without white space")
+        self.pieces = [*SPECIALS, *words]
+        if len(set(self.pieces)) < len(self.pieces):
+            twice = next(piece for i, piece in enumerate(self.pieces) if piece in self.pieces[:i])
+            raise DataError(f"{twice!r} is twice in the vocabulary of the five special pieces and the word list")
+        if not words:
+            raise DataError("the word list is empty; it must have at least one word")
+        self.vocab_size = len(self.pieces)
+        self.word_starts = np.ones(self.vocab_size, bool)
+        self.digest = hashlib.sha256(self._file()).hexdigest()
+        self._ids = {word: i for i, word in enumerate(self.pieces) if i >= len(SPECIALS)}
+
+    def encode_many(self, texts):
+        ids = self._ids
+        return [[ids.get(word, UNK) for word in text.split()] for text in texts]
+
+    def decode(self, ids):
+        return " ".join(self.pieces[i] for i in self.check_ids(ids) if i not in (PAD, CLS, SEP, MASK))
+
+    def save(self, path):
+        write_bytes(path, self._file())
+
+    def _file(self):
+        content = {"format": FORMAT, "words": self.pieces[len(SPECIALS) :]}
+        return (json.dumps(content, ensure_ascii=False, indent=0) + "\n").encode("utf-8")
+
+    @classmethod
+    def load(cls, path):
+        content = read_bytes(path)
+        try:
+            found = json.loads(content)
+            words, known = found["words"], found["format"] == FORMAT
+        except (ValueError, KeyError, TypeError) as error:
+            raise DataError(f"{path} is no word list that minalbert wrote") from error
+        if not known:
+            raise DataError(f"{path} has the format {found['format']!r}; it must be {FORMAT!r}")
+        return cls(words)
