@@ -2,8 +2,7 @@
 PYTHON  ?= python3
 VENV    ?= .venv
 WORKERS ?= 2
-TORCH   ?= torch==2.13.0
-TRANSFORMERS ?= transformers==5.23.0
+PEERS   ?= torch==2.13.0 transformers==5.23.0 protobuf==7.36.2 mpi4py==4.1.2 mpich==5.0.2 distributed==2026.8.0
 
 BIN    := $(VENV)/bin
 PARITY := .venv-parity
@@ -15,7 +14,7 @@ export OMP_NUM_THREADS ?= 1
 help:
 	@echo "make test     set up .venv, run the tests and check every gradient"
 	@echo "make lint     check style"
-	@echo "make parity   compare with transformers and PyTorch, in .venv-parity"
+	@echo "make parity   compare with transformers and PyTorch, and build data under MPI and Dask, in .venv-parity"
 	@echo "make bench    time a training step against PyTorch, in .venv-parity"
 	@echo "make golden   write tests/golden anew from transformers, in .venv-parity"
 	@echo "make lock     pin the newest packages in requirements.lock (needs uv)"
@@ -30,7 +29,7 @@ parity-setup: $(PARITY)/.ready
 	@$(PYTHON) -m venv --clear $*
 	@$*/bin/python $(PIP) --require-hashes -r requirements.lock
 	@$*/bin/python $(PIP) --no-deps --no-build-isolation -e .
-	@$(if $(findstring parity,$*),$*/bin/python $(PIP) $(TORCH) $(TRANSFORMERS) protobuf)
+	@$(if $(findstring parity,$*),$*/bin/python $(PIP) $(PEERS))
 	@touch $@
 
 test: setup
@@ -41,7 +40,7 @@ lint: setup
 	$(BIN)/ruff format --check
 
 parity: $(PARITY)/.ready
-	$(PARITY)/bin/python -m pytest tests/parity
+	$(PARITY)/bin/python -m pytest tests/parity tests/test_build.py
 
 golden: $(PARITY)/.ready
 	$(PARITY)/bin/python tests/golden/make.py
