@@ -52,6 +52,12 @@ def main(argv=None):
     except (ConfigError, DataError, DeviceError, InputError) as error:
         print(f"{options.prog}: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print(f"{options.prog}: interrupted", file=sys.stderr)
+        return 130
     except BrokenPipeError:                          # the reader, `head` say, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
+    except OSError as error:
+        print(f"{options.prog}: {error.filename or 'a file'}: {error.strerror}", file=sys.stderr)
+        return 2

@@ -89,7 +89,9 @@ def test_tiny_worlds_need_no_text_and_no_vocabulary(stories):
         (["build", "{tmp}/none.txt", "--tokenizer", "{model}", "--out", "{tmp}/c"], "none.txt does not exist"),
         (["build", "{model}", "--out", "{tmp}/c"], "no --tokenizer"),
         (["build", "{model}", "--tiny-worlds", "5", "--out", "{tmp}/c"], "give no input"),
-        (["build", "--tiny-worlds", "0", "--out", "{tmp}/c"], "empty"),
+        (["build", "--tiny-worlds", "0", "--out", "{tmp}/c"], "0 stories"),
+        (["build", "--tiny-worlds", "9", "--shard-tokens", "-5", "--out", "{tmp}/c"], "shard_tokens is -5"),
+        (["show", "{stories}", "--epoch", "-1"], "epoch is -1; it must be a whole number"),
         (["build", "{model}", "--tokenizer", "{tmp}/no.json", "--out", "{tmp}/c"], "no.json cannot be read"),
         (["stats", "{tmp}/c"], "no corpus"),
         (["show", "{tmp}"], "no corpus"),
@@ -99,7 +101,7 @@ def test_tiny_worlds_need_no_text_and_no_vocabulary(stories):
         (["show", "{stories}", "--max-length", "2"], "max_length is 2"),
         (["stats", "{stories}", "--sample", "0"], "sample is 0"),
         (["audit", "{stories}", "--pairs", "none"], "pairs is 'none'"),
-        (["audit", "{stories}", "--sample", "7"], "at least"),
+        (["audit", "{stories}", "--sample", "7"], "sample is 7; an audit needs at least 40"),
         (["stats", "{stories}", "--plot", "{tmp}/no/such.png"], "such.png could not be written"),
     ],
 )
@@ -161,6 +163,7 @@ B  go·ing x   [MASK]
 [MASK] hides the token below it; ╰2╯ is a span of 2 words, masked together
 ≠token under a token drawn at random: this one stood there
 =token under a token left as it is, and predicted all the same
+a·b are two pieces of one word
 """
 
 
@@ -306,6 +309,26 @@ def test_verify_names_the_altered_file(capsys, tmp_path):
         run("verify", tmp_path / "corpus")
 
 
+def test_audit_of_pairs_that_all_have_one_label_says_so(capsys, tmp_path, model):
+    """One-sentence documents under the released policy: each is followed by another document, label 1."""
+    (tmp_path / "text.txt").write_text("\n\n".join(["the baker walked to the well ."] * 300), encoding="utf-8")
+    run("build", tmp_path / "text.txt", "--tokenizer", model, "--out", tmp_path / "corpus")
+    capsys.readouterr()
+    assert run("audit", tmp_path / "corpus", "--policy", "released") == 1
+    out = capsys.readouterr().out
+    assert "usual label           1.000  LEAK" in out
+    assert "the labels leak: usual label" in out
+
+
+def test_build_says_when_text_and_tokenizer_or_layout_do_not_fit(capsys, tmp_path, model):
+    (tmp_path / "text.txt").write_text("совсем другие слова\n\nи ещё\n", encoding="utf-8")
+    run("build", tmp_path / "text.txt", "--tokenizer", model, "--out", tmp_path / "a")
+    assert "of the tokens are unknown to the tokenizer: was it made for this text?" in capsys.readouterr().out
+    (tmp_path / "long.txt").write_text("the baker walked to the well . " * 20 + "\n", encoding="utf-8")
+    run("build", tmp_path / "long.txt", "--tokenizer", model, "--out", tmp_path / "b")
+    assert "then --layout long-lines" in capsys.readouterr().out
+
+
 def test_audit_reports_chance_on_the_default_recipe(capsys, tmp_path):
     run("build", "--tiny-worlds", 3000, "--out", tmp_path / "corpus")
     capsys.readouterr()
@@ -315,7 +338,7 @@ def test_audit_reports_chance_on_the_default_recipe(capsys, tmp_path):
     assert probes["bilinear A x B"]["accuracy"] > 0.7  # though there is something to learn
     text = printed(capsys, "audit", tmp_path / "corpus", "--sample", 400)
     assert "LEAK" not in text
-    assert len(text.splitlines()) == len(probes) + 2
+    assert len(text.splitlines()) == len(probes) + 3
 
 
 def test_audit_finds_the_released_scripts_leak(capsys, tmp_path):

@@ -521,7 +521,7 @@ def test_numbers_outside_an_epoch_are_refused():
     for numbers in ([], [0.5], 1):
         with pytest.raises(DataError, match="a list of whole numbers"):
             instances.batch(0, numbers)
-    with pytest.raises(DataError, match="batch size is 0"):
+    with pytest.raises(DataError, match="size is 0; it must be a whole number, at least 1"):
         next(instances.batches(0))
 
 
@@ -550,3 +550,35 @@ def test_corpus_and_tokenizer_of_the_house_serve():
 def test_recipes_are_values():
     assert Recipe().replace(max_length=64) == Recipe(max_length=64)
     assert dataclasses.asdict(Recipe.released())["policy"] == "released"
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda i: next(i.batches(4, start=-1)), "start is -1; it must be a whole number, at least 0"),
+        (lambda i: next(i.batches(4, epoch=1.5)), "epoch is 1.5; it must be a whole number"),
+        (lambda i: i.batch(-1, [0]), "epoch is -1; it must be a whole number, at least 0"),
+        (lambda i: i.batch("0", [0]), "epoch is '0'; it must be a whole number"),
+    ],
+)
+def test_places_that_are_none_are_refused(call, sentence):
+    corpus, tokenizer, _ = corpus_of(story_lengths(20))
+    with pytest.raises(DataError, match=sentence):
+        call(Instances(corpus, tokenizer, Recipe(**SHORT)))
+
+
+def test_whole_numbers_of_numpy_are_whole_numbers():
+    corpus, tokenizer, _ = corpus_of(story_lengths(20))
+    recipe = Recipe(**SHORT)
+    ours = Instances(corpus, tokenizer, recipe, seed=np.int64(3)).batch(np.int32(2), [1, 0])
+    same = Instances(corpus, tokenizer, recipe.replace(max_ngram=np.int64(3)), seed=3).batch(2, np.array([1, 0]))
+    assert all(np.array_equal(a, b) for a, b in zip(ours, same, strict=True))
+    with pytest.raises(DataError, match=r"seed is 1\.7; it must be a whole number"):
+        Instances(corpus, tokenizer, recipe, seed=1.7)
+
+
+def test_the_released_policy_has_all_the_habits_of_the_released_script():
+    assert Recipe(policy="released") == Recipe.released(max_length=128)
+    assert Recipe().replace(policy="released").spans_cross_segments
+    assert not Recipe.released().replace(policy="clean").special_replacements
+    assert not Recipe(policy="released", spans_cross_segments=False).spans_cross_segments

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from minalbert.cli import main
 from minalbert.data import tokenizer_command
 from minalbert.data.errors import DataError
 from minalbert.data.normalise import Normaliser
@@ -399,7 +400,7 @@ def test_a_disk_that_fills_leaves_the_old_file_and_nothing_else(tmp_path, monkey
     path = tmp_path / "words.json"
     WordTokenizer(["a"]).save(path)
     monkeypatch.setattr(step, full)
-    with pytest.raises(DataError, match=r"words\.json cannot be written: No space left"):
+    with pytest.raises(DataError, match=r"words\.json could not be written \(No space left"):
         WordTokenizer(["b"]).save(path)
     assert load_tokenizer(path).pieces[5:] == ["a"]
     assert list(tmp_path.iterdir()) == [path]
@@ -504,7 +505,7 @@ def test_the_command_says_what_is_wrong_and_leaves_nothing(tmp_path, capsys):
         (("train", tmp_path / "b.txt", "--vocab-size", 99, "--out", out), "does not exist"),
         (("show", out), "cannot be read"),
     ]:
-        assert command(*arguments) == 2
+        assert main(["tokenizer", *map(str, arguments)]) == 2
         assert complaint in capsys.readouterr().err
     assert not out.parent.exists()
 

@@ -60,8 +60,8 @@ class AtomicFile:
 
     def failure(self, error):
         return DataError(
-            f"{self.path} could not be written ({error.strerror}); nothing of it was kept, shards that were "
-            "finished stay, and the same command goes on from there"
+            f"{self.path} could not be written ({error.strerror}); nothing of it was kept, what was finished before "
+            "stays, and the same command goes on from there"
         )
 
     @property

@@ -6,6 +6,7 @@ from .audit import Finding, audit, chance_bound
 from .tiny_worlds.scripts import CONNECTIVE_WORDS
 
 ROWS = 512
+FEWEST = 40                                          # pairs that the probes need
 MOST_USUAL = 0.52                                    # share of the more frequent label that counts as a half
 ENGLISH = ("then", "later", "after", "afterwards", "before", "next", "first", "finally", "soon", "now", "but", "and",
            "so", "because", "therefore", "however", "thus", "yet", "still", "meanwhile", "again", "also")  # fmt: skip
@@ -41,8 +42,13 @@ def audit_instances(instances, tokenizer, sample, epoch=0, seed=0):
     balance = Finding("usual label", float(often), len(labels), bound, max(MOST_USUAL, bound),
                       f"{labels.mean():.1%} have label 1")  # fmt: skip
     kept = balanced(labels, seed)
+    if len(kept) < FEWEST:
+        return [balance]                             # all is said; there is nothing to probe
     names = tokenizer.pieces
-    findings = audit([pairs[i] for i in kept], labels[kept], connective_ids(tokenizer), names, seed)
+    connectives = connective_ids(tokenizer)
+    findings = audit([pairs[i] for i in kept], labels[kept], connectives, names, seed)
+    counted = f"of the connectives, {len(connectives)} are a piece of their own"
+    findings = [f._replace(detail=counted) if f.probe == "connectives only" else f for f in findings]
     return [*findings, balance]
 
 

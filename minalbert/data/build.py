@@ -8,8 +8,8 @@ or Dask on a cluster.
     corpus = build(text_sources(["books/"], layout="lines"), "spiece.model", "corpus/", workers=4)
 
 A finished shard has a record, `shard-000000.json`, written after its files; a build that was stopped goes on
-with the shards that have none. Input files are known by name and size: after other changes, build into a new
-directory.
+with the shards that have none. Input files are known by name and size. A corpus grows where more text follows
+the same text, and instances then have other numbers; for any other change build into a new directory.
 """
 
 import functools
@@ -17,7 +17,9 @@ import json
 import multiprocessing
 import os
 import threading
+import time
 from concurrent import futures
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -32,6 +34,7 @@ from .tokenizer import Tokenizer, load_tokenizer
 from .word_tokenizer import WordTokenizer
 
 TOKENIZERS = ("tokenizer.model", "tokenizer.json")
+HOUR = 3600                                          # seconds after which a partial file is nobody's
 
 
 class Task(NamedTuple):
@@ -181,12 +184,26 @@ def move_in(tokenizer, directory):
         raise DataError(f"{directory} cannot be made a directory: {error.strerror}") from error
     for name in TOKENIZERS:
         if (directory / name).exists():
-            if load_tokenizer(directory / name).digest != loaded.digest:
+            if not any(directory.glob("shard-*.json")) and not (directory / MANIFEST).exists():
+                (directory / name).unlink()          # of a build that came to nothing
+                continue
+            if not same_tokenizer(directory, name, loaded):
                 raise DataError(f"{directory} holds a corpus made with another tokenizer; name a new directory")
             return directory / name, identity
     copy = directory / TOKENIZERS[isinstance(loaded, WordTokenizer)]
     loaded.save(copy)
     return copy, identity
+
+
+def same_tokenizer(directory, name, loaded):
+    """Is the directory's copy the tokenizer that is wanted? A damaged copy of it is written anew."""
+    try:
+        return load_tokenizer(directory / name).digest == loaded.digest
+    except DataError:                                # damaged
+        if read_manifest(directory)["tokenizer_digest"] != loaded.digest:
+            return False
+    loaded.save(directory / name)
+    return True
 
 
 def of_this_corpus(tasks, directory, settings):
@@ -213,6 +230,8 @@ def finish(directory, records, tokenizer_file, settings):
     """Write the manifest, remove what kills left behind, and open the corpus."""
     records = [record for record in records if record["tokens"]]
     if not records:
+        clear_up(directory, ())
+        (directory / tokenizer_file).unlink()
         raise DataError("the corpus is empty: no document has a sentence with a token in it")
     manifest = {
         "format": FORMAT,
@@ -226,9 +245,18 @@ def finish(directory, records, tokenizer_file, settings):
     }
     write_json(directory / MANIFEST, {**manifest, "sha256": checksum(manifest)})
     settle(directory)
-    for left_over in directory.glob(f"*{PARTIAL}"):
-        left_over.unlink(missing_ok=True)
+    clear_up(directory, {record["name"] for record in records})
     return Corpus.open(directory)
+
+
+def clear_up(directory, names):
+    """Remove what kills and other builds left behind; but not what somebody may be writing at this moment."""
+    left_over = [path for path in directory.glob("shard-*") if path.name.split(".")[0] not in names]
+    left_over += directory.glob(f"*{PARTIAL}")
+    for path in left_over:
+        with suppress(OSError):                      # gone by now, or held open
+            if not path.name.endswith(PARTIAL) or time.time() - path.stat().st_mtime > HOUR:
+                path.unlink()
 
 
 def write_json(path, content):

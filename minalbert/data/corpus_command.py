@@ -58,11 +58,7 @@ def add_knobs(command):
 
 
 def run(options):
-    try:
-        return options.action(options)
-    except DataError as error:
-        print(f"minalbert corpus: {error}", file=sys.stderr)
-        return 2
+    return options.action(options)
 
 
 def world_of(options):

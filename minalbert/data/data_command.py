@@ -6,13 +6,16 @@ import shutil
 import sys
 
 from .build import build
-from .documents import LAYOUTS
+from .documents import LAYOUTS, SAID
 from .errors import DataError
 from .instances import Instances
 from .recipe_options import add_recipe_arguments, recipe_of
 from .shards import Corpus
 from .sources import STORIES, TOKENS, story_sources, text_sources
 from .strip import ASCII
+from .tokenizer import UNK
+
+LOOKED_AT = 10**6                                    # tokens, for a first look at a new corpus
 
 
 def add_arguments(parser):
@@ -22,7 +25,7 @@ def add_arguments(parser):
     command.add_argument("input", nargs="*", help="files, directories, globs, or - for standard input")
     command.add_argument("--tokenizer", metavar="FILE", help="spiece.model, ours or a released one")
     command.add_argument("--out", required=True, metavar="DIR", help="for the shards, and a copy of the tokenizer")
-    command.add_argument("--layout", choices=LAYOUTS, default="lines", help="default: lines, a sentence a line")
+    command.add_argument("--layout", choices=LAYOUTS, default="lines", help=f"how the text is laid out: {SAID}")
     command.add_argument("--workers", type=int, default=1, metavar="N", help="processes; default: 1")
     command.add_argument("--shard-tokens", type=int, default=TOKENS, metavar="N",
                          help=f"about so many a shard, by the bytes of text; default: {TOKENS:,}")  # fmt: skip
@@ -71,11 +74,22 @@ def run_build(options):
     progress = sys.stderr.isatty()
     corpus = build(sources, tokenizer, options.out, settings=settings, workers=options.workers, progress=progress)
     totals = {**corpus.totals(), "shards": len(corpus.shards), "vocab_size": corpus.vocab_size}
-    say(options, {"directory": options.out, **totals}, [
-        f"{options.out}: {totals['documents']:,} documents, {totals['sentences']:,} sentences, "
+    said = [
+        f"{options.out}: {counted(totals['documents'], 'document')}, {counted(totals['sentences'], 'sentence')}, "
         f"{totals['tokens']:,} tokens in {counted(totals['shards'], 'shard')}"
-    ])  # fmt: skip
+    ]
+    say(options, {"directory": options.out, **totals}, [*said, *doubts(corpus)])
     return 0
+
+
+def doubts(corpus):
+    """What a first look at the corpus makes one ask."""
+    tokens = corpus.shards[0].tokens[:LOOKED_AT]
+    unknown, long = float((tokens == UNK).mean()), corpus.totals()["tokens"] / corpus.totals()["sentences"]
+    if unknown > 0.01:
+        yield f"{unknown:.0%} of the tokens are unknown to the tokenizer: was it made for this text?"
+    if long > 50:
+        yield f"a sentence has {long:.0f} tokens on average: is a paragraph on each line? then --layout long-lines"
 
 
 def what_to_build(options):
@@ -86,6 +100,8 @@ def what_to_build(options):
         if options.input or options.tokenizer:
             raise DataError("--tiny-worlds makes its own text and vocabulary; give no input and no --tokenizer")
         worlds = TinyWorlds(seed=options.seed)
+        if options.shard_tokens < 1:
+            raise DataError(f"shard_tokens is {options.shard_tokens}; it must be at least 1")
         per_shard = max(1, min(STORIES, options.shard_tokens // 100))
         sources = story_sources(worlds, options.tiny_worlds, per_shard)
         return sources, WordTokenizer(worlds.words()), {"tiny_worlds": options.tiny_worlds, "per_shard": per_shard}
@@ -138,11 +154,13 @@ def run_verify(options):
 
 
 def run_audit(options):
-    from .audit import report_lines
+    from .audit import FEWEST_PAIRS, report_lines
     from .audit_pairs import audit_instances
 
     if options.pairs == "none":
         raise DataError("pairs is 'none'; without pairs there are no labels to audit")
+    if options.sample < FEWEST_PAIRS:
+        raise DataError(f"sample is {options.sample}; an audit needs at least {FEWEST_PAIRS} pairs")
     _, tokenizer, instances = opened(options)
     findings = audit_instances(instances, tokenizer, options.sample, options.epoch)
     leaks = [finding.probe for finding in findings if finding.leaks]

@@ -15,6 +15,7 @@ text can pass; what is longer than `longest` characters is an error, for it is a
 
 import glob
 import gzip
+import math
 import sys
 import zlib
 from contextlib import nullcontext
@@ -26,6 +27,10 @@ from .errors import DataError
 from .sentences import split_sentences
 
 LAYOUTS = ("lines", "long-lines", "paragraphs")
+SAID = (
+    "'lines' (the default): a sentence a line, a blank line between documents; 'long-lines': a paragraph a line, a "
+    "blank line between documents; 'paragraphs': a blank line between paragraphs, three between documents"
+)
 STDIN = "-"
 LONGEST = 64 * 2**20                                 # characters of a document; the longest book has some 16 million
 BLANKS = 3                                           # that end a document laid out in paragraphs
@@ -75,10 +80,18 @@ def _files(path):
     return found
 
 
+class LineError(DataError):
+    """What is wrong in a line of a file. The number counts from where reading began."""
+
+    def __init__(self, file, number, said):
+        super().__init__(f"{file}:{number}: {said}")
+        self.number, self.said = number, said
+
+
 def _documents(files, layout, splitter, longest):
     empty = True
     for file in files:
-        for document in _file_documents(file, layout, splitter, longest):
+        for document in file_documents(file, layout, splitter, longest):
             empty = False
             yield document
     if empty:
@@ -86,16 +99,17 @@ def _documents(files, layout, splitter, longest):
         raise DataError(f"{_name(files[0])}{more} holds no text: there is nothing but blank lines, or nothing")
 
 
-def _file_documents(file, layout, splitter, longest):
+def file_documents(file, layout, splitter=split_sentences, longest=LONGEST, stretch=None):
+    """The documents of one file, perhaps none; of a stretch (start, end) of its bytes where one is given."""
     name, blanks_to_end = _name(file), BLANKS if layout == "paragraphs" else 1
     lines, start, size, blanks = [], 0, 0, 0
-    for number, line in _lines(file, name, longest):
+    for number, line in _lines(file, name, longest, stretch):
         if line:
             start = start if size else number
             lines.append(line)
             size, blanks = size + len(line), 0
             if size > longest:
-                raise DataError(_too_long(f"{name}:{start}", longest, blanks_to_end))
+                raise LineError(name, start, _too_long(longest, blanks_to_end))
         elif size:
             blanks += 1
             lines.append(line)
@@ -113,13 +127,17 @@ def _sentences(lines, layout, splitter):
     return list(lines) if layout == "lines" else [sentence for line in lines for sentence in splitter(line)]
 
 
-def _lines(file, name, longest):
-    """(number, line without white space around it) for each line of a file."""
+def _lines(file, name, longest, stretch):
+    """(number, line without white space around it) for each line of a file, or of a stretch of it."""
     stream = nullcontext(sys.stdin.buffer) if file == STDIN else _open(file)
+    start, end = stretch or (0, math.inf)
     with stream as stream:
         number = 0
-        while raw := _read_line(stream, name, number + 1, longest):
+        if start:
+            stream.seek(start)
+        while start < end and (raw := _read_line(stream, name, number + 1, longest)):
             number += 1
+            start += len(raw)
             line = _decode(raw, name, number)
             yield number, line.removeprefix(MARK).strip() if number == 1 else line.strip()
 
@@ -135,12 +153,12 @@ def _read_line(stream, name, number, longest):
     try:
         raw = stream.readline(longest + 1)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise DataError(f"{name}:{number}: the compressed file is cut off or damaged: {error}") from error
+        raise LineError(name, number, f"the compressed file is cut off or damaged: {error}") from error
     except OSError as error:
         raise DataError(f"{name} cannot be read: {error.strerror}") from error
     if len(raw) > longest:
-        raise DataError(f"{name}:{number}: the line is longer than {longest:,} bytes; a line must hold one "
-                        f"sentence or paragraph")  # fmt: skip
+        said = f"the line is longer than {longest:,} bytes; a line must hold one sentence or paragraph"
+        raise LineError(name, number, said)
     return raw
 
 
@@ -148,19 +166,18 @@ def _decode(raw, name, number):
     if number == 1 and raw.startswith(UTF16_MARKS):
         raise DataError(f"{name}: the file is UTF-16; it must be UTF-8")
     if b"\0" in raw:
-        raise DataError(f"{name}:{number}: there is a zero byte: the file is binary, not text")
+        raise LineError(name, number, "there is a zero byte: the file is binary, not text")
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise DataError(
-            f"{name}:{number}: byte {raw[error.start]:#04x} at place {error.start + 1} of the line is not UTF-8"
-        ) from error
+        said = f"byte {raw[error.start]:#04x} at place {error.start + 1} of the line is not UTF-8"
+        raise LineError(name, number, said) from error
 
 
 def _name(file):
     return "standard input" if file == STDIN else file
 
 
-def _too_long(source, longest, blanks):
+def _too_long(longest, blanks):
     mark = "a blank line" if blanks == 1 else f"{blanks} blank lines"
-    return f"{source}: the document that begins here is longer than {longest:,} characters; {mark} must end each"
+    return f"the document that begins here is longer than {longest:,} characters; {mark} must end each"

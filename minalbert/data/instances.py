@@ -21,7 +21,7 @@ from .masking import budgets, choose_spans, find_words, replace, tokens_of
 from .order import instances_at
 from .pairs import Pairs
 from .random_draws import keys
-from .recipe import Recipe
+from .recipe import Recipe, whole_number
 from .texts import Texts
 from .tokenizer import CLS, MASK, SEP
 
@@ -79,7 +79,7 @@ class Instances:
             )
         if corpus.vocab_size <= MASK + 1:
             raise DataError(f"the vocabulary has {corpus.vocab_size} pieces; {MASK + 1} of them are control tokens")
-        self.recipe, self.seed, self.vocab_size = recipe, int(seed), corpus.vocab_size
+        self.recipe, self.seed, self.vocab_size = recipe, whole_number("seed", seed), corpus.vocab_size
         self.word_starts = np.asarray(tokenizer.word_starts, bool)
         self.texts = Texts(corpus.shards)
         self.table = build_table(self.texts, recipe, self.seed)
@@ -94,8 +94,7 @@ class Instances:
 
     def batches(self, size, epoch=0, start=0):
         """An epoch's batches in its order, from batch number start on. The last may be smaller."""
-        if size < 1:
-            raise DataError(f"the batch size is {size}; it must be at least 1")
+        size, epoch, start = whole_number("size", size, 1), whole_number("epoch", epoch), whole_number("start", start)
         stride = max(1, ROWS_AT_ONCE // size) * size
         for first in range(start * size, len(self), stride):
             positions = np.arange(first, min(first + stride, len(self)))
@@ -128,7 +127,7 @@ class Instances:
         )
 
     def _make(self, epoch, numbers):
-        numbers = self._checked(numbers)
+        numbers, epoch = self._checked(numbers), whole_number("epoch", epoch)
         recipe = self.recipe
         drawn_epoch = epoch % recipe.static_masks if recipe.static_masks else epoch
         row_keys = keys(self.seed, drawn_epoch, numbers)                          # (B,)

@@ -1,6 +1,7 @@
 """Everything that shapes an instance, checked once, before anything is read."""
 
 import dataclasses
+import operator
 from dataclasses import dataclass
 
 from .errors import DataError
@@ -15,9 +16,24 @@ LEAST = {"max_predictions": 1, "max_ngram": 1, "static_masks": 0}
 SHARES = ("mask_fraction", "short_fraction")
 
 
+HABITS = ("special_replacements", "spans_cross_segments")                 # of the released script
+
+
+def whole_number(name, value, least=0):
+    """An int, also of one of NumPy's; truth values and fractions are none."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = None
+    if number is None or isinstance(value, bool) or number < least:
+        raise DataError(f"{name} is {value!r}; it must be a whole number, at least {least}")
+    return number
+
+
 @dataclass(frozen=True)
 class Recipe:
-    """The defaults are the paper's description. `Recipe.released()` is the released script, with its habits."""
+    """The defaults are the paper's description; None is what the policy says. `Recipe.released()` is the released
+    script as it comes, with instances of 512 tokens."""
 
     max_length: int = 128                            # tokens of an instance, [CLS] and [SEP] included
     max_predictions: int = 20                        # released: 20 for lengths of 512 too, which masks 3.9 % of them
@@ -29,29 +45,29 @@ class Recipe:
     nsp_negatives: str = "other_topic"               # clean NSP: where a second segment that is not the next is from
     short_fraction: float = 0.1                      # of instances (released: of documents) with a shorter target
     truncate: str = "either"                         # which end of a segment loses what does not fit
-    special_replacements: bool = False               # may a random replacement be a control token? released: yes
-    spans_cross_segments: bool = False               # may a span go on over a [SEP]? released: yes
+    special_replacements: bool | None = None         # may a random replacement be a control token? released: yes
+    spans_cross_segments: bool | None = None         # may a span go on over a [SEP]? released: yes
     static_masks: int = 0                            # 0: new draws each epoch; n: epoch n repeats epoch 0
 
     @classmethod
     def released(cls, **changes):
-        habits = {"policy": "released", "max_length": 512, "special_replacements": True, "spans_cross_segments": True}
-        return cls(**(habits | changes))
+        return cls(**({"policy": "released", "max_length": 512} | changes))
 
     def __post_init__(self):
         for name, choices in CHOICES.items():
             if getattr(self, name) not in choices:
                 raise DataError(f"{name} is {getattr(self, name)!r}; it must be one of: {', '.join(choices)}")
         for name, least in (LEAST | {"max_length": self.control_tokens + self.segments}).items():
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise DataError(f"{name} is {value!r}; it must be a whole number, at least {least}")
+            object.__setattr__(self, name, whole_number(name, getattr(self, name), least))
         for name in SHARES:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
                 raise DataError(f"{name} is {value!r}; it must be a number from 0 to 1")
+        for habit in HABITS:
+            if getattr(self, habit) is None:
+                object.__setattr__(self, habit, self.policy == "released")
         for field in dataclasses.fields(self):
-            if field.type is bool and not isinstance(getattr(self, field.name), bool):
+            if field.type in (bool, bool | None) and not isinstance(getattr(self, field.name), bool):
                 raise DataError(f"{field.name} is {getattr(self, field.name)!r}; it must be True or False")
 
     @property
@@ -69,4 +85,6 @@ class Recipe:
         return self.max_length - self.control_tokens
 
     def replace(self, **changes):
+        if "policy" in changes:
+            changes = dict.fromkeys(HABITS) | changes
         return dataclasses.replace(self, **changes)

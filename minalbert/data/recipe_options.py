@@ -25,10 +25,13 @@ HELP = {
 def add_recipe_arguments(parser):
     group = parser.add_argument_group("recipe", "how instances are made of the corpus; the default is the paper's way")
     for field in dataclasses.fields(Recipe):
-        how = {"action": argparse.BooleanOptionalAction} if field.type is bool else {
+        switch = field.type in (bool, bool | None)
+        how = {"action": argparse.BooleanOptionalAction} if switch else {
             "type": field.type, "choices": CHOICES.get(field.name), "metavar": None if field.name in CHOICES else "N",
         }  # fmt: skip
-        said = field.default if field.type is not bool else "yes" if field.default else "no"
+        said = field.default
+        if switch:
+            said = {True: "yes", False: "no", None: "no, with --policy released yes"}[said]
         text = f"{HELP.get(field.name, '')}; default: {said}".lstrip("; ")
         group.add_argument(f"--{field.name.replace('_', '-')}", dest=field.name, default=None, help=text, **how)
 

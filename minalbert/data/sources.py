@@ -10,11 +10,10 @@ A source has `documents()`, an iterator, and `describe()`, words that tell it fr
 
 import gzip
 import hashlib
-import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-from .documents import BLANKS, STDIN, Document, find_files, read_documents
+from .documents import BLANKS, STDIN, Document, LineError, file_documents, find_files, read_documents
 from .errors import DataError
 
 BYTES_PER_TOKEN = 4                                  # of English text, with 30,000 pieces: 4.4
@@ -46,28 +45,20 @@ class Text(NamedTuple):
 
     def documents(self):
         for part in self.parts:
-            if part.whole:
-                yield from read_documents([part.path], self.layout)
-            else:
-                yield from self.cut_out(part)
+            try:
+                yield from file_documents(part.path, self.layout, stretch=None if part.whole else part[1:3])
+            except LineError as error:               # its number counts from where the part begins
+                line = error.number + lines_before(part)
+                raise DataError(f"{part.path}:{line}: {error.said}") from error
 
-    def cut_out(self, part):
-        """Read a part as a file of its own; what there is to complain about is said of the file it came from."""
-        with tempfile.TemporaryDirectory() as directory:
-            copy = Path(directory) / "part"
-            try:
-                with open(part.path, "rb") as file, open(copy, "wb") as out:
-                    file.seek(part.start)
-                    left = part.end - part.start
-                    while left and (data := file.read(min(left, 2**20))):
-                        out.write(data)
-                        left -= len(data)
-            except OSError as error:
-                raise DataError(f"{part} could not be copied to {copy}: {error.strerror}") from error
-            try:
-                yield from read_documents([copy], self.layout)
-            except DataError as error:
-                raise DataError(str(error).replace(str(copy), str(part))) from error
+
+def lines_before(part):
+    with open(part.path, "rb") as file:
+        left, lines = part.start, 0
+        while left and (data := file.read(min(left, 2**20))):
+            lines += data.count(b"\n")
+            left -= len(data)
+    return lines
 
 
 class Dealt(NamedTuple):
@@ -110,6 +101,8 @@ def text_sources(paths, layout="lines", shard_tokens=TOKENS):
 
 
 def story_sources(worlds, count, stories=STORIES):
+    if count < 1 or stories < 1:
+        raise DataError(f"{count} stories, {stories} a shard: both must be at least 1")
     return [Stories(worlds, start, min(start + stories, count)) for start in range(0, count, stories)]
 
 

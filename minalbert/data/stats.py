@@ -99,13 +99,14 @@ def instance_lines(found):
     if found["documents_left_out"]:
         yield f"{found['documents_left_out']:,} documents have too few sentences to give an instance"
     yield ""
-    yield f"{'':19}{'':22}{'found':>7}{'asked for':>12}{'of':>12}"
+    yield f"{'':18}{'':18}{'found':>7}{'asked for':>11}{'of':>11}"
     previous = None
     for row in found["shares"]:
         group = "" if row["group"] == previous else row["group"]
         previous = row["group"]
-        yield (f"{group:19}{row['name']:22}{row['share']:>7.1%}{row['asked_for']:>12.1%}{row['of']:>12,}  "
-               f"{bar(row['share'], 30)}").rstrip()  # fmt: skip
+        yield (f"{group:18} {row['name']:17}{row['share']:>7.1%}{row['asked_for']:>11.1%}{row['of']:>11,} "
+               f"{bar(row['share'], 12)}").rstrip()  # fmt: skip
+    yield "(spans are a little shorter than asked for: one that no longer fits the budget is shortened)"
 
 
 def histogram_lines(histograms, width=100):

@@ -17,7 +17,7 @@ COLOURS = {
     "mask": "1;38;5;16;48;5;220", "random": "1;38;5;16;48;5;175", "kept": "1;38;5;16;48;5;43",
 }  # fmt: skip
 LABELS = {
-    "sop": ("in order (label 0)", "swapped (label 1)"),
+    "sop": ("in order (label 0)", "swapped: B stood before A in the text (label 1)"),
     "nsp": ("B follows A (label 0)", "B does not follow A (label 1)"),
     "none": ("one segment", ""),
 }
@@ -120,6 +120,8 @@ def legend(strip, paint):
         yield f"{paint('≠token', 'random')} under a token drawn at random: this one stood there"
     if "kept" in there:
         yield f"{paint('=token', 'kept')} under a token left as it is, and predicted all the same"
+    if any(cell.glued for _, cells in strip.rows for cell in cells):
+        yield "a·b are two pieces of one word"
 
 
 def shown_label(cell):

@@ -4,12 +4,11 @@ The first five ids are those of the released models. [CLS], [SEP] and [MASK] are
 in a text, they are letters and brackets like others.
 """
 
-import os
-from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 
+from .atomic import write_atomically
 from .errors import DataError
 
 PAD, UNK, CLS, SEP, MASK = range(5)
@@ -61,18 +60,9 @@ def read_bytes(path):
 
 
 def write_bytes(path, content):
-    """The whole file or none of it: written beside its place, then moved there."""
-    path = Path(path)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    """The whole file or none of it, in a folder that is made where it is not there."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with open(temporary, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise DataError(f"{path} cannot be written: {error.strerror}") from error
-    finally:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)        # there only if something went wrong
+        raise DataError(f"{Path(path).parent} cannot be made: {error.strerror}") from error
+    write_atomically(path, content)

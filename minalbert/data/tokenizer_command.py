@@ -6,7 +6,6 @@ from pathlib import Path
 from tqdm import tqdm
 
 from .documents import LAYOUTS, read_documents
-from .errors import DataError
 from .normalise import Normaliser
 from .sentencepiece_tokenizer import DIGIT_COMMAS, recipe_path
 from .sentencepiece_training import SAMPLE, train
@@ -38,11 +37,7 @@ def add_arguments(parser):
 
 
 def run(options):
-    try:
-        return options.action(options)
-    except DataError as error:
-        print(f"minalbert tokenizer: {error}", file=sys.stderr)
-        return 2
+    return options.action(options)
 
 
 def run_train(options):
