@@ -303,6 +303,10 @@ def test_a_build_that_came_to_nothing_does_not_claim_the_directory(text, tmp_pat
     (tmp_path / "none.txt").write_text("\ufeff\u00a0\n", encoding="utf-8")
     with pytest.raises(DataError, match="empty"):
         build(text_sources([tmp_path / "none.txt"]), WordTokenizer(["a"]), tmp_path / "corpus")
+    assert not list((tmp_path / "corpus").iterdir())
+    (tmp_path / "bad.txt").write_bytes(b"a \xff\n")
+    with pytest.raises(DataError, match="not UTF-8"):
+        build(text_sources([tmp_path / "bad.txt"]), WordTokenizer(["a"]), tmp_path / "corpus")
     assert build(text_sources([text]), small_text.tokenizer(), tmp_path / "corpus").totals()["tokens"]
 
 
