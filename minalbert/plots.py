@@ -126,7 +126,9 @@ def draw_histogram(axes, name, histogram):
     axes.set_title(name, color=INK, fontsize=11, fontweight="bold", loc="left", pad=22)
     axes.text(0, 1.06, f"mean {histogram['mean']:,.1f}, longest {histogram['largest']:,}; shares in %",
               color=INK, fontsize=8, transform=axes.transAxes)  # fmt: skip
-    axes.set_xticks(places, step_names(histogram), color=INK, fontsize=7)
+    names = step_names(histogram)
+    slanted = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"} if max(map(len, names), default=0) > 5 else {}
+    axes.set_xticks(places, names, color=INK, fontsize=7, **slanted)
     axes.margins(y=0.15)
     axes.set_yticks([])
     axes.tick_params(length=0)
