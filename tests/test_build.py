@@ -76,8 +76,19 @@ def test_any_map_over_the_tasks_gives_the_same_bytes(text, tmp_path, undisturbed
     assert small_text.bytes_of(tmp_path / "mapped") == undisturbed
 
 
-def test_mpi_gives_the_same_bytes(text, tmp_path, undisturbed):
+def as_a_kill_leaves_it(text, directory):
+    """Half of the shards, one of them without its record, and no manifest."""
+    tasks = list(plan(text_sources([text], shard_tokens=300), small_text.tokenizer(), directory)[0])
+    for task in tasks[: len(tasks) // 2]:
+        build_shard(task)
+    (directory / f"{tasks[0].name}.json").unlink()
+
+
+@pytest.mark.parametrize("half_way", [False, True])
+def test_mpi_gives_the_same_bytes(text, tmp_path, undisturbed, half_way):
     pytest.importorskip("mpi4py", reason="mpi4py is not installed (pip install mpi4py mpich)")
+    if half_way:
+        as_a_kill_leaves_it(text, tmp_path / "mpi")
     script = f"""
 from mpi4py.futures import MPIPoolExecutor
 from minalbert.data.build import build
@@ -96,8 +107,11 @@ if __name__ == "__main__":
     assert small_text.bytes_of(tmp_path / "mpi") == undisturbed
 
 
-def test_dask_gives_the_same_bytes(text, tmp_path, undisturbed):
+@pytest.mark.parametrize("half_way", [False, True])
+def test_dask_gives_the_same_bytes(text, tmp_path, undisturbed, half_way):
     distributed = pytest.importorskip("distributed", reason="Dask is not installed (pip install distributed)")
+    if half_way:
+        as_a_kill_leaves_it(text, tmp_path / "dask")
     with distributed.Client(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as client:
         sources = text_sources([text], shard_tokens=300)
         build(sources, small_text.tokenizer(), tmp_path / "dask", workers=2, executor=client.get_executor())
