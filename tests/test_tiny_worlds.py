@@ -418,6 +418,8 @@ def audited_with_true_connectives():
 
 
 def test_next_sentence_prediction_learns_order_only_where_topics_collide():
+    """With the probe's default weight decay, which was chosen with this limit in view. A weakly decayed probe, as
+    good at NSP, does learn some order, since every true pair it sees runs forward: see the next test."""
     world = TinyWorlds(ring_fraction=1.0)
     pairs, labels, _ = sop_pairs(world, 1, count=3000)
     accuracy = {}
@@ -429,6 +431,17 @@ def test_next_sentence_prediction_learns_order_only_where_topics_collide():
     assert accuracy["other_topic"] <= 0.55
     assert accuracy["uniform"] >= 0.62
     assert accuracy["same_topic"] >= 0.72
+
+
+def test_a_weakly_decayed_probe_learns_some_order_from_other_topics():
+    """What the limit of 0.55 does not cover: measured 0.555 on default rings and 0.68 on plain ones."""
+    for knobs, lowest, highest in (({}, 0.51, 0.60), (PLAIN, 0.60, 0.75)):
+        world = TinyWorlds(ring_fraction=1.0, **knobs)
+        pairs, labels, _ = sop_pairs(world, 1, count=3000)
+        train, answers = nsp_pairs(world, 2, "other_topic")
+        vocabulary = audit.Vocabulary.of(train)
+        model = audit.fit(*vocabulary.bags(train), answers, rank=32, decay=0.3)
+        assert lowest <= (model.predict(*vocabulary.bags(pairs)) == labels).mean() <= highest
 
 
 # ---- the command
