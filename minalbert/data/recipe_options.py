@@ -1,9 +1,7 @@
-"""The fields of Recipe as options of a command: --max-length 128, --policy released, --no-favor-shorter ..."""
+"""The fields of Recipe as options of a command, and what each means."""
 
-import argparse
-import dataclasses
-
-from .recipe import CHOICES, Recipe
+from ..options import add_fields, given_fields
+from .recipe import CHOICES, HABITS, Recipe
 
 HELP = {
     "max_length": "tokens of an instance",
@@ -20,23 +18,14 @@ HELP = {
     "spans_cross_segments": "spans that go on over a [SEP]",
     "static_masks": "0: new masks each epoch; n: n different ones",
 }
+SAID = dict.fromkeys(HABITS, "no, with --policy released yes")
 
 
 def add_recipe_arguments(parser):
     group = parser.add_argument_group("recipe", "how instances are made of the corpus; the default is the paper's way")
-    for field in dataclasses.fields(Recipe):
-        switch = field.type in (bool, bool | None)
-        how = {"action": argparse.BooleanOptionalAction} if switch else {
-            "type": field.type, "choices": CHOICES.get(field.name), "metavar": None if field.name in CHOICES else "N",
-        }  # fmt: skip
-        said = field.default
-        if switch:
-            said = {True: "yes", False: "no", None: "no, with --policy released yes"}[said]
-        text = f"{HELP.get(field.name, '')}; default: {said}".lstrip("; ")
-        group.add_argument(f"--{field.name.replace('_', '-')}", dest=field.name, default=None, help=text, **how)
+    add_fields(group, Recipe, HELP, CHOICES, SAID)
 
 
 def recipe_of(options):
-    names = [field.name for field in dataclasses.fields(Recipe)]
-    changes = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
+    changes = given_fields(options, Recipe)
     return Recipe.released(**changes) if options.policy == "released" else Recipe(**changes)

@@ -1,0 +1,41 @@
+"""A dataclass's fields as options of a command: --max-length 128, --policy released, --no-favor-shorter ...
+
+    add_fields(parser.add_argument_group("recipe"), Recipe, HELP, CHOICES)
+    changes = given_fields(options, Recipe)          # those that were typed, by the fields' names
+"""
+
+import argparse
+import dataclasses
+import types
+import typing
+
+METAVARS = {int: "N", float: "X", str: "TEXT"}
+
+
+def add_fields(group, cls, help={}, choices={}, said={}, leave_out=()):  # noqa: B006
+    """`said`: words for a default that does not speak for itself."""
+    for field in dataclasses.fields(cls):
+        if field.name in leave_out:
+            continue
+        kind, options = kind_of(field), choices.get(field.name)
+        if kind is bool:
+            how = {"action": argparse.BooleanOptionalAction}
+        else:
+            how = {"type": kind, "choices": options, "metavar": None if options else METAVARS[kind]}
+        default = said.get(field.name) or (("no", "yes")[field.default] if kind is bool else field.default)
+        text = "; ".join(part for part in (help.get(field.name), f"default: {default}") if part)
+        flag = f"--{field.name.replace('_', '-')}"
+        group.add_argument(flag, dest=field.name, default=None, help=text.replace("%", "%%"), **how)
+
+
+def given_fields(options, cls):
+    names = [field.name for field in dataclasses.fields(cls) if hasattr(options, field.name)]
+    return {name: getattr(options, name) for name in names if getattr(options, name) is not None}
+
+
+def kind_of(field):
+    """bool, int, float or str, of a field that may also be None."""
+    if isinstance(field.type, types.UnionType):
+        (kind,) = (kind for kind in typing.get_args(field.type) if kind is not type(None))
+        return kind
+    return field.type
