@@ -1,0 +1,26 @@
+"""Optimisers: from a gradient to a step.
+
+    g  ->  clip  ->  LAMB or AdamW, which keep two moments of each weight  ->  w -= rate × direction
+                     the schedule says the rate
+
+Each optimiser is written twice in its file: `lamb_tensor` is the mathematics as one writes it down, for one tensor,
+and `Lamb.step` the same arithmetic over the whole vector, block by block, so that each number crosses the memory as
+few times as can be. Element by element they agree to the last bit; norms, whose sums may be taken in any order, to
+the last digit or so.
+
+    optimiser = Lamb(weight_decay=0.01)
+    moments = Moments.zeros(params)
+    schedule = Schedule(peak=0.00176, steps=125_000, warmup=3125)
+    for step in range(schedule.steps):
+        _, grads = model.loss_and_grads(batch)
+        scale = clip_factor(global_norm(grads), 1.0)
+        ratios = optimiser.step(params, grads, moments, schedule.rate(step), step + 1, scale)
+
+Read in this order: adamw, lamb, clip, schedule, blocks.
+"""
+
+from .adamw import AdamW, adamw_tensor
+from .blocks import Moments, exempt
+from .clip import clip_factor, first_bad, global_norm
+from .lamb import Lamb, lamb_tensor
+from .schedule import SHAPES, Schedule, rate_warning, sqrt_rule

@@ -1,0 +1,112 @@
+"""AdamW: each weight's gradient over its own recent size, and decay beside it (Loshchilov & Hutter, 2019).
+
+    m ← β₁ m + (1 - β₁) g            a running mean of the gradient
+    v ← β₂ v + (1 - β₂) g²           and of its square
+    u = m / (√v + ε)                 near ±1 where the gradient's sign is steady, near 0 where it is noise
+    u ← u + λ w                      decay, not for biases and norms
+    w ← w - rate u
+
+Both moments begin at zero and are too small at first, v the longer. Bias correction makes up for it:
+
+    u = m c₁ / (√v c₂ + ε)           c₁ = 1 / (1 - β₁ᵗ)    c₂ = 1 / √(1 - β₂ᵗ)    t = 1, 2, 3, ...
+
+ALBERT leaves it out, for its fine-tuning too: the first steps are c₂ / c₁ too long, 3.2 times at t = 1 and 6.6
+times at t = 12, when its warm-up has hardly begun.
+
+w, g, m, v, u: one shape
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ..backend import array_module
+from .blocks import blocks, check, check_settings, exempt, scratch, tensors
+
+
+def adamw_tensor(w, g, m, v, rate, t=1, betas=(0.9, 0.999), eps=1e-6, weight_decay=0.01, bias_correction=True):
+    """One step of one tensor: w, m and v anew."""
+    beta1, beta2 = betas
+    m = beta1 * m + (1 - beta1) * g
+    v = beta2 * v + (1 - beta2) * (g * g)
+    c1, c2 = corrections(betas, t) if bias_correction else (1.0, 1.0)
+    u = m * c1 / (array_module(w).sqrt(v) * c2 + eps)
+    if weight_decay and w.ndim > 1:
+        u = u + weight_decay * w
+    return w - rate * u, m, v
+
+
+@dataclass(frozen=True)
+class AdamW:
+    betas: tuple[float, float] = (0.9, 0.999)
+    eps: float = 1e-6
+    weight_decay: float = 0.01
+    bias_correction: bool = True                     # ALBERT's own fine-tuning: False
+
+    def __post_init__(self):
+        check_settings(self)
+
+    def step(self, params, grads, moments, rate, t, scale=1.0):
+        """Change params and moments in place, by `scale` times the gradients. There are no trust ratios: {}."""
+        terms = Terms.of(self, params, grads, moments, t, scale)
+        xp, (longest_u, longest_s) = array_module(params.flat), scratch(params, "block", "block")
+        for name, vectors in tensors(params, grads, moments):
+            decay = 0.0 if exempt(name, params[name]) else self.weight_decay
+            for w, g, m, v in blocks(*vectors):
+                u = longest_u[: len(w)]
+                write_direction(u, w, g, m, v, longest_s[: len(w)], terms, decay)
+                w -= xp.multiply(u, float(rate), out=u)
+        return {}
+
+
+class Terms(NamedTuple):
+    """What a step needs beside the tensors."""
+
+    betas: tuple
+    eps: float
+    corrections: tuple | None                        # c₁, c₂
+    scale: Any                                       # of the gradient; None: as it is
+
+    @classmethod
+    def of(cls, settings, params, grads, moments, t, scale):
+        check(params, grads, moments, t)
+        if isinstance(scale, float | int) and scale == 1:
+            scale = None
+        else:                                        # a number of float64 would widen what it meets
+            scale = array_module(params.flat).asarray(scale, dtype=params.dtype)
+        corrected = corrections(settings.betas, t) if settings.bias_correction else None
+        return cls(settings.betas, settings.eps, corrected, scale)
+
+
+def write_direction(u, w, g, m, v, s, terms, decay):
+    """Into u, for one block; m and v move on, s is scratch. One by one the operations of adamw_tensor."""
+    xp, (beta1, beta2) = array_module(w), terms.betas
+    if terms.scale is not None:
+        g = xp.multiply(g, terms.scale, out=u)
+
+    xp.multiply(g, 1 - beta1, out=s)                 # m ← β₁ m + (1 - β₁) g
+    m *= beta1
+    m += s
+
+    xp.multiply(g, g, out=s)                         # v ← β₂ v + (1 - β₂) g²
+    s *= 1 - beta2
+    v *= beta2
+    v += s
+
+    xp.sqrt(v, out=s)                                # u = m c₁ / (√v c₂ + ε)
+    if terms.corrections is not None:
+        c1, c2 = terms.corrections
+        s *= c2
+        m = xp.multiply(m, c1, out=u)
+    s += terms.eps
+    xp.divide(m, s, out=u)
+
+    if decay:                                        # u ← u + λ w
+        xp.multiply(w, decay, out=s)
+        u += s
+
+
+def corrections(betas, t):
+    """c₁ and c₂"""
+    beta1, beta2 = betas
+    return 1 / (1 - beta1**t), 1 / math.sqrt(1 - beta2**t)

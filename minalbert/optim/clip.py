@@ -1,0 +1,51 @@
+"""The length of the whole gradient, and a limit to it (Pascanu et al., 2013).
+
+    norm = √(Σ g²)   over all tensors            g ← g limit / max(norm, limit)
+
+One bad batch can then move the weights no further than a good one. The direction stays. A norm that is not finite
+comes out as it is, for the training loop to see.
+
+The sum is taken over pieces of 4096, each in the gradient's own precision, and over pieces in float64. The pieces
+are short enough for BLAS not to share one out among threads, so that no bit depends on their number.
+"""
+
+import math
+
+import numpy as np
+
+from ..backend import array_module
+
+PIECE = 4096
+
+
+def sum_of_squares(x):
+    """Σ x² of a vector: a float64 on its device."""
+    if array_module(x) is not np:
+        return array_module(x).square(x.astype("float64")).sum()
+    with np.errstate(over="ignore", invalid="ignore"):
+        whole = len(x) - len(x) % PIECE
+        pieces, rest = x[:whole].reshape(-1, PIECE), x[whole:]
+        total = np.vecdot(pieces, pieces).sum(dtype=np.float64)
+        if len(rest):
+            total += np.vecdot(rest, rest)
+        if not math.isfinite(total):                 # squares of 1e20 are beyond float32, though not beyond float64
+            total = np.square(x, dtype=np.float64).sum()
+    return total
+
+
+def global_norm(grads):
+    """√(Σ g²) over all tensors, on their device."""
+    return array_module(grads.flat).sqrt(sum_of_squares(grads.flat))
+
+
+def clip_factor(norm, limit):
+    """What to multiply the gradient by, so that its norm is at most `limit`; a limit of 0 is none."""
+    return limit / array_module(norm).maximum(norm, limit) if limit else 1.0
+
+
+def first_bad(params):
+    """The name of the first tensor that holds a NaN or an infinity, or None."""
+    for name, tensor in params.items():
+        if not bool(array_module(tensor).isfinite(tensor).all()):
+            return name
+    return None

@@ -1,0 +1,89 @@
+"""LAMB: Adam's direction, with each tensor's step made as long as its weights say (You et al., 2020).
+
+    m ← β₁ m + (1 - β₁) g
+    v ← β₂ v + (1 - β₂) g²
+    u = m / (√v + ε) + λ w           Adam's direction, with decay inside
+    r = ‖w‖ / ‖u‖                    the trust ratio, one number for a tensor; 1 if either norm is zero
+    w ← w - rate r u
+
+A step therefore changes a tensor by ‖Δw‖ = rate ‖w‖, however large or noisy its gradient. That is what lets a batch
+of 4096, with the high rate that so few steps need, not blow up a tensor of small weights.
+
+This is the form that ALBERT was trained with: no bias correction, ε outside the root, no limit to r. Biases and the
+gains of the norms are exempt from decay and from the ratio: r = 1, λ = 0. Others' LAMBs are had by switch:
+`bias_correction` (apex, timm, optax; see adamw) and `clamp`, the largest r allowed (timm's trust_clip: 1).
+
+w, g, m, v, u: one shape   r: a number
+"""
+
+from dataclasses import dataclass
+
+from ..backend import array_module
+from ..config import ConfigError
+from .adamw import Terms, corrections, write_direction
+from .blocks import blocks, check_settings, exempt, is_number, scratch, tensors
+from .clip import sum_of_squares
+
+
+def lamb_tensor(
+    w, g, m, v, rate, t=1, betas=(0.9, 0.999), eps=1e-6, weight_decay=0.01, bias_correction=False, clamp=None
+):  # fmt: skip
+    """One step of one tensor: w, m and v anew, and the trust ratio."""
+    xp, (beta1, beta2) = array_module(w), betas
+    m = beta1 * m + (1 - beta1) * g
+    v = beta2 * v + (1 - beta2) * (g * g)
+    c1, c2 = corrections(betas, t) if bias_correction else (1.0, 1.0)
+    u = m * c1 / (xp.sqrt(v) * c2 + eps)
+    if w.ndim == 1:                                  # a bias, or a norm's gain
+        return w - rate * u, m, v, 1.0
+
+    u = u + weight_decay * w
+    w_norm, u_norm = float(xp.linalg.norm(w)), float(xp.linalg.norm(u))
+    r = w_norm / u_norm if w_norm > 0 and u_norm > 0 else 1.0
+    if clamp is not None:
+        r = min(r, clamp)
+    return w - rate * r * u, m, v, r
+
+
+@dataclass(frozen=True)
+class Lamb:
+    betas: tuple[float, float] = (0.9, 0.999)
+    eps: float = 1e-6
+    weight_decay: float = 0.01
+    bias_correction: bool = False
+    clamp: float | None = None
+
+    def __post_init__(self):
+        check_settings(self)
+        if self.clamp is not None and not (is_number(self.clamp) and self.clamp > 0):
+            raise ConfigError(f"clamp is {self.clamp!r}; it must be a number above 0, or None for no limit")
+
+    def step(self, params, grads, moments, rate, t, scale=1.0):
+        """Change params and moments in place, by `scale` times the gradients. Returns {name: trust ratio}.
+
+        Twice over each tensor: u and the norms first, then w, for the ratio waits for all of u.
+        """
+        terms = Terms.of(self, params, grads, moments, t, scale)
+        xp, (longest_u, longest_s) = array_module(params.flat), scratch(params, "tensor", "block")
+        ratios = {}
+        for name, vectors in tensors(params, grads, moments):
+            adapted, length = not exempt(name, params[name]), float(rate)
+            whole_w, whole_u = vectors[0], longest_u[: len(vectors[0])]
+            squares = [0.0, 0.0]                     # of w, of u
+            for u, w, g, m, v in blocks(whole_u, *vectors):
+                write_direction(u, w, g, m, v, longest_s[: len(w)], terms, self.weight_decay if adapted else 0.0)
+                if adapted:
+                    squares = [sum_of_squares(x) + before for x, before in zip((w, u), squares, strict=True)]
+            if adapted:
+                ratios[name] = self.ratio(*(xp.sqrt(sum) for sum in squares))
+                length = xp.asarray(rate * ratios[name], dtype=whole_w.dtype)
+            for w, u in blocks(whole_w, whole_u):
+                w -= xp.multiply(u, length, out=u)
+        return ratios
+
+    def ratio(self, w_norm, u_norm):
+        """On their device: nobody waits for it."""
+        xp = array_module(w_norm)
+        both = (w_norm > 0) & (u_norm > 0)
+        r = xp.where(both, w_norm / xp.where(both, u_norm, 1.0), 1.0)
+        return r if self.clamp is None else xp.minimum(r, self.clamp)

@@ -1,0 +1,78 @@
+"""The learning rate, step by step.
+
+    linear, as ALBERT's code has it      rate = peak step / warmup              while step < warmup
+                                         rate = peak (1 - step / steps)         from then on
+    cosine                               rate = peak (step + 1) / (warmup + 1)  while step < warmup
+                                         rate = peak ½ (1 + cos πx)             x = (step - warmup) / (steps - warmup)
+    constant                             as cosine, without the fall
+
+`step` counts the updates done so far, from 0. In ALBERT's form the first update therefore has rate 0, and since the
+fall counts from step 0, not from the end of the rise, the peak is never reached: of 0.00176, after 3,125 of 125,000
+steps, 0.0017160 is left.
+
+By the clock (Izsak et al., 2021, 24hBERT): `fraction` is the share of the time that is used up, and the schedule is
+read at the step where it would then be, fraction × steps.
+"""
+
+import math
+from dataclasses import dataclass
+from numbers import Integral
+
+from ..config import ConfigError
+from .blocks import is_number
+
+SHAPES = ("linear", "cosine", "constant")
+REFERENCE_BATCH, REFERENCE_RATE = 4096, 5 / (2**1.5 * 1000)     # 0.00176777; You et al., 2020, table 4
+
+
+@dataclass(frozen=True)
+class Schedule:
+    peak: float
+    steps: int
+    warmup: int = 0
+    shape: str = "linear"
+
+    def __post_init__(self):
+        if not (is_number(self.peak) and self.peak >= 0):
+            raise ConfigError(f"peak is {self.peak!r}; it must be a number, at least 0")
+        for name, least in (("steps", 1), ("warmup", 0)):
+            value = getattr(self, name)
+            if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+                raise ConfigError(f"{name} is {value!r}; it must be a whole number, at least {least}")
+        if self.warmup > self.steps:
+            raise ConfigError(f"warmup is {self.warmup}; it must be at most the {self.steps} steps of the run")
+        if self.shape not in SHAPES:
+            raise ConfigError(f"shape is {self.shape!r}; it must be one of: {', '.join(SHAPES)}")
+
+    def rate(self, step, fraction=None):
+        """Of the update that comes after `step` others, or when `fraction` of the time is used up."""
+        if fraction is not None:
+            step = fraction * self.steps
+        if self.shape == "linear" and step < self.warmup:
+            return self.peak * step / self.warmup
+        if step < self.warmup:
+            return self.peak * (step + 1) / (self.warmup + 1)
+        if self.shape == "constant":
+            return self.peak
+        if step >= self.steps:
+            return 0.0
+        if self.shape == "linear":
+            return self.peak * (1 - step / self.steps)
+        return self.peak * 0.5 * (1 + math.cos(math.pi * (step - self.warmup) / (self.steps - self.warmup)))
+
+
+def sqrt_rule(batch, reference_batch=REFERENCE_BATCH, reference_rate=REFERENCE_RATE):
+    """LAMB's peak rate for another batch, on the same epochs: rate ∝ √batch, the steps of warm-up unchanged."""
+    return reference_rate * math.sqrt(batch / reference_batch)
+
+
+def rate_warning(rate, batch):
+    """A sentence where LAMB's rate is that of batches more than four times as large, else None."""
+    fitting = sqrt_rule(batch)
+    if not rate > 2 * fitting:
+        return None
+    meant_for = 2 ** round(math.log2(batch * (rate / fitting) ** 2))
+    return (
+        f"a rate of {rate:.3g} is the one for batches of {meant_for}; for batches of {batch} the √batch rule gives "
+        f"{fitting:.2g}. Too large a rate shows as a sudden jump of the loss, and then a plateau"
+    )
