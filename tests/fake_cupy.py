@@ -115,6 +115,11 @@ class cuda:
     def is_available():
         return True
 
+    class runtime:
+        getDevice = staticmethod(lambda: 0)
+        getDeviceProperties = staticmethod(lambda device: {"name": b"pretended"})
+        runtimeGetVersion = driverGetVersion = staticmethod(lambda: 0)
+
 
 def __getattr__(name):
     value = getattr(np, name)

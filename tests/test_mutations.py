@@ -25,7 +25,7 @@ class Mutation(NamedTuple):
     file: str
     right: str
     wrong: str
-    seen_by: str = "gradcheck"  # or "values": forward and backward are wrong together
+    seen_by: str = "gradcheck"  # or "values": forward and backward are wrong together; or "steps": of optimisers
 
 
 MUTATIONS = [
@@ -95,6 +95,27 @@ MUTATIONS = [
              "FFN_SITE = 1, 2, 3", "FFN_SITE = 1, 2, 2", "values"),
     Mutation("config: groups dealt out in turn", "config.py",
              "layer * self.groups(part) // self.num_hidden_layers", "layer % self.groups(part)", "values"),
+    Mutation("optimisers: biases decayed and adapted", "optim/blocks.py",
+             "return tensor.ndim == 1", "return False", "steps"),
+    Mutation("adam: ε inside the root, on the second rung", "optim/adamw.py", "    xp.sqrt(v, out=s) ",
+             "    xp.sqrt(v + terms.eps, out=s) ", "steps"),
+    Mutation("adam: v without the square", "optim/adamw.py", "xp.multiply(g, g, out=s)", "xp.abs(g, out=s)", "steps"),
+    Mutation("adam: bias correction of v without its root, on both rungs", "optim/adamw.py",
+             "1 / math.sqrt(1 - beta2**t)", "1 / (1 - beta2**t)", "steps"),
+    Mutation("lamb: bias correction where ALBERT has none", "optim/lamb.py",
+             "bias_correction: bool = False", "bias_correction: bool = True", "steps"),
+    Mutation("lamb: decay forgotten", "optim/lamb.py", "self.weight_decay if adapted else 0.0", "0.0", "steps"),
+    Mutation("lamb: a limit nobody asked for", "optim/lamb.py",
+             "clamp: float | None = None", "clamp: float | None = 10.0", "steps"),
+    Mutation("lamb: zero norm, ratio zero", "optim/lamb.py", "xp.where(both, u_norm, 1.0), 1.0)",
+             "xp.where(both, u_norm, 1.0), 0.0)", "steps"),
+    Mutation("lamb: the ratio of the last block alone", "optim/lamb.py",
+             "sum_of_squares(x) + before", "sum_of_squares(x) + 0 * before", "steps"),
+    Mutation("clip: what is short made long", "optim/clip.py",
+             ".maximum(norm, limit)", ".minimum(norm, limit)", "steps"),
+    Mutation("schedule: the fall counted from the end of warm-up", "optim/schedule.py",
+             "self.peak * (1 - step / self.steps)",
+             "self.peak * (1 - (step - self.warmup) / (self.steps - self.warmup))", "steps"),
 ]  # fmt: skip
 
 GRADCHECK = """
@@ -112,6 +133,7 @@ sys.exit(any([wrong(case) for case in all_cases()]))
 JUDGES = {
     "gradcheck": ["-c", GRADCHECK],
     "values": ["-m", "pytest", "-qx", "-p", "no:cacheprovider", "test_values.py", "test_golden.py", "test_model.py"],
+    "steps": ["-m", "pytest", "-qx", "-p", "no:cacheprovider", "test_optim.py", "test_schedule.py"],
 }
 
 

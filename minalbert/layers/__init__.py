@@ -24,6 +24,7 @@ decoder, losses.
 from .attention import (
     attention_backward,
     attention_forward,
+    attention_probs,
     key_mask,
     multi_head_backward,
     multi_head_forward,

@@ -79,6 +79,12 @@ def multi_head_forward(x, wq, bq, wk, bk, wv, bv, wo, bo, mask, heads, rate=0.0,
     return y, (q_cache, k_cache, v_cache, context_cache, out_cache)
 
 
+def attention_probs(cache):
+    """Of multi_head's cache: how much token i took of token j, before dropout, at [b, n, i, j] of (B, N, T, T)."""
+    _, _, _, (_, _, _, probs, _), _ = cache
+    return probs
+
+
 def multi_head_backward(dy, cache):
     q_cache, k_cache, v_cache, context_cache, out_cache = cache
     heads = context_cache[0].shape[1]

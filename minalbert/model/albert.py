@@ -13,7 +13,7 @@ from ..batch import Batch, InputError, as_whole_numbers, check_inputs, check_ran
 from ..config import AlbertConfig, ConfigError
 from ..layers import key_mask
 from .embeddings import embeddings_forward
-from .encoder import Context, encoder_states
+from .encoder import Context, encoder_attention, encoder_states
 from .heads import mlm_forward, pooler_forward, sop_forward
 from .pretraining import Totals, pretraining_backward, pretraining_forward
 
@@ -62,6 +62,10 @@ class Albert:
         """What enters each layer, and what leaves the last: L + 1 arrays (B, T, H)."""
         return list(self._states(input_ids, attention_mask, token_type_ids))
 
+    def attention_maps(self, input_ids, attention_mask=None, token_type_ids=None):
+        """How much of token j token i takes, at [b, n, i, j]: L arrays (B, N, T, T), their rows summing to 1."""
+        return list(encoder_attention(*self._embedded(input_ids, attention_mask, token_type_ids)))
+
     def mlm_logits(self, hidden, positions=None):
         """hidden (B, T, H) -> scores over words at `positions` (B, P), or at every position."""
         self._require("mlm")
@@ -99,6 +103,10 @@ class Albert:
         return losses, grads
 
     def _states(self, input_ids, attention_mask, token_type_ids):
+        return encoder_states(*self._embedded(input_ids, attention_mask, token_type_ids))
+
+    def _embedded(self, input_ids, attention_mask, token_type_ids):
+        """(x, context): what the first layer is given, once the inputs are checked."""
         input_ids = self._ids(input_ids)
         xp = array_module(input_ids)
         attention_mask = xp.ones_like(input_ids) if attention_mask is None else self._ids(attention_mask)
@@ -106,7 +114,7 @@ class Albert:
         check_inputs(self.config, input_ids, attention_mask, token_type_ids)
         x, _ = embeddings_forward(input_ids, token_type_ids, self.params, self.config)
         mask = key_mask(attention_mask, x.dtype)
-        return encoder_states(x, Context(self.params, mask, self.config))
+        return x, Context(self.params, mask, self.config)
 
     def _ids(self, array):
         if not hasattr(array, "dtype"):

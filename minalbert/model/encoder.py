@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from ..layers import (
     GELU,
+    attention_probs,
     dropout_backward,
     dropout_forward,
     layer_norm_backward,
@@ -115,6 +116,13 @@ def encoder_states(x, context):
     for layer in range(context.config.num_hidden_layers):
         x, _ = block_forward(x, layer, context)
         yield x
+
+
+def encoder_attention(x, context):
+    """What the heads of each layer look at: (B, N, T, T), layer by layer."""
+    for layer in range(context.config.num_hidden_layers):
+        x, ((attention, _, _), _) = block_forward(x, layer, context)
+        yield attention_probs(attention)
 
 
 def encoder_forward(x, context, recompute=False):
