@@ -2,7 +2,7 @@
 PYTHON  ?= python3
 VENV    ?= .venv
 WORKERS ?= 2
-PEERS   ?= torch==2.13.0 transformers==5.23.0 protobuf==7.36.2 mpi4py==4.1.2 mpich==5.0.2 distributed==2026.8.0
+PEERS   ?= torch==2.13.0 transformers==5.23.0 optax==0.2.8 protobuf==7.36.2 mpi4py==4.1.2 mpich==5.0.2 distributed==2026.8.0
 
 BIN    := $(VENV)/bin
 PARITY := .venv-parity

@@ -55,6 +55,17 @@ def device_of(x):
     return "cpu" if array_module(x) is np else "cuda"
 
 
+def gpu_circumstances(device):
+    """{name: words}: what a result may depend on besides the program; nothing on the CPU."""
+    if device == "cpu":
+        return {}
+    import cupy
+
+    runtime = cupy.cuda.runtime
+    name = runtime.getDeviceProperties(runtime.getDevice())["name"].decode()
+    return {"CuPy": cupy.__version__, "GPU": name, "CUDA": f"{runtime.runtimeGetVersion()}, driver {runtime.driverGetVersion()}"}
+
+
 def at_least_float32(x):
     """x itself, or a float32 copy of half precision, for sums that float16 cannot hold."""
     return x.astype(np.float32) if x.dtype == np.float16 else x

@@ -14,12 +14,17 @@ from .backend import DeviceError
 from .batch import InputError
 from .config import ConfigError
 from .data.errors import DataError
+from .train.errors import TrainError
 
 COMMANDS = {
+    "demo": ("minalbert.demo", "make a corpus, train a small model on it, see what it has learnt"),
     "params": ("minalbert.analysis.command", "count a model's parameters, operations and memory"),
     "corpus": ("minalbert.data.corpus_command", "write or show stories of tiny worlds"),
     "tokenizer": ("minalbert.data.tokenizer_command", "train a vocabulary, or look at one"),
     "data": ("minalbert.data.data_command", "build, check and look at training data"),
+    "pretrain": ("minalbert.train.pretrain_command", "train a model; stop it, and go on"),
+    "fill": ("minalbert.train.fill_command", "guess the words behind [MASK]"),
+    "plot": ("minalbert.train.plot_command", "draw the curves of runs"),
     "gradcheck": ("minalbert.gradcheck.command", "check every entry of every hand-written gradient"),
 }
 
@@ -49,7 +54,7 @@ def main(argv=None):
         code = options.run(options)
         sys.stdout.flush()
         return code
-    except (ConfigError, DataError, DeviceError, InputError) as error:
+    except (ConfigError, DataError, DeviceError, InputError, TrainError) as error:
         print(f"{options.prog}: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

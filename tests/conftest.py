@@ -18,6 +18,7 @@ def pytest_addoption(parser):
         choices=("cpu", "cuda", "pretended"),
         help="run the device tests on this one only (default: on all; skipped, with the reason, without a GPU)",
     )
+    parser.addoption("--kills", type=int, default=50, help="how often to kill a training run (default: 50)")
 
 
 def pytest_generate_tests(metafunc):

@@ -42,11 +42,14 @@ MAY_IMPORT = {                                       # of our own rooms
     "layers": {"backend", "layers"},
     "batch": {"backend"},
     "params": {"backend", "config"},
-    "data": {"backend", "batch", "data", "plots"},
+    "optim": {"backend", "config", "optim", "params"},
+    "data": {"backend", "batch", "data", "options", "plots"},
     "plots": {"data"},
     "model": {"backend", "batch", "config", "layers", "params", "model", "interop"},
     "interop": {"backend", "config", "params", "interop"},
     "analysis": {"backend", "config", "params", "model", "layers", "analysis"},
+    "train": {"backend", "batch", "config", "data", "interop", "layers", "model", "optim", "options", "params", "plots",
+              "plots_attention", "plots_training", "train"},
     "gradcheck": {"backend", "batch", "config", "params", "model", "layers", "gradcheck"},
 }  # fmt: skip
 

@@ -7,6 +7,11 @@ from pathlib import Path
 
 from .errors import DataError
 
+try:
+    import fcntl
+except ImportError:                                  # Windows
+    fcntl = None
+
 PARTIAL = ".partial"
 
 
@@ -42,7 +47,7 @@ class AtomicFile:
         try:
             if kind is None:
                 self._file.flush()
-                os.fsync(self._file.fileno())
+                to_disk(self._file.fileno())
                 self._file.close()
                 os.replace(self.partial, self.path)
         except OSError as trouble:
@@ -76,11 +81,28 @@ def write_atomically(path, data):
     return file.sha256
 
 
+def sync(path):
+    """Make a file's content survive a power cut."""
+    with open(path, "r+b") as file:                  # Windows syncs only what it may write
+        to_disk(file.fileno())
+
+
 def settle(directory):
     """Make the names in a directory survive a power cut as well (Windows has no such call)."""
     if hasattr(os, "O_DIRECTORY"):
         handle = os.open(directory, os.O_DIRECTORY)
         try:
-            os.fsync(handle)
+            to_disk(handle)
         finally:
             os.close(handle)
+
+
+def to_disk(handle):
+    """fsync, which on macOS stops at the drive's own memory, or what goes further there."""
+    if fcntl and hasattr(fcntl, "F_FULLFSYNC"):
+        try:
+            fcntl.fcntl(handle, fcntl.F_FULLFSYNC)
+            return
+        except OSError:                              # a file system that has no such call
+            pass
+    os.fsync(handle)

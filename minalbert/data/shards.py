@@ -13,7 +13,7 @@ which each file's size follows, and the SHA-256 of each file, so that a changed 
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,6 +34,15 @@ class Shard(NamedTuple):
     sentences: np.ndarray                            # (S+1,)  sentence s is tokens[sentences[s] : sentences[s + 1]]
     documents: np.ndarray                            # (D+1,)  document d has sentences documents[d] : documents[d + 1]
     topics: np.ndarray                               # (D,)    -1 where unknown
+
+    def part(self, first, last):
+        """The shard of its documents first..last-1; tokens are not copied."""
+        documents = self.documents[first : last + 1]
+        sentences = self.sentences[documents[0] : documents[-1] + 1]
+        tokens = self.tokens[sentences[0] : sentences[-1]]
+        if first:                                    # the other arrays count from this part's begin
+            documents, sentences = documents - documents[0], sentences - sentences[0]
+        return Shard(tokens, sentences, documents, self.topics[first:last])
 
 
 @dataclass
@@ -71,6 +80,17 @@ class Corpus:
             "sentences": sum(len(shard.sentences) - 1 for shard in self.shards),
             "tokens": sum(len(shard.tokens) for shard in self.shards),
         }
+
+    def split(self, share):
+        """(all but the last documents of each shard, those): two corpora, the second with about `share` of them."""
+        halves = [[], []]
+        for shard in self.shards:
+            count = len(shard.documents) - 1
+            middle = count - round(share * count)
+            for half, (first, last) in zip(halves, ((0, middle), (middle, count)), strict=True):
+                if first < last:
+                    half.append(shard.part(first, last))
+        return [replace(self, shards=shards) for shards in halves]
 
     def check_tokenizer(self, tokenizer):
         if tokenizer.digest != self.tokenizer_digest:

@@ -1,0 +1,189 @@
+"""`minalbert demo`: from nothing to a small ALBERT that fills in words and tells in which order things happened.
+
+The stories are rings of tiny worlds: what happens goes round and round, and a story begins anywhere, so that no word
+tells early from late. Only how two sentences follow each other does, and ALBERT has to find that out. For two
+thousand steps it seems not to; then it does.
+"""
+
+import json
+import textwrap
+import time
+from pathlib import Path
+
+from .backend import to_host
+from .data.build import build
+from .data.sources import story_sources
+from .data.tiny_worlds import TinyWorlds
+from .data.word_tokenizer import WordTokenizer
+from .layers import softmax
+from .params import count
+from .train import pretrain_command
+from .train.fill import encoded, fill
+from .train.pretrain_command import evaluation_lines, time_line
+from .train.settings import Settings
+
+STORIES = 30_000
+WORLDS = TinyWorlds(ring_fraction=1.0, p_branch=0.0, p_handover=0.0, p_long=0.0, p_fill=0.1)
+RECIPE = Settings().change(
+    preset="tiny", num_hidden_layers=2, max_position_embeddings=32,
+    max_length=32, max_predictions=4, mask_fraction=0.12,
+    short_fraction=0.5,                              # among them pairs of single sentences, the easiest to order
+    steps=6000, batch=64, micro_batch=32, rate=0.003, beta2=0.98,
+    minutes=3.5, evaluate_every=250, save_every=1000,
+)  # fmt: skip
+OPTIMISERS = {"adamw": {}, "lamb": {"optimiser": "lamb", "rate": 0.004}}
+
+
+def add_arguments(parser):
+    parser.description = "Make a corpus, pretrain a small ALBERT on it, and see what it has learnt: some two minutes."
+    parser.add_argument("--out", default="demo", metavar="DIR", help="for corpus, run and curves; default: demo")
+    parser.add_argument("--optimiser", choices=OPTIMISERS, default="adamw", help="default: adamw")
+    parser.add_argument("--seed", type=int, default=0, help="of weights, masks and order; default: 0")
+    parser.add_argument("--steps", type=int, metavar="N", help=f"of training; default: {RECIPE.training.steps:,}")
+    parser.add_argument("--json", action="store_true", help="print one JSON object at the end")
+
+
+def run(options):
+    from .train.loop import pretrain
+
+    out = Path(options.out)
+    say = (lambda *_: None) if options.json else (lambda lines: print(*lines, "", sep="\n", flush=True))
+    settings = RECIPE.change(corpus=str(out / "worlds"), seed=options.seed, **OPTIMISERS[options.optimiser])
+    settings = settings.change(steps=options.steps) if options.steps else settings
+
+    begin = time.perf_counter()
+    corpus = build(story_sources(WORLDS, STORIES), WordTokenizer(WORLDS.words()), out / "worlds")
+    making = time.perf_counter() - begin
+    say(corpus_lines(corpus, making))
+    say(training_lines(settings.change(vocab_size=corpus.vocab_size)))
+    outcome = pretrain(settings, out / "run", quiet=options.json)
+    if outcome.code:
+        say([f"stopped at step {outcome.step:,}; the same command goes on from there"])
+        return outcome.code
+
+    tokenizer, model = corpus.tokenizer(), outcome.model
+    masked = [masked_story(model, tokenizer, STORIES + number) for number in range(3)]
+    order = ordered_story(model, tokenizer, STORIES + 3)
+    say(learnt_lines(outcome, making))
+    say(masked_lines(masked))
+    say(order_lines(order))
+    curves = draw_curves(out, f"Two minutes of ALBERT, {options.optimiser}")
+    say(ending_lines(out, curves))
+    if options.json:
+        learnt = {"masked": masked, "order": order, "curves": curves and str(curves)}
+        print(json.dumps({"making": making, **pretrain_command.found(outcome), **learnt}, indent=1))
+    return 0
+
+
+# What it can do, on stories that it has not read.
+
+
+def masked_story(model, tokenizer, index):
+    """A story's first two steps, the last word of the second hidden, and the guesses at it."""
+    before, sentence = step_sentences(index)[:2]
+    *words, word, stop = sentence.split()
+    text = " ".join([*words, "[MASK]", stop])
+    (guesses,) = fill(model, tokenizer, before, text, top=3).guesses
+    return {"before": before, "text": text, "word": word, "guesses": [list(guess) for guess in guesses]}
+
+
+def ordered_story(model, tokenizer, index):
+    """Two neighbouring sentences, as they were told and the other way round: how sure is it that they are swapped?"""
+    first, second = step_sentences(index)[:2]
+    return {
+        "first": first, "second": second,
+        "swapped": [swap_chance(model, tokenizer, *pair) for pair in ((first, second), (second, first))],
+    }  # fmt: skip
+
+
+def step_sentences(index):
+    """Those of a story that tell what happens, as the tokenizer wants them: not the weather's."""
+    (document,), steps = list(WORLDS.documents(index, index + 1)), WORLDS.story(index).steps
+    return [sentence for sentence, step in zip(document.sentences, steps, strict=True) if step is not None]
+
+
+def swap_chance(model, tokenizer, first, second):
+    ids, segments, _ = encoded(tokenizer, [first, second])
+    _, pooled = model.encode([ids], None, [segments])
+    return float(to_host(softmax(model.sop_logits(pooled)))[0, 1])
+
+
+# What is said.
+
+
+def corpus_lines(corpus, seconds):
+    totals = corpus.totals()
+    yield f"1  A corpus: {totals['documents']:,} stories, {totals['tokens']:,} words, made in {seconds:.1f} s"
+    story = " ".join(step_sentences(0)[:4])
+    yield from textwrap.wrap(f"{story} ...", 96, initial_indent="      ", subsequent_indent="      ")
+
+
+def training_lines(settings):
+    config, training = settings.model, settings.training
+    yield (f"2  Pretraining: {count(config):,} weights, {config.num_hidden_layers} layers that share them; "
+           f"{training.steps:,} steps of {training.batch} pairs")  # fmt: skip
+    yield "      MLM: which words are hidden?   SOP: are the two halves in order, or swapped?   Ctrl-C saves and stops."
+
+
+def learnt_lines(outcome, making):
+    yield "3  What it learnt, tested on stories that were kept from it"
+    lines = [*evaluation_lines(outcome.before, outcome.after), *baseline_lines(outcome.baselines)]
+    yield from (f"      {line}" for line in lines)
+    spent = {name: share * outcome.seconds for name, share in outcome.shares.items()}
+    spent["data"] += making
+    yield f"      {time_line({name: seconds / sum(spent.values()) for name, seconds in spent.items()})}"
+
+
+def baseline_lines(known):
+    """What one gets without reading the sentence, below the columns of `evaluation_lines`."""
+    words, loss = f"{known.most_frequent_word:.1%}", f"{known.unigram_entropy:.3f}"
+    yield f"{'by chance':<10}{words:>13}{loss:>14}{'50.0%':>14}"
+
+
+def masked_lines(masked):
+    yield "4  Hidden words, in stories it has never seen"
+    for found in masked:
+        yield f"      {found['before']} {found['text']}"
+        guesses = ", ".join(f"{piece} {probability:.0%}" for piece, probability in found["guesses"])
+        words = [piece for piece, _ in found["guesses"]]
+        place = dict(zip(words, ("first", "second", "third"), strict=True)).get(found["word"])
+        yield f"          {guesses}      it was: {found['word']}, {f'its {place} guess' if place else 'not among them'}"
+
+
+def order_lines(order):
+    yield "5  Which came first?"
+    for (first, second), swapped, chance in zip(
+        (("first", "second"), ("second", "first")), (False, True), order["swapped"], strict=True
+    ):
+        yield f"      {order[first]} | {order[second]}"
+        said = f"swapped, {chance:.0%}" if chance > 0.5 else f"in order, {1 - chance:.0%}"
+        yield f"          {said}      {'right' if swapped == (chance > 0.5) else 'wrong'}"
+
+
+def draw_curves(out, title):
+    """The path of the figure, or None where matplotlib is not installed."""
+    from . import plots
+    from .plots_training import training_curves
+    from .data.errors import DataError
+    from .train.curves import read_curves
+
+    path = out / "curves.png"
+    try:
+        plots.save(training_curves([read_curves(out / "run")._replace(name=title)]), path)
+    except DataError:
+        return None
+    return path
+
+
+def ending_lines(out, curves):
+    yield f"6  The curves: {curves}" if curves else "6  The curves need matplotlib: pip install matplotlib"
+    yield "      Next:"
+    sentence = " ".join(step_sentences(STORIES + 4)[0].split()[:-2])
+    for command, purpose in (
+        (f'minalbert fill "{sentence} [MASK] ." --model {out / "run"}', "what it puts there, and what it looks at"),
+        (f"minalbert demo --optimiser lamb --out {out}-lamb", "the same with ALBERT's own optimiser"),
+        (f"minalbert plot {out / 'run'} {out}-lamb/run", "both runs' curves"),
+        (f"minalbert pretrain my-run --corpus {out / 'worlds'}", "a run of your own: --help has every setting"),
+    ):
+        yield f"        {command}"
+        yield f"            {purpose}"

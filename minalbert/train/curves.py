@@ -1,0 +1,105 @@
+"""A run's metrics as arrays.
+
+    curves = read_curves("runs/first")
+    curves.train["step"], curves.train["mlm_loss"]            # lines of the training
+    curves.held_out["step"], curves.held_out["sop_accuracy"]  # tests
+    curves.ratios["encoder.ffn.up.w"]                         # at curves.ratios["step"]; empty without LAMB
+
+What is missing in a line is NaN. Where a run went back to a checkpoint, what it went back behind is left out.
+"""
+
+import math
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from .errors import TrainError
+from .metrics import FILE, read_lines
+
+TRAIN = ("step", "loss", "mlm_loss", "sop_loss", "rate", "gradient_norm", "tokens_per_second", "seconds")
+HELD_OUT = ("step", "mlm_loss", "mlm_accuracy", "sop_loss", "sop_accuracy", "sop_recall_in_order", "sop_recall_swapped")
+
+MILESTONES = ("left the plateau", "order learnt")
+
+
+class Event(NamedTuple):
+    step: int
+    event: str
+    text: str
+
+
+class Curves(NamedTuple):
+    name: str
+    start: dict                                      # what the run said of itself: unigram_entropy, parameters, ...
+    train: dict                                      # of TRAIN, an array each
+    held_out: dict                                   # of HELD_OUT
+    ratios: dict                                     # "step", and the trust ratios of each tensor
+    events: list
+
+    def when(self, event):
+        """The step of the first such event, or None."""
+        return next((found.step for found in self.events if found.event == event), None)
+
+
+def read_curves(run):
+    path = Path(run) / FILE
+    if not path.is_file():
+        raise TrainError(f"{run} has no {FILE}; it must be the directory of a run")
+    lines = read_lines(run)
+    for number, line in enumerate(lines, 1):
+        if not isinstance(line, dict) or not isinstance(line.get("step"), int):
+            raise TrainError(f"{path}:{number} is no line of metrics: it must be an object with a step")
+    return curves_of(lines, Path(run).resolve().name)
+
+
+def curves_of(lines, name):
+    start, train, held_out, events = {}, [], [], []
+    for line in lines:
+        kind = line.get("kind")
+        if kind == "start":
+            start = line
+        elif kind == "event":
+            events.append(Event(line["step"], str(line.get("event")), str(line.get("text", ""))))
+        elif kind in ("train", "eval"):
+            seen = train if kind == "train" else held_out
+            while seen and seen[-1]["step"] >= line["step"]:
+                seen.pop()
+            seen.append(line)
+    with_ratios = [line for line in train if isinstance(line.get("trust_ratios"), dict) and line["trust_ratios"]]
+    tensors = list(with_ratios[-1]["trust_ratios"]) if with_ratios else []
+    ratios = columns([{"step": line["step"], **line["trust_ratios"]} for line in with_ratios], ["step", *tensors])
+    return Curves(name, start, columns(train, TRAIN), columns(held_out, HELD_OUT), ratios if tensors else {}, events)
+
+
+def columns(lines, names):
+    return {name: np.array([number(line.get(name)) for line in lines]) for name in names}
+
+
+def number(value):
+    return float(value) if isinstance(value, int | float) else math.nan
+
+
+def scores(curves):
+    """Where the run stands."""
+    steps = [*curves.train["step"], *curves.held_out["step"]]
+    last = {name: last_number(curves.held_out[name]) for name in HELD_OUT[1:]}
+    return {"run": curves.name, "step": int(max(steps, default=0)), **last,
+            "events": [event._asdict() for event in curves.events]}  # fmt: skip
+
+
+def last_number(values):
+    there = values[np.isfinite(values)]
+    return float(there[-1]) if len(there) else None
+
+
+def summary(curves):
+    """The same in one sentence."""
+    found = scores(curves)
+    said = [f"{found['step']:,} steps"]
+    for name, title, form in (("mlm_loss", "MLM loss", ".2f"), ("mlm_accuracy", "MLM accuracy", ".1%"),
+                              ("sop_accuracy", "SOP accuracy", ".1%")):  # fmt: skip
+        if found[name] is not None:
+            said.append(f"{title} {found[name]:{form}}")
+    said += [f"{event} at step {curves.when(event):,}" for event in MILESTONES if curves.when(event) is not None]
+    return f"{curves.name}: {', '.join(said)}"

@@ -1,0 +1,2 @@
+class TrainError(RuntimeError):
+    """A run that cannot begin, or cannot go on."""

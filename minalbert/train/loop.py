@@ -1,0 +1,199 @@
+"""The loop: a batch, its gradient, a step; now and then a test and a checkpoint.
+
+    outcome = pretrain(settings, "runs/first")       # the same call goes on where an earlier one was stopped
+
+What a run computes is a function of its settings and its data. It may be stopped and killed at any time: the newest
+checkpoint is all that decides how it goes on, to the last bit.
+"""
+
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..optim import clip_factor, global_norm, rate_warning
+from . import checkpoint, run_directory
+from .accumulate import Accumulator
+from .circumstances import circumstances
+from .errors import TrainError
+from .evaluate import evaluate
+from .lock import lock
+from .prepare import prepare
+from .records import Records
+from .signals import StopSignals
+from .standing import begin, on_device
+from .stream import micro_batches
+from .threads import blas_threads
+from .watch import hunt
+
+ROLLBACKS = 3                                        # to one checkpoint, before giving up
+
+
+class Outcome(NamedTuple):
+    model: Any
+    directory: str
+    step: int
+    code: int                                        # 0: finished, else that of the signal that stopped it
+    before: object                                   # the first evaluation of this life
+    after: object                                    # the last one; None where it was stopped before one
+    baselines: object
+    seconds: float                                   # of training, earlier lives included
+    shares: dict                                     # of this life's time: data, forward, backward, optimiser, rest
+
+
+def pretrain(settings, run, corpus=None, held_out=None, quiet=False, from_step=None):
+    """Train until the last step, or until a signal asks to stop."""
+    run = Path(run)
+    run_directory.make(run)
+    one_each = blas_threads(1 if settings.parts > 1 else None)
+    with lock(run), StopSignals() as stop, one_each:
+        checkpoint.clear_leftovers(run)
+        prepared = prepare(settings, corpus, held_out)
+        settings = settings.change(vocab_size=prepared.config.vocab_size)
+        changes = run_directory.keep(run, settings, prepared.tokenizer)
+        with Trainer(run, settings, prepared, quiet, from_step) as trainer:
+            for sentence in [*trainer.said, *changes]:
+                trainer.records.event("resumed", sentence)
+            return trainer.train(stop)
+
+
+class Trainer:
+    def __init__(self, run, settings, prepared, quiet=False, from_step=None):
+        self.run, self.settings, self.prepared = run, settings, prepared
+        self.circumstances = circumstances(settings.training.device) | prepared.hashes
+        self.standing, self.said = begin(settings, prepared, self.circumstances, run, from_step)
+        self.records = Records(run, settings, self.standing, prepared, quiet)
+        self.accumulate = Accumulator(self.standing.model, settings.training.workers, settings.training.recompute)
+        self.optimiser, self.schedule = settings.make_optimiser(), settings.make_schedule()
+        self.clocks = dict.fromkeys(("data", "forward", "backward", "optimiser", "rest"), 0.0)
+        self.batches, self.rollbacks = None, []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.accumulate.close()
+        self.records.close()
+
+    def train(self, stop):
+        standing, records = self.standing, self.settings.records
+        if standing.fresh:
+            self.start()
+        while not standing.finished and not stop.code:
+            if not self.batch():
+                continue
+            if standing.step % records.evaluate_every == 0 or standing.finished:
+                self.timed(self.records.evaluate)
+            if standing.step % records.save_every == 0:
+                self.timed(self.save)
+        self.timed(self.save)
+        after = self.records.found
+        if standing.finished and after is None:      # in an earlier life
+            after = evaluate(standing.model, self.prepared.held_out)
+        total = sum(self.clocks.values()) or 1.0
+        return Outcome(
+            standing.model, str(self.run), standing.step, 0 if standing.finished else stop.code, self.records.before,
+            after, self.prepared.baselines, standing.seconds,
+            {name: spent / total for name, spent in self.clocks.items()},
+        )  # fmt: skip
+
+    def start(self):
+        batch = self.settings.training.batch
+        self.records.write(
+            "start", parameters=self.standing.model.params.flat.size, batch=batch, **self.prepared.baselines._asdict()
+        )
+        if self.settings.optimiser.optimiser == "lamb" and (warning := rate_warning(self.settings.peak_rate, batch)):
+            self.records.event("warning", warning)
+        self.records.evaluate()
+        self.save()
+
+    def batch(self):
+        """Take the next batch, and a step if it is a good one. Was there a step?"""
+        standing, begin = self.standing, time.perf_counter()
+        parts = self.next_parts()
+        loaded = time.perf_counter()
+        sums = self.accumulate(parts, self.settings.training.seed, standing.position)
+        norm = global_norm(sums.grads)
+        added = time.perf_counter()
+        losses = {"loss": float(sums.mlm) + float(sums.sop), "mlm_loss": float(sums.mlm), "sop_loss": float(sums.sop)}
+        verdict = standing.watch.judge(losses["loss"], float(norm))
+        standing.position += 1
+        if verdict.event:
+            self.tell(verdict, parts, sums)
+        if not verdict.refused:
+            rate, ratios = self.step(sums.grads, norm)
+        self.accumulate.give_back(sums)
+        end = time.perf_counter()
+        standing.seconds += end - begin
+        self.spend(loaded - begin, added - loaded, end - added, sums)
+        if verdict.refused:
+            if standing.watch.hopeless:
+                self.roll_back()
+            return False
+        self.records.step(losses, float(norm), rate, ratios, end - begin)
+        return True
+
+    def next_parts(self):
+        """The next batch's micro-batches. Its number is `position`."""
+        standing, G = self.standing, self.settings.parts
+        while any(standing.position in batches for batches in standing.passed_over):
+            standing.position += 1
+            self.batches = None
+        if self.batches is None:
+            size = self.settings.training.micro_batch
+            self.batches = micro_batches(self.prepared.instances, size, standing.position * G)
+        return [next(self.batches) for _ in range(G)]
+
+    def step(self, grads, norm):
+        standing = self.standing
+        rate = self.schedule.rate(standing.step, standing.ahead)
+        scale = clip_factor(norm, self.settings.optimiser.clip)
+        standing.step += 1
+        return rate, self.optimiser.step(standing.model.params, grads, standing.moments, rate, standing.step, scale)
+
+    def tell(self, verdict, parts, sums):
+        text = f"batch {self.standing.position - 1}: {verdict.text}"
+        if verdict.event == "not finite":
+            text += f"; {hunt(self.standing.model, parts[0], sums.grads)}"
+        self.records.event(verdict.event, text + ("; no step was made" if verdict.refused else ""))
+
+    def spend(self, data, added, optimiser, sums):
+        work = sums.forward + sums.backward          # of all workers together
+        for name, seconds in (("data", data), ("forward", added * sums.forward / work),
+                              ("backward", added * sums.backward / work), ("optimiser", optimiser)):  # fmt: skip
+            self.clocks[name] += seconds
+
+    def timed(self, call):
+        begin = time.perf_counter()
+        call()
+        self.clocks["rest"] += time.perf_counter() - begin
+
+    def save(self):
+        self.records.metrics.sync()
+        try:
+            checkpoint.save(
+                self.run, self.standing.model.config, self.standing.state(), self.circumstances,
+                self.settings.records.keep, self.regular()[-1:],
+            )  # fmt: skip
+        except TrainError as error:
+            if self.standing.finished:
+                raise
+            self.records.screen.say(f"{error}; training goes on")
+
+    def regular(self):
+        """Steps of the checkpoints that every run with these settings has, whenever it was stopped."""
+        return [step for step in checkpoint.steps(self.run) if step % self.settings.records.save_every == 0]
+
+    def roll_back(self):
+        """To the newest of those; the batches since then will be passed over."""
+        step, last = self.regular()[-1], self.standing.position
+        self.rollbacks.append(step)
+        if self.rollbacks.count(step) > ROLLBACKS:
+            raise TrainError(f"{self.run} went back to step {step} {ROLLBACKS} times and came no further; a smaller "
+                             f"rate than {self.settings.peak_rate:g} may help: the steps before are safe")  # fmt: skip
+        _, state, _, _ = checkpoint.load(self.run, step)
+        batches, earlier = range(state.position, last), self.standing.passed_over
+        self.standing.take(on_device(state, self.settings.training.device))
+        self.standing.passed_over = [*earlier, batches]
+        self.standing.position, self.batches = last, None
+        self.records.event("rolled back", f"back to the checkpoint of step {step}; batches {batches.start} to "
+                                          f"{batches.stop - 1} are passed over")  # fmt: skip

@@ -1,0 +1,46 @@
+"""What a run tells: to a person, to metrics.jsonl, and whether it has got anywhere."""
+
+from .evaluate import evaluate
+from .metrics import Metrics
+from .screen import Screen
+from .watch import milestones
+
+
+class Records:
+    def __init__(self, run, settings, standing, prepared, quiet=False):
+        self.settings, self.standing, self.prepared = settings, standing, prepared
+        self.metrics = Metrics(run, standing.step, standing.position, standing.fresh, settings.records.tensorboard)
+        self.screen = Screen(settings.training.steps, standing.step, quiet=quiet)
+        self.before = self.found = None              # the first and the last evaluation
+
+    def close(self):
+        self.screen.close()
+        self.metrics.close()
+
+    def write(self, kind, **values):
+        self.metrics.write(kind, step=self.standing.step, position=self.standing.position, **values)
+
+    def event(self, event, text):
+        self.write("event", event=event, text=text)
+        step = self.standing.step
+        self.screen.say(f"step {step:,}: {text}" if step else text)
+
+    def step(self, losses, norm, rate, ratios, seconds):
+        tokens = self.settings.training.batch * self.settings.recipe.max_length / seconds
+        if self.standing.step % self.settings.records.log_every == 0:
+            self.write(
+                "train", **losses, rate=rate, gradient_norm=norm, tokens_per_second=round(tokens),
+                seconds=round(self.standing.seconds, 3),
+                **({"trust_ratios": {name: float(ratio) for name, ratio in ratios.items()}} if ratios else {}),
+            )  # fmt: skip
+        self.screen.step(self.standing.step, losses, tokens)
+
+    def evaluate(self):
+        self.found = evaluate(self.standing.model, self.prepared.held_out)
+        self.before = self.before or self.found
+        self.write("eval", **self.found._asdict())
+        self.screen.evaluated(self.found)
+        for event, text in milestones(self.found, self.prepared.baselines):
+            if event not in self.standing.reached:
+                self.standing.reached.append(event)
+                self.event(event, text)

@@ -1,0 +1,66 @@
+"""A run's directory, and the settings it keeps.
+
+    runs/first/
+      config.toml           every setting
+      tokenizer.json        or tokenizer.model: of the corpus
+      metrics.jsonl         what happened
+      step-00000500/        a checkpoint, which transformers and Albert.from_pretrained read as well
+"""
+
+from pathlib import Path
+
+from ..config import ConfigError
+from ..data.atomic import write_atomically
+from ..data.build import TOKENIZERS
+from ..data.errors import DataError
+from ..data.word_tokenizer import WordTokenizer
+from .errors import TrainError
+from .settings import Settings
+
+CONFIG = "config.toml"
+FIXED = {                                            # what a run's weights or its place in the data hang on
+    "model": ("hidden_dropout_prob", "attention_probs_dropout_prob"),    # but for these
+    "recipe": (),
+    "training": ("steps", "workers", "recompute", "device", "weights"),
+}
+
+
+def make(run):
+    try:
+        Path(run).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TrainError(f"{run} cannot be made a directory: {error.strerror}") from error
+
+
+def kept_settings(run):
+    """The settings a run was begun with, or None."""
+    path = Path(run) / CONFIG
+    return Settings.read(path) if path.exists() else None
+
+
+def keep(run, settings, tokenizer):
+    """Write settings and tokenizer; returns a sentence for each setting that was another before."""
+    before = kept_settings(run)
+    changes = list(differences(run, before, settings)) if before else []
+    try:
+        if changes or not before:
+            write_atomically(Path(run) / CONFIG, settings.toml().encode())
+        place = Path(run) / TOKENIZERS[isinstance(tokenizer, WordTokenizer)]
+        if not place.exists():
+            tokenizer.save(place)
+    except DataError as error:
+        raise TrainError(str(error)) from error
+    return changes
+
+
+def differences(run, before, now):
+    old = before.tables()
+    for section, table in now.tables().items():
+        for name in table.keys() | old[section].keys():
+            was, is_ = old[section].get(name), table.get(name)
+            if was == is_:
+                continue
+            if (section in FIXED and name not in FIXED[section]) or name == "optimiser":
+                raise ConfigError(f"{name} is {is_!r}; {run} was begun with {was!r}, and goes on with that only: name "
+                                  "another directory for a new run")  # fmt: skip
+            yield f"{name} is now {is_!r}, no longer {was!r}"

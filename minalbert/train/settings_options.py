@@ -1,0 +1,45 @@
+"""The settings of a run as options of a command: each may be said in a file, and said again on the command line."""
+
+from ..config import PRESETS
+from ..data.recipe_options import add_recipe_arguments
+from ..options import add_fields, given_fields
+from .run_directory import kept_settings
+from .settings import SECTIONS, Settings
+
+TITLES = {
+    "model": "the preset's sizes, changed",
+    "data": "what it reads",
+    "training": "how much, with what",
+    "optimiser": "from gradients to steps",
+    "schedule": "the learning rate",
+    "records": "tests, checkpoints, lines",
+    "watch": "what to do when a loss jumps",
+}
+
+
+def add_settings_arguments(parser):
+    parser.add_argument("--config", metavar="FILE", help="settings in TOML; options given here go before it")
+    parser.add_argument("--preset", choices=PRESETS, metavar="NAME",
+                        help=f"a model: {', '.join(PRESETS)}; default: tiny")  # fmt: skip
+    for section, title in TITLES.items():
+        fields = SECTIONS[section].__dataclass_fields__.values()
+        add_fields(
+            parser.add_argument_group(section, title), SECTIONS[section],
+            help={item.name: item.metadata.get("help") for item in fields},
+            choices={item.name: item.metadata.get("choices") for item in fields},
+            said=dict.fromkeys(SECTIONS["model"].__dataclass_fields__, "the preset's") if section == "model" else SAID,
+        )  # fmt: skip
+    add_recipe_arguments(parser)
+
+
+SAID = {"corpus": "none", "held_out": "none", "weights": "none", "pass_over": "none", "rate": "as said",
+        "bias_correction": "as said", "warmup": "as said"}  # fmt: skip
+
+
+def settings_of(options, run=None):
+    """Of the file that is named, or that the run was begun with; and then of the options."""
+    settings = Settings.read(options.config) if options.config else (kept_settings(run) if run else None) or Settings()
+    changes = {name: value for cls in SECTIONS.values() for name, value in given_fields(options, cls).items()}
+    if options.preset:
+        changes["preset"] = options.preset
+    return settings.change(**changes)

@@ -1,0 +1,72 @@
+"""A trained model with its tokenizer, wherever it lies.
+
+    runs/first                      a run: its newest checkpoint
+    runs/first/step-00000500        one of its checkpoints
+    albert-base-v2                  a Hugging Face directory, with spiece.model beside config.json
+"""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..data.build import TOKENIZERS
+from ..data.tokenizer import load_tokenizer
+from ..interop.huggingface import PretrainedError
+from ..model.albert import Albert
+from . import checkpoint
+from .errors import TrainError
+
+RUN_FILES = ("config.toml", "metrics.jsonl", *TOKENIZERS)
+RELEASED = "spiece.model"
+
+
+class Trained(NamedTuple):
+    model: Any
+    tokenizer: Any
+    directory: Path                                  # in which config.json and the weights lie
+
+
+def open_trained(path, tokenizer=None):
+    """`tokenizer`: a file, instead of the one that lies there."""
+    directory = model_directory(path)
+    file = Path(tokenizer) if tokenizer else tokenizer_file(directory)
+    if (directory / checkpoint.STATE).exists():
+        checkpoint.verify(directory)
+    try:
+        model = Albert.from_pretrained(directory)
+    except PretrainedError as error:
+        raise TrainError(str(error)) from error
+    if model.params.dtype == "float16":              # a form to keep weights in, not to compute with
+        model = Albert(model.config, model.params.astype("float32"))
+    found = load_tokenizer(file)
+    check_fit(model.config.vocab_size, found.vocab_size, file, larger=not tokenizer and file.name != RELEASED)
+    return Trained(model, found, directory)
+
+
+def model_directory(path):
+    path = Path(path)
+    if not path.is_dir():
+        raise TrainError(f"{path} is not a directory; it must be a run, one of its checkpoints, or a model in the "
+                         "form of Hugging Face")  # fmt: skip
+    if (path / "config.json").exists():
+        return path
+    if steps := checkpoint.steps(path):
+        return checkpoint.path_of(path, steps[-1])
+    if any((path / name).exists() for name in RUN_FILES):
+        raise TrainError(f"{path} has no checkpoint yet")
+    raise TrainError(f"{path} holds neither a run nor a model: there is no step-... and no config.json in it")
+
+
+def tokenizer_file(directory):
+    """Beside the weights, or in the run that the checkpoint belongs to."""
+    directory = directory.resolve()
+    places = [directory, directory.parent] if directory.name.startswith("step-") else [directory]
+    for file in (directory / RELEASED, *(place / name for place in places for name in TOKENIZERS)):
+        if file.exists():
+            return file
+    raise TrainError(f"{directory} has no tokenizer ({', '.join((RELEASED, *TOKENIZERS))}); name one with --tokenizer")
+
+
+def check_fit(words, pieces, file, larger):
+    """A run may have given its model a larger vocabulary than its corpus has."""
+    if pieces > words or (pieces < words and not larger):
+        raise TrainError(f"{file} has {pieces:,} pieces and the model {words:,}: they do not belong together")

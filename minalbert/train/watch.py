@@ -1,0 +1,87 @@
+"""What goes wrong in training, and what to do about it.
+
+A batch that gives a loss or a gradient which is not finite is refused: the weights stay as they are, the next batch
+is taken. So is a batch whose loss or gradient norm lies far above those before it (mean + 6 standard deviations of
+the last 128): such a spike has ended runs. After several refusals in a row the weights themselves are suspected, and
+the run goes back to a checkpoint, to take other batches from there.
+
+All of it is a function of the losses and norms seen so far, which are part of a checkpoint, so that a run which was
+stopped judges as one which was not.
+"""
+
+import math
+from statistics import fmean, pstdev
+from typing import NamedTuple
+
+from ..optim import first_bad
+
+LEFT_PLATEAU = 0.95                                  # of the unigram entropy
+ORDER_LEARNT = 0.60                                  # of the pairs, where a coin gets half
+
+
+class Verdict(NamedTuple):
+    refused: bool
+    event: str | None = None
+    text: str | None = None
+
+
+class SpikeWatch:
+    def __init__(self, settings, memory=None):
+        self.settings = settings
+        self.losses, self.norms, self.refused = memory or ([], [], 0)
+
+    @property
+    def memory(self):
+        """All it goes by: for the checkpoint."""
+        return [list(self.losses), list(self.norms), self.refused]
+
+    def judge(self, loss, norm):
+        if not (math.isfinite(loss) and math.isfinite(norm)):
+            self.refused += 1
+            return Verdict(True, "not finite", f"loss {loss}, gradient norm {norm}")
+        said = self.spike(loss, self.losses, "loss") or self.spike(norm, self.norms, "gradient norm")
+        for seen, value in ((self.losses, loss), (self.norms, norm)):
+            seen.append(value)                       # a spike, too: what stays high is no spike
+            del seen[: -self.settings.spike_window]
+        refused = bool(said) and self.settings.spikes != "note"
+        self.refused = self.refused + 1 if refused else 0
+        return Verdict(refused, "spike" if said else None, said)
+
+    @property
+    def hopeless(self):
+        """Is it time to go back?"""
+        at_once = self.settings.spikes == "rollback" and self.refused
+        return bool(at_once) or self.refused >= self.settings.patience
+
+    def spike(self, value, seen, name):
+        """A sentence, if the value lies far above those seen before."""
+        window, sigmas = self.settings.spike_window, self.settings.spike_sigmas
+        if len(seen) < window:
+            return None
+        limit = fmean(seen) + sigmas * pstdev(seen)
+        if value > limit:
+            return f"{name} {value:.4g} is above {limit:.4g}, {sigmas:g} deviations over its last {window}"
+        return None
+
+
+def hunt(model, batch, grads):
+    """A sentence: where the first number that is not finite is."""
+    if name := first_bad(model.params):
+        return f"the weights {name} are not finite"
+    states = model.hidden_states(batch.input_ids, batch.attention_mask, batch.token_type_ids)
+    for layer, state in enumerate(states):
+        if not math.isfinite(float(abs(state).max())):
+            return f"the first bad numbers are {'the output of layer ' + str(layer) if layer else 'the embeddings'}"
+    if name := first_bad(grads):
+        return f"the first bad gradient is that of {name}"
+    return "the sum of the parts is not finite, though each tensor is"
+
+
+def milestones(found, baselines):
+    """(event, text) for all that an Evaluation shows to be learnt."""
+    entropy = baselines.unigram_entropy
+    if found.mlm_loss is not None and found.mlm_loss < LEFT_PLATEAU * entropy:
+        yield "left the plateau", (f"held-out MLM loss {found.mlm_loss:.2f} is below the {entropy:.2f} of guessing by "
+                                   "frequency: the model reads the other words")  # fmt: skip
+    if found.sop_accuracy is not None and found.sop_accuracy > ORDER_LEARNT:
+        yield "order learnt", f"held-out SOP accuracy {found.sop_accuracy:.0%}, where a coin gets 50 %"

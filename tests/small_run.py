@@ -1,0 +1,64 @@
+"""A run small enough to be killed fifty times in a test: `python tests/small_run.py RUN [setting=value ...]`.
+
+Prints a line when it begins to train, and when it is done a hash of all that it has computed.
+"""
+
+import hashlib
+import json
+import sys
+from pathlib import Path
+
+from minalbert.data.shards import Corpus
+from minalbert.data.tiny_worlds import TinyWorlds
+from minalbert.data.word_tokenizer import WordTokenizer
+from minalbert.train import checkpoint
+from minalbert.train.loop import pretrain
+from minalbert.train.metrics import CLOCK, read_lines
+from minalbert.train.settings import Settings
+
+SMALL = {
+    "hidden_size": 16, "embedding_size": 8, "num_attention_heads": 2, "num_hidden_layers": 2, "intermediate_size": 32,
+    "max_length": 24, "max_predictions": 4, "hidden_dropout_prob": 0.1, "attention_probs_dropout_prob": 0.1,
+    "batch": 16, "micro_batch": 4, "workers": 2, "optimiser": "lamb", "rate": 0.01,
+    "steps": 60, "save_every": 4, "evaluate_every": 10, "evaluate_instances": 32, "log_every": 3,
+}  # fmt: skip
+
+
+def small_corpus(documents=30):
+    worlds = TinyWorlds(seed=1)
+    tokenizer = WordTokenizer(worlds.words())
+    return Corpus.from_documents(worlds.documents(0, documents), tokenizer), tokenizer
+
+
+def small_settings(**changes):
+    return Settings().change(**SMALL | {"held_out_share": 0.2} | changes)
+
+
+def train(run, **changes):
+    return pretrain(small_settings(**changes), run, corpus=small_corpus(), quiet=True)
+
+
+def computed(run):
+    """A hash of weights, moments and place, and the lines of the log but for what the clock says and who resumed."""
+    _, state, _, _ = checkpoint.load(run)
+    vectors = (state.params, *state.moments)
+    hashed = hashlib.sha256(b"".join(vector.flat.tobytes() for vector in vectors)).hexdigest()
+    lines = [
+        {key: value for key, value in line.items() if key not in CLOCK}
+        for line in read_lines(run)
+        if line.get("event") != "resumed"
+    ]
+    return {"hash": hashed, "step": state.step, "position": state.position, "lines": lines}
+
+
+def main():
+    run, *changes = sys.argv[1:]
+    changes = {name: json.loads(value) for name, _, value in (change.partition("=") for change in changes)}
+    print("begun", flush=True)
+    outcome = train(Path(run), **changes)
+    print(outcome.step, flush=True)
+    return outcome.code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,98 @@
+"""Held-out documents, what a model scores on them, and what one that knows nothing would."""
+
+import numpy as np
+import pytest
+
+from minalbert import PRESETS, Albert, Batch
+from minalbert.data.documents import Document
+from minalbert.data.instances import Instances, Recipe
+from minalbert.data.shards import Corpus
+from minalbert.data.tiny_worlds import TinyWorlds
+from minalbert.data.word_tokenizer import WordTokenizer
+from minalbert.train.evaluate import baselines, evaluate
+from minalbert.train.prepare import first_of
+
+WORLDS = TinyWorlds(seed=1)
+TOKENIZER = WordTokenizer(WORLDS.words())
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    one = Corpus.from_documents(WORLDS.documents(0, 40), TOKENIZER)
+    two = Corpus.from_documents(WORLDS.documents(40, 70), TOKENIZER)
+    return Corpus(one.shards + two.shards, one.vocab_size, one.tokenizer_digest)
+
+
+def texts(corpus):
+    """Each document's tokens, as bytes."""
+    return [
+        shard.tokens[shard.sentences[first] : shard.sentences[last]].tobytes()
+        for shard in corpus.shards
+        for first, last in zip(shard.documents[:-1], shard.documents[1:], strict=True)
+    ]
+
+
+def test_a_split_parts_the_documents_of_every_shard(corpus):
+    training, testing = corpus.split(0.2)
+    assert len(texts(training)) == 32 + 24
+    assert len(texts(testing)) == 8 + 6
+    assert texts(training)[:32] + texts(testing)[:8] == texts(corpus)[:40]
+    assert set(texts(training)) & set(texts(testing)) == set()
+    both = [half.totals() for half in (training, testing)]
+    assert {key: sum(total[key] for total in both) for key in both[0]} == corpus.totals()
+    assert training.shards[0].tokens.base is not None  # nothing was copied
+
+
+def test_a_split_corpus_gives_the_instances_of_its_own_documents(corpus):
+    _, testing = corpus.split(0.2)
+    alone = Corpus.from_documents(WORLDS.documents(32, 40), TOKENIZER)
+    recipe = Recipe(max_length=32, max_predictions=5)
+    part = Instances(Corpus(testing.shards[:1], corpus.vocab_size, corpus.tokenizer_digest), TOKENIZER, recipe)
+    for one, other in zip(first_of(part, 20), first_of(Instances(alone, TOKENIZER, recipe), 20), strict=True):
+        assert np.array_equal(one, other)
+
+
+def test_an_evaluation_is_the_models_own_loss(device):
+    config = PRESETS["tiny"].replace(vocab_size=60)
+    model = Albert.init(config, seed=3, dtype="float64", device=device)
+    batch = Batch.random(config, 150, 12, 3, seed=1)
+    found, losses = evaluate(model, batch), model.loss(batch)
+    assert found.mlm_loss == pytest.approx(float(losses.mlm), rel=1e-12)
+    assert found.sop_loss == pytest.approx(float(losses.sop), rel=1e-12)
+    in_order = (batch.sop_labels == 0).mean()
+    recalls = found.sop_recall_in_order * in_order + found.sop_recall_swapped * (1 - in_order)
+    assert found.sop_accuracy == pytest.approx(recalls)
+
+
+def test_accuracies_count_right_answers():
+    config = PRESETS["tiny"].replace(vocab_size=60)
+    model = Albert.init(config, seed=3)
+    model.params["mlm.bias"][7] = 1e3  # it always says word 7, and "swapped"
+    model.params["sop.b"][1] = 1e3
+    batch = Batch.random(config, 100, 12, 3, seed=1)
+    found = evaluate(model, batch)
+    used = batch.mlm_weights > 0
+    assert found.mlm_accuracy == pytest.approx((batch.mlm_labels[used] == 7).mean())
+    assert found.sop_accuracy == pytest.approx(batch.sop_labels.mean())
+    assert (found.sop_recall_in_order, found.sop_recall_swapped) == (0.0, 1.0)
+
+
+def test_a_head_that_is_not_there_has_no_score():
+    config = PRESETS["tiny"].replace(vocab_size=60)
+    batch = Batch.random(config, 8, 12, 3)
+    found = evaluate(Albert.init(config, heads=("mlm",)), batch)
+    assert found.sop_accuracy is found.sop_loss is None
+    assert found.mlm_accuracy is not None
+
+
+def test_baselines_are_those_of_counted_words():
+    tokenizer = WordTokenizer(["a", "b", "c"])
+    corpus = Corpus.from_documents([Document(["a a a a a a", "b b b c"], "text", None)], tokenizer)
+    ids = tokenizer.encode("a a b")
+    batch = Batch.random(PRESETS["tiny"].replace(vocab_size=8), 3, 4, 1)._replace(
+        mlm_labels=np.array(ids)[:, None], mlm_weights=np.ones((3, 1), np.float32)
+    )
+    found = baselines(corpus, batch)
+    assert found.most_frequent_word == pytest.approx(2 / 3)
+    chances = np.array([7, 7, 4]) / 13  # 6, 3 and 1 of 10, and one more each
+    assert found.unigram_entropy == pytest.approx(-np.log(chances).mean())

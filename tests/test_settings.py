@@ -1,0 +1,121 @@
+"""One file of settings, each of which the command line can change; what is wrong is named."""
+
+import argparse
+import dataclasses
+import tomllib
+from collections import Counter
+
+import pytest
+
+from minalbert.config import PRESETS, ConfigError
+from minalbert.data.errors import DataError
+from minalbert.optim import sqrt_rule
+from minalbert.train import run_directory
+from minalbert.train.settings import SECTIONS, Settings
+from minalbert.train.settings_options import add_settings_arguments, settings_of
+
+
+def options(*words):
+    parser = argparse.ArgumentParser()
+    add_settings_arguments(parser)
+    return parser.parse_args(words)
+
+
+def test_toml_says_every_setting_and_is_read_back():
+    settings = Settings().change(preset="mini", rate=3e-4, steps=7, max_ngram=2, held_out='a "quoted" name\\')
+    tables = tomllib.loads(settings.toml())
+    for section, cls in SECTIONS.items():
+        missing = {item.name for item in dataclasses.fields(cls)} - tables[section].keys()
+        assert missing <= {"embedding_projection"}  # None: as the sizes say
+    assert Settings.from_tables(tables).tables() == settings.tables()
+
+
+def test_a_name_belongs_to_one_section():
+    names = Counter(item.name for cls in SECTIONS.values() for item in dataclasses.fields(cls))
+    assert set(names.values()) == {1}
+
+
+def test_every_setting_is_an_option_and_goes_before_the_file(tmp_path):
+    path = tmp_path / "my.toml"
+    path.write_text('[model]\npreset = "mini"\n[training]\nsteps = 5\nbatch = 128\n')
+    settings = settings_of(options("--config", str(path), "--steps", "6", "--hidden-size", "96", "--no-favor-shorter"))
+    assert settings.training.steps == 6
+    assert settings.training.batch == 128
+    assert settings.model == PRESETS["mini"].replace(hidden_size=96)
+    assert not settings.recipe.favor_shorter
+    typed = vars(options())
+    for cls in SECTIONS.values():
+        for item in dataclasses.fields(cls):
+            assert item.name in typed
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[training]\nstep = 5", r"\[training\] has no setting 'step'; it has steps, batch"),
+        ("[training]\nrate = 0.1", r"no setting 'rate'; it belongs into \[optimiser\]"),
+        ("[trainin]\nsteps = 5", "there is no section 'trainin'; the sections are model, data"),
+        ("steps = 5", "there is no section 'steps'"),
+        ("[training]\nsteps = 5.0", "steps is 5.0; it must be a whole number"),
+        ("[training]\nsteps = true", "steps is True; it must be a whole number"),
+        ("[optimiser]\nrate = -1", "rate is -1.0; it must be at least 0"),
+        ("[optimiser]\nrate = nan", "rate is nan; it must be at least 0"),
+        ("[optimiser]\noptimiser = 'sgd'", "optimiser is 'sgd'; it must be one of: adamw, lamb"),
+        ("[training]\nbatch = 96", "batch 96 is 3 times micro_batch 32; it must be 1, 2, 4, 8"),
+        ("[training]\nbatch = 16", "batch 16 is 0.5 times micro_batch 32"),
+        ("[recipe]\nmax_length = 65", "max_length is 65; the model has positions for 64"),
+        ("[recipe]\npairs = 'x'", "pairs is 'x'; it must be one of"),
+        ("[model]\npreset = 'huge'", "preset is 'huge'; it must be one of"),
+        ("[model]\nhidden_size = 65", "hidden_size 65 cannot be split evenly"),
+        ("[watch]\npass_over = '7'", "pass_over has '7'; it must be batches from:to"),
+        ("[schedule]\nwarmup = 90\n[training]\nsteps = 50", "warmup is 90; it must be at most the 50 steps"),
+        ("not toml", "is not TOML"),
+    ],
+)
+def test_a_mistake_is_named(tmp_path, text, said):
+    path = tmp_path / "my.toml"
+    path.write_text(text)
+    with pytest.raises((ConfigError, DataError), match=said) as error:
+        Settings.read(path)
+    assert str(error.value).startswith(str(path))
+
+
+def test_rates_that_are_not_said_are_the_optimisers_own():
+    assert Settings().peak_rate == 0.001
+    assert Settings().optimiser.bias_correction
+    lamb = Settings().change(optimiser="lamb", batch=1024)
+    assert lamb.peak_rate == sqrt_rule(1024)
+    assert not lamb.optimiser.bias_correction
+    assert lamb.change(rate=0.5).peak_rate == 0.5
+
+
+def test_instances_fit_the_model_unless_told_otherwise():
+    assert Settings(preset="tiny").recipe.max_length == 64
+    assert Settings(preset="albert-base-v2").recipe.max_length == 128
+    assert Settings(preset="albert-base-v2").change(policy="released").recipe.max_length == 512
+
+
+class Words:
+    """As much of a tokenizer as a run directory asks for."""
+
+    def save(self, path):
+        path.write_text("words")
+
+
+def test_a_run_keeps_its_settings_and_says_what_changed(tmp_path):
+    settings = Settings().change(steps=10)
+    assert run_directory.keep(tmp_path, settings, Words()) == []
+    assert run_directory.kept_settings(tmp_path).tables() == settings.tables()
+    assert run_directory.keep(tmp_path, settings, Words()) == []
+    (said,) = run_directory.keep(tmp_path, settings.change(steps=20), Words())
+    assert said == "steps is now 20, no longer 10"
+    assert run_directory.kept_settings(tmp_path).training.steps == 20
+
+
+@pytest.mark.parametrize(
+    "change", [{"batch": 32}, {"seed": 1}, {"hidden_size": 128}, {"max_ngram": 1}, {"optimiser": "lamb"}]
+)
+def test_what_weights_hang_on_cannot_change(tmp_path, change):
+    run_directory.keep(tmp_path, Settings(), Words())
+    with pytest.raises(ConfigError, match="name another directory for a new run"):
+        run_directory.keep(tmp_path, Settings().change(**change), Words())
