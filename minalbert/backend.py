@@ -63,7 +63,8 @@ def gpu_circumstances(device):
 
     runtime = cupy.cuda.runtime
     name = runtime.getDeviceProperties(runtime.getDevice())["name"].decode()
-    return {"CuPy": cupy.__version__, "GPU": name, "CUDA": f"{runtime.runtimeGetVersion()}, driver {runtime.driverGetVersion()}"}
+    cuda = f"{runtime.runtimeGetVersion()}, driver {runtime.driverGetVersion()}"
+    return {"CuPy": cupy.__version__, "GPU": name, "CUDA": cuda}
 
 
 def at_least_float32(x):

@@ -29,7 +29,7 @@ RECIPE = Settings().change(
     max_length=32, max_predictions=4, mask_fraction=0.12,
     short_fraction=0.5,                              # among them pairs of single sentences, the easiest to order
     steps=6000, batch=64, micro_batch=32, rate=0.003, beta2=0.98,
-    minutes=3.5, evaluate_every=250, save_every=1000,
+    minutes=3.5, evaluate_every=250, every=1000,
 )  # fmt: skip
 OPTIMISERS = {"adamw": {}, "lamb": {"optimiser": "lamb", "rate": 0.004}}
 
@@ -163,8 +163,8 @@ def order_lines(order):
 def draw_curves(out, title):
     """The path of the figure, or None where matplotlib is not installed."""
     from . import plots
-    from .plots_training import training_curves
     from .data.errors import DataError
+    from .plots_training import training_curves
     from .train.curves import read_curves
 
     path = out / "curves.png"

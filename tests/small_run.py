@@ -20,7 +20,7 @@ SMALL = {
     "hidden_size": 16, "embedding_size": 8, "num_attention_heads": 2, "num_hidden_layers": 2, "intermediate_size": 32,
     "max_length": 24, "max_predictions": 4, "hidden_dropout_prob": 0.1, "attention_probs_dropout_prob": 0.1,
     "batch": 16, "micro_batch": 4, "workers": 2, "optimiser": "lamb", "rate": 0.01,
-    "steps": 60, "save_every": 4, "evaluate_every": 10, "evaluate_instances": 32, "log_every": 3,
+    "steps": 60, "every": 4, "evaluate_every": 10, "evaluate_instances": 32, "log_every": 3,
 }  # fmt: skip
 
 

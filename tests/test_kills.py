@@ -57,7 +57,7 @@ def test_killed_runs_end_as_a_run_that_was_not(tmp_path, request, half):
 def test_a_signal_saves_at_a_steps_end_and_has_its_code(tmp_path, name, code):
     if not hasattr(signal, name):
         pytest.skip(f"this system has no {name}")
-    changes = {"steps": 200, "save_every": 1000}
+    changes = {"steps": 200, "every": 1000}
     train(tmp_path / "whole", **changes)
     run = tmp_path / "run"
     child = start(run, **changes)
@@ -74,7 +74,7 @@ def test_a_signal_saves_at_a_steps_end_and_has_its_code(tmp_path, name, code):
 
 
 def test_a_second_ctrl_c_does_not_wait(tmp_path):
-    child = start(tmp_path, steps=10**6, save_every=10**6, micro_batch=1, batch=4096)  # a step takes long
+    child = start(tmp_path, steps=10**6, every=10**6, micro_batch=1, batch=4096)  # a step takes long
     wait_for(lambda: checkpoint.steps(tmp_path))
     child.send_signal(signal.SIGINT)
     assert "Ctrl-C once more stops without saving" in child.stderr.readline() + child.stderr.readline()

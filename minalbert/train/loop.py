@@ -83,7 +83,7 @@ class Trainer:
                 continue
             if standing.step % records.evaluate_every == 0 or standing.finished:
                 self.timed(self.records.evaluate)
-            if standing.step % records.save_every == 0:
+            if standing.step % self.settings.checkpoints.every == 0:
                 self.timed(self.save)
         self.timed(self.save)
         after = self.records.found
@@ -172,7 +172,7 @@ class Trainer:
         try:
             checkpoint.save(
                 self.run, self.standing.model.config, self.standing.state(), self.circumstances,
-                self.settings.records.keep, self.regular()[-1:],
+                self.settings.checkpoints.keep, self.regular()[-1:],
             )  # fmt: skip
         except TrainError as error:
             if self.standing.finished:
@@ -181,7 +181,7 @@ class Trainer:
 
     def regular(self):
         """Steps of the checkpoints that every run with these settings has, whenever it was stopped."""
-        return [step for step in checkpoint.steps(self.run) if step % self.settings.records.save_every == 0]
+        return [step for step in checkpoint.steps(self.run) if step % self.settings.checkpoints.every == 0]
 
     def roll_back(self):
         """To the newest of those; the batches since then will be passed over."""

@@ -87,9 +87,13 @@ class Records(Section):
     log_every: int = setting(10, "steps between lines of metrics.jsonl", 1)
     evaluate_every: int = setting(250, "steps between tests on held-out documents", 1)
     evaluate_instances: int = setting(1000, "instances of such a test", 1)
-    save_every: int = setting(500, "steps between checkpoints", 1)
-    keep: int = setting(2, "newest checkpoints that are kept", 1)
     tensorboard: bool = setting(False, "write event files for TensorBoard, too")
+
+
+@dataclass(frozen=True)
+class Checkpoints(Section):
+    every: int = setting(500, "steps between checkpoints", 1)
+    keep: int = setting(2, "newest checkpoints that are kept", 1)
 
 
 @dataclass(frozen=True)

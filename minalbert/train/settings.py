@@ -16,7 +16,7 @@ from ..data.errors import DataError
 from ..data.recipe import Recipe
 from ..data.recipe_options import HELP as RECIPE_HELP
 from ..optim import AdamW, Lamb, Schedule, sqrt_rule
-from .sections import Corpora, Optimiser, Rates, Records, Training, Watch
+from .sections import Checkpoints, Corpora, Optimiser, Rates, Records, Training, Watch
 
 SECTIONS = {
     "model": AlbertConfig,
@@ -26,6 +26,7 @@ SECTIONS = {
     "optimiser": Optimiser,
     "schedule": Rates,
     "records": Records,
+    "checkpoints": Checkpoints,
     "watch": Watch,
 }
 SECTION_OF = {item.name: name for name, cls in SECTIONS.items() for item in dataclasses.fields(cls)}

@@ -12,7 +12,8 @@ TITLES = {
     "training": "how much, with what",
     "optimiser": "from gradients to steps",
     "schedule": "the learning rate",
-    "records": "tests, checkpoints, lines",
+    "records": "tests on held-out documents, and what is written down",
+    "checkpoints": "what a kill cannot take",
     "watch": "what to do when a loss jumps",
 }
 
