@@ -9,9 +9,10 @@ PARITY := .venv-parity
 PIP    := -m pip install --quiet --disable-pip-version-check
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help setup test lint parity golden bench lock clean
+.PHONY: help setup demo test lint parity golden bench lock clean
 
 help:
+	@echo "make demo     set up .venv, make a corpus, train a small ALBERT and show what it learnt: some two minutes"
 	@echo "make test     set up .venv, run the tests and check every gradient"
 	@echo "make lint     check style"
 	@echo "make parity   compare with transformers and PyTorch, and build data under MPI and Dask, in .venv-parity"
@@ -31,6 +32,9 @@ parity-setup: $(PARITY)/.ready
 	@$*/bin/python $(PIP) --no-deps --no-build-isolation -e .
 	@$(if $(findstring parity,$*),$*/bin/python $(PIP) $(PEERS))
 	@touch $@
+
+demo: setup
+	@$(BIN)/python -m minalbert demo
 
 test: setup
 	$(BIN)/python -m pytest --gradcheck -n $(WORKERS)

@@ -36,15 +36,19 @@ def cuda_missing():
 
 def to_device(x, device):
     """An array on "cpu" or "cuda": itself, not a copy, if it is there already."""
+    check_device(device)
     if device == "cpu":
         return to_host(x)
-    if device != "cuda":
-        raise DeviceError(f"device {device!r} is unknown: use 'cpu' or 'cuda'")
-    if reason := cuda_missing():
-        raise DeviceError(f"device 'cuda' cannot be used: {reason}")
     import cupy
 
     return cupy.asarray(x)
+
+
+def check_device(device):
+    if device not in ("cpu", "cuda"):
+        raise DeviceError(f"device {device!r} is unknown: use 'cpu' or 'cuda'")
+    if device == "cuda" and (reason := cuda_missing()):
+        raise DeviceError(f"device 'cuda' cannot be used: {reason}")
 
 
 def to_host(x):
@@ -57,6 +61,7 @@ def device_of(x):
 
 def gpu_circumstances(device):
     """{name: words}: what a result may depend on besides the program; nothing on the CPU."""
+    check_device(device)
     if device == "cpu":
         return {}
     import cupy

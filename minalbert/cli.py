@@ -14,6 +14,7 @@ from .backend import DeviceError
 from .batch import InputError
 from .config import ConfigError
 from .data.errors import DataError
+from .interop.errors import PretrainedError
 from .train.errors import TrainError
 
 COMMANDS = {
@@ -45,16 +46,16 @@ def main(argv=None):
         if name in argv:
             implementation = importlib.import_module(module)
             implementation.add_arguments(command)
-            command.set_defaults(run=implementation.run, prog=command.prog)
+            command.set_defaults(execute=implementation.run, prog=command.prog)
     options = parser.parse_args(argv or ["--help"])
     for stream in (sys.stdout, sys.stderr):          # a terminal that lacks a letter shows another, no traceback
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
     try:
-        code = options.run(options)
+        code = options.execute(options)
         sys.stdout.flush()
         return code
-    except (ConfigError, DataError, DeviceError, InputError, TrainError) as error:
+    except (ConfigError, DataError, DeviceError, InputError, PretrainedError, TrainError) as error:
         print(f"{options.prog}: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

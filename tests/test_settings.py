@@ -105,6 +105,7 @@ class Words:
 def test_a_run_keeps_its_settings_and_says_what_changed(tmp_path):
     settings = Settings().change(steps=10)
     assert run_directory.keep(tmp_path, settings, Words()) == []
+    (tmp_path / "step-00000004").mkdir()
     assert run_directory.kept_settings(tmp_path).tables() == settings.tables()
     assert run_directory.keep(tmp_path, settings, Words()) == []
     (said,) = run_directory.keep(tmp_path, settings.change(steps=20), Words())
@@ -117,5 +118,8 @@ def test_a_run_keeps_its_settings_and_says_what_changed(tmp_path):
 )
 def test_what_weights_hang_on_cannot_change(tmp_path, change):
     run_directory.keep(tmp_path, Settings(), Words())
+    run_directory.keep(tmp_path, Settings().change(batch=128), Words())  # before the first checkpoint all may change
+    run_directory.keep(tmp_path, Settings(), Words())
+    (tmp_path / "step-00000000").mkdir()
     with pytest.raises(ConfigError, match="name another directory for a new run"):
         run_directory.keep(tmp_path, Settings().change(**change), Words())

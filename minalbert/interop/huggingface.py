@@ -13,7 +13,8 @@ import numpy as np
 
 from ..config import PRESETS, AlbertConfig, ConfigError
 from ..params import HEADS, Params, shapes
-from .safetensors_files import ONE_FILE, PretrainedError, locate, read, read_json, write, write_json
+from .errors import PretrainedError
+from .safetensors_files import ONE_FILE, locate, read, read_json, write, write_json
 from .state_dict import DECODER, from_state_dict, hf_groups, names_as_in, to_state_dict
 
 DEFAULTS = dataclasses.asdict(PRESETS["albert-xxlarge-v2"])  # theirs, of keys that config.json leaves out

@@ -12,12 +12,10 @@ import numpy as np
 import safetensors
 import safetensors.numpy
 
+from .errors import PretrainedError
+
 ONE_FILE, INDEX = "model.safetensors", "model.safetensors.index.json"
 FLOATS = ("F16", "BF16", "F32", "F64")
-
-
-class PretrainedError(ValueError):
-    """A directory that cannot be loaded, or arrays that do not fit, and why."""
 
 
 def read_json(path):

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..backend import to_host
 from ..params import ATTENTION, FFN, NORM, part_name, shapes
-from .safetensors_files import PretrainedError
+from .errors import PretrainedError
 
 MODULES = {
     "embeddings.word": "albert.embeddings.word_embeddings",

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..backend import check_device
 from ..optim import clip_factor, global_norm, rate_warning
 from . import checkpoint, run_directory
 from .accumulate import Accumulator
@@ -43,6 +44,7 @@ class Outcome(NamedTuple):
 def pretrain(settings, run, corpus=None, held_out=None, quiet=False, from_step=None):
     """Train until the last step, or until a signal asks to stop."""
     run = Path(run)
+    check_device(settings.training.device)
     run_directory.make(run)
     one_each = blas_threads(1 if settings.parts > 1 else None)
     with lock(run), StopSignals() as stop, one_each:

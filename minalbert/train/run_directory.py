@@ -14,6 +14,7 @@ from ..data.atomic import write_atomically
 from ..data.build import TOKENIZERS
 from ..data.errors import DataError
 from ..data.word_tokenizer import WordTokenizer
+from . import checkpoint
 from .errors import TrainError
 from .settings import Settings
 
@@ -39,8 +40,8 @@ def kept_settings(run):
 
 
 def keep(run, settings, tokenizer):
-    """Write settings and tokenizer; returns a sentence for each setting that was another before."""
-    before = kept_settings(run)
+    """Write settings and tokenizer; returns a sentence for each setting that was another at the last checkpoint."""
+    before = kept_settings(run) if checkpoint.steps(run) else None
     changes = list(differences(run, before, settings)) if before else []
     try:
         if changes or not before:

@@ -1,6 +1,7 @@
 """The sections of a run's settings: each field with its default, its meaning, and what it may be."""
 
 import dataclasses
+import math
 from dataclasses import dataclass, field
 
 from ..config import ConfigError
@@ -31,7 +32,8 @@ def checked(item, value):
     if limits["choices"] and value not in limits["choices"]:
         raise ConfigError(f"{item.name} is {value!r}; it must be one of: {', '.join(limits['choices'])}")
     least, most = limits["least"], limits["most"]
-    if value != value or (least is not None and value < least) or (most is not None and value > most):
+    finite = kind is not float or math.isfinite(value)
+    if not finite or (least is not None and value < least) or (most is not None and value > most):
         said = f"at least {least}" if most is None else f"from {least} to {most}"
         raise ConfigError(f"{item.name} is {value}; it must be {said}")
     return value

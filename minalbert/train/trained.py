@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from ..data.build import TOKENIZERS
 from ..data.tokenizer import load_tokenizer
-from ..interop.huggingface import PretrainedError
+from ..interop.errors import PretrainedError
 from ..model.albert import Albert
 from . import checkpoint
 from .errors import TrainError
