@@ -192,16 +192,26 @@ def test_what_stays_high_is_no_spike_for_long():
     assert not any(refused[3:])
 
 
+def test_norms_are_judged_by_factors():
+    """A norm of 9 after some around 3 is the long tail that norms have; 90 is not."""
+    watch = SpikeWatch(SimpleNamespace(spikes="skip", spike_sigmas=6.0, spike_window=128, patience=99))
+    rng = np.random.default_rng(0)
+    for _ in range(128):
+        watch.judge(1.0 + 0.1 * rng.random(), 3 * math.exp(0.25 * rng.standard_normal()))
+    assert not watch.judge(1.0, 9.0).refused
+    assert watch.judge(1.0, 90.0).text.startswith("gradient norm 90 is above 1")
+
+
 def test_a_stopped_run_judges_as_one_that_was_not():
     settings = SimpleNamespace(spikes="skip", spike_sigmas=2.0, spike_window=8, patience=99)
     values = np.random.default_rng(1).standard_normal(100)
     one, verdicts = SpikeWatch(settings), []
     for value in values:
-        verdicts.append(one.judge(value, 1.0).refused)
+        verdicts.append(one.judge(value, math.exp(value)).refused)
     again, other = [], SpikeWatch(settings)
     for value in values:
         other = SpikeWatch(settings, other.memory)
-        again.append(other.judge(value, 1.0).refused)
+        again.append(other.judge(value, math.exp(value)).refused)
     assert verdicts == again
     assert any(verdicts)
 

@@ -7,10 +7,11 @@
       step-00000500/        a checkpoint, which transformers and Albert.from_pretrained read as well
 """
 
+from contextlib import suppress
 from pathlib import Path
 
 from ..config import ConfigError
-from ..data.atomic import write_atomically
+from ..data.atomic import settle, write_atomically
 from ..data.build import TOKENIZERS
 from ..data.errors import DataError
 from ..data.word_tokenizer import WordTokenizer
@@ -31,6 +32,8 @@ def make(run):
         Path(run).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise TrainError(f"{run} cannot be made a directory: {error.strerror}") from error
+    with suppress(OSError):                          # a directory that we may write into, but not read
+        settle(Path(run).resolve().parent)
 
 
 def kept_settings(run):

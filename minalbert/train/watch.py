@@ -2,8 +2,8 @@
 
 A batch that gives a loss or a gradient which is not finite is refused: the weights stay as they are, the next batch
 is taken. So is a batch whose loss or gradient norm lies far above those before it (mean + 6 standard deviations of
-the last 128): such a spike has ended runs. After several refusals in a row the weights themselves are suspected, and
-the run goes back to a checkpoint, to take other batches from there.
+the last 128; of norms, which differ by factors, the logarithms): such a spike has ended runs. After several refusals
+in a row the weights themselves are suspected, and the run goes back to a checkpoint, to take other batches from there.
 
 All of it is a function of the losses and norms seen so far, which are part of a checkpoint, so that a run which was
 stopped judges as one which was not.
@@ -28,7 +28,7 @@ class Verdict(NamedTuple):
 class SpikeWatch:
     def __init__(self, settings, memory=None):
         self.settings = settings
-        self.losses, self.norms, self.refused = memory or ([], [], 0)
+        self.losses, self.norms, self.refused = memory or ([], [], 0)    # norms as logarithms
 
     @property
     def memory(self):
@@ -39,8 +39,9 @@ class SpikeWatch:
         if not (math.isfinite(loss) and math.isfinite(norm)):
             self.refused += 1
             return Verdict(True, "not finite", f"loss {loss}, gradient norm {norm}")
-        said = self.spike(loss, self.losses, "loss") or self.spike(norm, self.norms, "gradient norm")
-        for seen, value in ((self.losses, loss), (self.norms, norm)):
+        size = math.log(max(norm, 1e-30))
+        said = self.spike(loss, self.losses, "loss") or self.spike(size, self.norms, "gradient norm", math.exp)
+        for seen, value in ((self.losses, loss), (self.norms, size)):
             seen.append(value)                       # a spike, too: what stays high is no spike
             del seen[: -self.settings.spike_window]
         refused = bool(said) and self.settings.spikes != "note"
@@ -53,13 +54,14 @@ class SpikeWatch:
         at_once = self.settings.spikes == "rollback" and self.refused
         return bool(at_once) or self.refused >= self.settings.patience
 
-    def spike(self, value, seen, name):
+    def spike(self, value, seen, name, shown=float):
         """A sentence, if the value lies far above those seen before."""
         window, sigmas = self.settings.spike_window, self.settings.spike_sigmas
         if len(seen) < window:
             return None
         limit = fmean(seen) + sigmas * pstdev(seen)
         if value > limit:
+            value, limit = shown(value), shown(limit)
             return f"{name} {value:.4g} is above {limit:.4g}, {sigmas:g} deviations over its last {window}"
         return None
 
