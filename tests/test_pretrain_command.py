@@ -206,7 +206,7 @@ def test_the_hunt_names_the_first_bad_tensor(name, value, said):
     model.params[name][...] = value
     grads = model.params.zeros_like()
     with np.errstate(all="ignore"):
-        assert hunt(model, Batch.random(config, 2, 8, 2), grads) == said
+        assert hunt(model, [Batch.random(config, 2, 8, 2)], grads) == said
 
 
 def test_small_settings_are_what_a_file_could_say():

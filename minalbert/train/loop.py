@@ -34,8 +34,8 @@ class Outcome(NamedTuple):
     directory: str
     step: int
     code: int                                        # 0: finished, else that of the signal that stopped it
-    before: object                                   # the first evaluation of this life
-    after: object                                    # the last one; None where it was stopped before one
+    before: object                                   # the run's first evaluation
+    after: object                                    # its last in this life; None where it was stopped before one
     baselines: object
     seconds: float                                   # of training, earlier lives included
     shares: dict                                     # of this life's time: data, forward, backward, optimiser, rest
@@ -86,7 +86,7 @@ class Trainer:
             if standing.step % records.evaluate_every == 0 or standing.finished:
                 self.timed(self.records.evaluate)
             if standing.step % self.settings.checkpoints.every == 0:
-                self.timed(self.save)
+                self.timed(self.save_if_possible)
         self.timed(self.save)
         after = self.records.found
         if standing.finished and after is None:      # in an earlier life
@@ -155,7 +155,7 @@ class Trainer:
     def tell(self, verdict, parts, sums):
         text = f"batch {self.standing.position - 1}: {verdict.text}"
         if verdict.event == "not finite":
-            text += f"; {hunt(self.standing.model, parts[0], sums.grads)}"
+            text += f"; {hunt(self.standing.model, parts, sums.grads)}"
         self.records.event(verdict.event, text + ("; no step was made" if verdict.refused else ""))
 
     def spend(self, data, added, optimiser, sums):
@@ -171,14 +171,16 @@ class Trainer:
 
     def save(self):
         self.records.metrics.sync()
+        checkpoint.save(
+            self.run, self.standing.model.config, self.standing.state(), self.circumstances,
+            self.settings.checkpoints.keep, self.regular()[-1:],
+        )  # fmt: skip
+
+    def save_if_possible(self):
+        """There will be room again, perhaps, at the next checkpoint."""
         try:
-            checkpoint.save(
-                self.run, self.standing.model.config, self.standing.state(), self.circumstances,
-                self.settings.checkpoints.keep, self.regular()[-1:],
-            )  # fmt: skip
+            self.save()
         except TrainError as error:
-            if self.standing.finished:
-                raise
             self.records.screen.say(f"{error}; training goes on")
 
     def regular(self):
@@ -187,6 +189,8 @@ class Trainer:
 
     def roll_back(self):
         """To the newest of those; the batches since then will be passed over."""
+        if not self.regular():
+            raise TrainError(f"{self.run} has no checkpoint to go back to: none could be saved")
         step, last = self.regular()[-1], self.standing.position
         self.rollbacks.append(step)
         if self.rollbacks.count(step) > ROLLBACKS:

@@ -57,7 +57,7 @@ def open_corpora(settings, corpus, held_out):
 
 def opened(directory, name):
     if not directory:
-        raise ConfigError(f"{name} is not said; it must be a directory that `minalbert data build` made")
+        raise ConfigError(f"{name} is not said; it must be a directory that `minalbert data build` made: --{name} DIR")
     corpus = Corpus.open(directory)
     return corpus, corpus.tokenizer()
 

@@ -1,7 +1,7 @@
 """What a run tells: to a person, to metrics.jsonl, and whether it has got anywhere."""
 
-from .evaluate import evaluate
-from .metrics import Metrics
+from .evaluate import Evaluation, evaluate
+from .metrics import Metrics, read_lines
 from .screen import Screen
 from .watch import milestones
 
@@ -11,7 +11,7 @@ class Records:
         self.settings, self.standing, self.prepared = settings, standing, prepared
         self.metrics = Metrics(run, standing.step, standing.position, standing.fresh, settings.records.tensorboard)
         self.screen = Screen(settings.training.steps, standing.step, quiet=quiet)
-        self.before = self.found = None              # the first and the last evaluation
+        self.before, self.found = first_evaluation(run), None
 
     def close(self):
         self.screen.close()
@@ -44,3 +44,11 @@ class Records:
             if event not in self.standing.reached:
                 self.standing.reached.append(event)
                 self.event(event, text)
+
+
+def first_evaluation(run):
+    """Of an earlier life, or None."""
+    for line in read_lines(run):
+        if line["kind"] == "eval":
+            return Evaluation(*(line[name] for name in Evaluation._fields))
+    return None

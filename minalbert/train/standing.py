@@ -49,7 +49,7 @@ class Standing:
 def begin(settings, prepared, circumstances, run, from_step=None):
     """(Standing, what there is to say): from the newest checkpoint, or with fresh weights."""
     if not checkpoint.steps(run):
-        if from_step:
+        if from_step is not None:
             raise TrainError(f"{run} has no checkpoint of step {from_step}; it has none at all")
         return Standing(*first_state(settings, prepared), fresh=True), []
     config, state, before, said = checkpoint.load(run, from_step)

@@ -66,14 +66,15 @@ class SpikeWatch:
         return None
 
 
-def hunt(model, batch, grads):
+def hunt(model, parts, grads):
     """A sentence: where the first number that is not finite is."""
     if name := first_bad(model.params):
         return f"the weights {name} are not finite"
-    states = model.hidden_states(batch.input_ids, batch.attention_mask, batch.token_type_ids)
-    for layer, state in enumerate(states):
-        if not math.isfinite(float(abs(state).max())):
-            return f"the first bad numbers are {'the output of layer ' + str(layer) if layer else 'the embeddings'}"
+    for part in parts:
+        states = model.hidden_states(part.input_ids, part.attention_mask, part.token_type_ids)
+        for layer, state in enumerate(states):
+            if not math.isfinite(float(abs(state).max())):
+                return f"the first bad numbers are {f'the output of layer {layer}' if layer else 'the embeddings'}"
     if name := first_bad(grads):
         return f"the first bad gradient is that of {name}"
     return "the sum of the parts is not finite, though each tensor is"
