@@ -26,12 +26,12 @@ STORIES = 30_000
 WORLDS = TinyWorlds(ring_fraction=1.0, p_branch=0.0, p_handover=0.0, p_long=0.0, p_fill=0.1)
 RECIPE = Settings().change(
     preset="tiny", num_hidden_layers=2, max_position_embeddings=32,
-    max_length=32, max_predictions=4, mask_fraction=0.12,
+    max_length=32, max_predictions=3, mask_fraction=0.1,
     short_fraction=0.5,                              # among them pairs of single sentences, the easiest to order
-    steps=6000, batch=64, micro_batch=32, rate=0.003, beta2=0.98,
-    minutes=3.5, evaluate_every=250, every=1000,
+    steps=7000, batch=64, micro_batch=32, rate=0.003, beta2=0.98,
+    minutes=3.5, evaluate_every=250, evaluate_instances=2000, every=1000,
 )  # fmt: skip
-OPTIMISERS = {"adamw": {}, "lamb": {"optimiser": "lamb", "rate": 0.004}}
+OPTIMISERS = {"adamw": {}, "lamb": {"optimiser": "lamb", "rate": 0.003}}
 
 
 def add_arguments(parser):

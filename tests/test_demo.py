@@ -54,6 +54,7 @@ def test_a_demo_that_is_done_is_shown_again(small, tmp_path, capsys):
     assert main(command) == 0
     second = json.loads(capsys.readouterr().out)
     assert first["masked"] == second["masked"]
+    assert first["before"] == second["before"]
     assert first["after"] == second["after"]
     assert first["order"]["swapped"] == second["order"]["swapped"]
     trained = [line for line in read_lines(tmp_path / "demo" / "run") if line["kind"] == "train"]

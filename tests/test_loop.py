@@ -268,6 +268,22 @@ def test_a_full_disk_stops_no_training(tmp_path, monkeypatch, capsys):
     assert "the disk is full; training goes on" in capsys.readouterr().err
 
 
+def test_a_last_save_that_fails_is_no_success(tmp_path, monkeypatch):
+    def save(*_):
+        raise TrainError("the disk is full")
+
+    monkeypatch.setattr(checkpoint, "save", save)
+    with pytest.raises(TrainError, match="the disk is full"):
+        train(tmp_path, steps=2)
+
+
+def test_a_run_that_could_never_save_has_nothing_to_go_back_to(tmp_path, poison, monkeypatch):
+    poison("nan", *range(2, 10))
+    monkeypatch.setattr(checkpoint, "steps", lambda run: [])
+    with pytest.raises(TrainError, match="has no checkpoint to go back to"):
+        train(tmp_path, steps=20)
+
+
 def test_weights_of_another_model_can_be_trained_on(tmp_path):
     train(tmp_path / "first", steps=8)
     last = tmp_path / "first" / "step-00000008"

@@ -1,0 +1,43 @@
+"""`minalbert overfit --corpus DIR`: can these settings learn one batch by heart?"""
+
+import math
+
+from ..data.data_command import say
+from .overfit import LEARNT, overfit
+from .settings_options import add_settings_arguments, settings_of
+
+SHOWN = (1, 2, 5)                                    # trials, times 1, 10, 100, ...
+
+
+def add_arguments(parser):
+    parser.description = (
+        "Train on one batch again and again, until it is known by heart: a test of model, settings and corpus. "
+        "Nothing is kept; --steps and the schedule play no part."
+    )
+    parser.add_argument("--trials", type=int, default=300, metavar="N", help="steps, at most; default: 300")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    add_settings_arguments(parser)
+
+
+def run(options):
+    settings = settings_of(options)
+    outcome = overfit(settings, options.trials, quiet=options.json)
+    losses = [{name: value if math.isfinite(value) else None for name, value in each.items()}
+              for each in outcome.losses]  # fmt: skip
+    say(options, outcome._asdict() | {"losses": losses}, report_lines(outcome, settings))
+    return 0 if outcome.learnt else 1
+
+
+def report_lines(outcome, settings):
+    losses, training = outcome.losses, settings.training
+    yield f"one batch of {training.batch}, {settings.optimiser.optimiser} at rate {outcome.rate:g}"
+    yield f"{'trial':>7}{'loss':>10}{'MLM':>10}{'SOP':>10}"
+    for trial, found in enumerate(losses, 1):
+        if trial / 10 ** (len(str(trial)) - 1) in SHOWN or trial == len(losses):
+            yield f"{trial:>7}" + "".join(f"{value:>10.3f}" for value in found.values())
+    first, last = losses[0]["loss"], losses[-1]["loss"]
+    if outcome.learnt:
+        yield f"learnt by heart: the loss is below 1/{1 / LEARNT:g} of the first, after {len(losses) - 1} steps"
+    else:
+        yield f"not learnt: the loss is {last:.3g}, and was to be below {LEARNT * first:.3g}"
+        yield f"look first at {outcome.advice}"

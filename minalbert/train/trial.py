@@ -1,0 +1,62 @@
+"""A short training of which nothing is kept: for questions that a few steps can answer."""
+
+import math
+import time
+from contextlib import ExitStack
+from itertools import islice
+
+from ..optim import clip_factor, global_norm
+from .accumulate import Accumulator
+from .prepare import prepare
+from .screen import Screen
+from .standing import first_state
+from .stream import micro_batches
+from .threads import blas_threads
+
+
+class Trial:
+    """`settings` as of a run, but for the rate: each step is told its own."""
+
+    def __init__(self, settings, steps, corpus=None, held_out=None, quiet=False):
+        self.prepared = prepare(settings, corpus, held_out)
+        self.settings = settings.change(vocab_size=self.prepared.config.vocab_size)
+        self.model, _, state = first_state(self.settings, self.prepared)
+        self.moments, self.done = state.moments, 0
+        self.optimiser = self.settings.make_optimiser()
+        self._steps, self._quiet = steps, quiet
+
+    def __enter__(self):
+        training = self.settings.training
+        with ExitStack() as stack:
+            stack.enter_context(blas_threads(1 if self.settings.parts > 1 else None))
+            self.accumulate = Accumulator(self.model, training.workers, training.recompute)
+            stack.callback(self.accumulate.close)
+            self.screen = Screen(self._steps, quiet=self._quiet)
+            stack.callback(self.screen.close)
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *error):
+        self._stack.close()
+
+    def batches(self):
+        """As a run meets them; each is a list of micro-batches."""
+        parts = micro_batches(self.prepared.instances, self.settings.training.micro_batch)
+        while True:
+            yield list(islice(parts, self.settings.parts))
+
+    def step(self, batch, rate):
+        """The batch's losses before the step, by the names of metrics.jsonl; the step, if all is finite."""
+        training, begin = self.settings.training, time.perf_counter()
+        sums = self.accumulate(batch, training.seed, self.done)
+        norm = global_norm(sums.grads)
+        mlm, sop = float(sums.mlm), float(sums.sop)
+        losses = {"loss": mlm + sop if math.isfinite(float(norm)) else math.nan, "mlm_loss": mlm, "sop_loss": sop}
+        self.done += 1
+        if math.isfinite(losses["loss"]):
+            scale = clip_factor(norm, self.settings.optimiser.clip)
+            self.optimiser.step(self.model.params, sums.grads, self.moments, rate, self.done, scale)
+        self.accumulate.give_back(sums)
+        tokens = training.batch * self.settings.recipe.max_length
+        self.screen.step(self.done, losses, tokens / (time.perf_counter() - begin))
+        return losses
