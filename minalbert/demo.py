@@ -17,9 +17,9 @@ from .data.tiny_worlds import TinyWorlds
 from .data.word_tokenizer import WordTokenizer
 from .layers import softmax
 from .params import count
-from .train import pretrain_command
+from .train import report
 from .train.fill import encoded, fill
-from .train.pretrain_command import evaluation_lines, time_line
+from .train.report import evaluation_lines, time_line
 from .train.settings import Settings
 
 STORIES = 30_000
@@ -68,10 +68,10 @@ def run(options):
     say(masked_lines(masked))
     say(order_lines(order))
     curves = draw_curves(out, f"Two minutes of ALBERT, {options.optimiser}")
-    say(ending_lines(out, curves))
+    say(ending_lines(out, curves, options.optimiser))
     if options.json:
         learnt = {"masked": masked, "order": order, "curves": curves and str(curves)}
-        print(json.dumps({"making": making, **pretrain_command.found(outcome), **learnt}, indent=1))
+        print(json.dumps({"making": making, **report.found(outcome), **learnt}, indent=1))
     return 0
 
 
@@ -129,9 +129,7 @@ def learnt_lines(outcome, making):
     yield "3  What it learnt, tested on stories that were kept from it"
     lines = [*evaluation_lines(outcome.before, outcome.after), *baseline_lines(outcome.baselines)]
     yield from (f"      {line}" for line in lines)
-    spent = {name: share * outcome.seconds for name, share in outcome.shares.items()}
-    spent["data"] += making
-    yield f"      {time_line({name: seconds / sum(spent.values()) for name, seconds in spent.items()})}"
+    yield f"      {time_line(outcome.spent | {'data': outcome.spent['data'] + making})}"
 
 
 def baseline_lines(known):
@@ -175,14 +173,15 @@ def draw_curves(out, title):
     return path
 
 
-def ending_lines(out, curves):
+def ending_lines(out, curves, optimiser):
     yield f"6  The curves: {curves}" if curves else "6  The curves need matplotlib: pip install matplotlib"
     yield "      Next:"
+    other = "adamw" if optimiser == "lamb" else "lamb"
     sentence = " ".join(step_sentences(STORIES + 4)[0].split()[:-2])
     for command, purpose in (
         (f'minalbert fill "{sentence} [MASK] ." --model {out / "run"}', "what it puts there, and what it looks at"),
-        (f"minalbert demo --optimiser lamb --out {out}-lamb", "the same with ALBERT's own optimiser"),
-        (f"minalbert plot {out / 'run'} {out}-lamb/run", "both runs' curves"),
+        (f"minalbert demo --optimiser {other} --out {out}-{other}", "the other optimiser"),
+        (f"minalbert plot {out / 'run'} {Path(f'{out}-{other}') / 'run'}", "both runs' curves"),
         (f"minalbert pretrain my-run --corpus {out / 'worlds'}", "a run of your own: --help has every setting"),
     ):
         yield f"        {command}"

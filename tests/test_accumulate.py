@@ -5,7 +5,6 @@ import pytest
 
 from minalbert import PRESETS, Albert, Batch
 from minalbert.backend import Stream, to_host
-from minalbert.config import ConfigError
 from minalbert.data.instances import Instances, Recipe
 from minalbert.data.shards import Corpus
 from minalbert.data.tiny_worlds import TinyWorlds
@@ -115,8 +114,3 @@ def test_a_number_says_where_a_run_stands_in_its_data(instances):
             assert np.array_equal(one, other)
     assert not np.array_equal(seen[0].input_ids, seen[in_epoch].input_ids)  # another epoch, another order
     assert all(len(batch.input_ids) == size for batch in seen)
-
-
-def test_too_few_instances_for_a_micro_batch_are_named(instances):
-    with pytest.raises(ConfigError, match=f"micro_batch is 4096; the corpus has only {len(instances)} instances"):
-        next(micro_batches(instances, 4096))

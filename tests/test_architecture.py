@@ -49,7 +49,7 @@ MAY_IMPORT = {                                       # of our own rooms
     "interop": {"backend", "config", "params", "interop"},
     "analysis": {"backend", "config", "params", "model", "layers", "analysis"},
     "train": {"backend", "batch", "config", "data", "interop", "layers", "model", "optim", "options", "params", "plots",
-              "plots_attention", "plots_training", "train"},
+              "plots_attention", "plots_rates", "plots_training", "train"},
     "gradcheck": {"backend", "batch", "config", "params", "model", "layers", "gradcheck"},
 }  # fmt: skip
 

@@ -383,7 +383,7 @@ save_step(run, 10)
 assert steps(run) == [5, 10]
 (run / ".step-00000001.partial").mkdir()
 subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
-for attempt in (lambda: save_step(run, 15), checkpoint.lock(run).__enter__, lambda: checkpoint.clear_leftovers(run)):
+for attempt in (lambda: save_step(run, 15), lock_module.lock(run).__enter__, lambda: checkpoint.clear_leftovers(run)):
     try:
         attempt()
         print("no word of a read-only disk")
@@ -557,7 +557,7 @@ KILLS = 30
 SAVING = """
 run = sys.argv[1]
 sys.stdin.readline()
-with checkpoint.lock(run):
+with lock_module.lock(run):
     checkpoint.clear_leftovers(run)
     last = 0
     if steps(run):
@@ -628,7 +628,7 @@ def test_a_kill_between_the_two_renames_of_a_replacement_is_undone(tmp_path):
 # One process at a time.
 
 HOLDING = """
-with checkpoint.lock(sys.argv[1]):
+with lock_module.lock(sys.argv[1]):
     print("holds", flush=True)
     sys.stdin.readline()
 """
@@ -637,29 +637,29 @@ with checkpoint.lock(sys.argv[1]):
 def test_a_second_process_is_refused_until_the_first_is_gone(tmp_path):
     process = begin(HOLDING, tmp_path)
     assert process.stdout.readline() == "holds\n"
-    with pytest.raises(TrainError, match=f"process {process.pid} is training into"), checkpoint.lock(tmp_path):
+    with pytest.raises(TrainError, match=f"process {process.pid} is training into"), lock_module.lock(tmp_path):
         pass
     process.kill()
     process.communicate()
-    with checkpoint.lock(tmp_path):
+    with lock_module.lock(tmp_path):
         second = python(HOLDING, tmp_path)
         assert f"TrainError: process {os.getpid()} is training into" in second.stderr
-    with checkpoint.lock(tmp_path):
+    with lock_module.lock(tmp_path):
         pass
 
 
 def test_one_process_cannot_lock_twice(tmp_path):
-    with checkpoint.lock(tmp_path):
-        with pytest.raises(TrainError, match="is training into"), checkpoint.lock(tmp_path):
+    with lock_module.lock(tmp_path):
+        with pytest.raises(TrainError, match="is training into"), lock_module.lock(tmp_path):
             pass
-        with pytest.raises(TrainError, match="is training into"), checkpoint.lock(tmp_path):
+        with pytest.raises(TrainError, match="is training into"), lock_module.lock(tmp_path):
             pass
 
 
 def test_an_error_frees_the_lock(tmp_path):
-    with pytest.raises(KeyError), checkpoint.lock(tmp_path):
+    with pytest.raises(KeyError), lock_module.lock(tmp_path):
         raise KeyError
-    with checkpoint.lock(tmp_path):
+    with lock_module.lock(tmp_path):
         pass
 
 
@@ -668,10 +668,10 @@ def test_a_place_without_locks_is_warned_of(tmp_path, monkeypatch):
         raise OSError(errno.ENOSYS, "Function not implemented")
 
     monkeypatch.setattr(lock_module, "_system_lock", refused)
-    with pytest.warns(UserWarning, match="cannot be locked"), checkpoint.lock(tmp_path):
+    with pytest.warns(UserWarning, match="cannot be locked"), lock_module.lock(tmp_path):
         pass
 
 
 def test_a_lock_in_no_directory_is_one_sentence(tmp_path):
-    with pytest.raises(TrainError, match=r"nowhere.*cannot be opened"), checkpoint.lock(tmp_path / "nowhere"):
+    with pytest.raises(TrainError, match=r"nowhere.*cannot be opened"), lock_module.lock(tmp_path / "nowhere"):
         pass

@@ -9,7 +9,7 @@ from small_run import computed, small_corpus, small_settings, train
 
 from minalbert import Albert
 from minalbert.config import ConfigError
-from minalbert.train import checkpoint, loop
+from minalbert.train import checkpoint, loop, run_directory, standing
 from minalbert.train.accumulate import Accumulator
 from minalbert.train.errors import TrainError
 from minalbert.train.metrics import FILE, read_lines
@@ -183,6 +183,56 @@ def test_a_spike_is_met_as_the_settings_say(tmp_path, poison, spikes, event):
     assert state.position == {"skip": 31, "note": 30, "rollback": 32}[spikes]
 
 
+def test_a_stop_among_refused_batches_changes_no_bit(tmp_path, poison, monkeypatch):
+    """The checkpoint of step 20 is from before the batches refused after it, also for who stops there."""
+    changes = {"steps": 32, "every": 4, "patience": 2, "spike_window": 8}
+    poison("nan", 20, 21, 22)
+    train(tmp_path / "whole", **changes)
+    for looks in (21, 22, 23):
+        run = tmp_path / f"run{looks}"
+        with monkeypatch.context() as patch:
+            patch.setattr(loop, "StopSignals", lambda looks=looks: StopAt(looks))
+            assert train(run, **changes).code == 75
+        train(run, **changes)
+        assert computed(run) == computed(tmp_path / "whole")
+
+
+def test_checkpoints_of_a_way_given_up_are_removed(tmp_path, poison, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(loop, "StopSignals", lambda: StopAt(10))
+        train(tmp_path, steps=20)  # saved at step 10, which is no regular one
+    assert checkpoint.steps(tmp_path)[-1] == 10
+    poison("nan", *range(10, 15))
+    with monkeypatch.context() as patch:
+        patch.setattr(loop, "StopSignals", lambda: StopAt(6))
+        outcome = train(tmp_path, steps=20)
+    assert outcome.step == 9
+    assert checkpoint.steps(tmp_path)[-1] == 9
+
+
+def test_a_run_goes_back_to_checkpoints_saved_at_other_intervals(tmp_path, poison):
+    train(tmp_path, steps=8)
+    poison("nan", *range(9, 14))
+    train(tmp_path, steps=20, every=5)
+    (said,) = events(tmp_path, "rolled back")
+    assert "back to the checkpoint of step 8" in said["text"]
+
+
+def test_refused_batches_are_in_the_checkpoint(tmp_path, poison):
+    poison("nan", 3, 7)
+    train(tmp_path, steps=12)
+    assert checkpoint.load(tmp_path)[1].extra["refused"] == [3, 7]
+
+
+def test_when_the_clock_runs_out_on_a_refused_batch_the_end_is_evaluated(tmp_path, poison, monkeypatch):
+    poison("nan", 12)
+    ahead = property(lambda standing: 1.0 if 12 in standing.refused else None)
+    monkeypatch.setattr(standing.Standing, "ahead", ahead)
+    outcome = train(tmp_path, steps=50)
+    assert outcome.step == 12
+    assert [line["step"] for line in read_lines(tmp_path) if line["kind"] == "eval"] == [0, 10, 12]
+
+
 def test_what_stays_high_is_no_spike_for_long():
     watch = SpikeWatch(SimpleNamespace(spikes="skip", spike_sigmas=6.0, spike_window=16, patience=99))
     rng = np.random.default_rng(0)
@@ -230,6 +280,36 @@ def test_other_data_is_refused(tmp_path):
     train(tmp_path, steps=4)
     with pytest.raises(TrainError, match=r"the data is .* documents, .* goes on with that only"):
         loop.pretrain(small_settings(steps=8), tmp_path, corpus=small_corpus(31), quiet=True)
+
+
+def test_a_run_that_is_refused_keeps_its_settings(tmp_path):
+    train(tmp_path, steps=4)
+    before = (tmp_path / run_directory.CONFIG).read_text()
+    with pytest.raises(TrainError, match="the data is"):
+        loop.pretrain(small_settings(steps=8), tmp_path, corpus=small_corpus(31), quiet=True)
+    assert (tmp_path / run_directory.CONFIG).read_text() == before
+
+
+def test_dropout_may_change_on_the_way(tmp_path):
+    train(tmp_path, steps=4)
+    outcome = train(tmp_path, steps=8, hidden_dropout_prob=0.3)
+    assert outcome.model.config.hidden_dropout_prob == 0.3
+
+
+def test_a_run_without_a_whole_checkpoint_does_not_begin_anew(tmp_path):
+    train(tmp_path, steps=4, keep=1)
+    (tmp_path / "step-00000004" / "state.json").write_text("{}")
+    for _ in range(2):
+        with pytest.raises(TrainError, match=r"has no (whole checkpoint|checkpoint that is whole)"):
+            train(tmp_path, steps=8)
+    assert read_lines(tmp_path)[0]["kind"] == "start"
+
+
+def test_without_pairs_there_is_no_order_to_learn(tmp_path):
+    outcome = train(tmp_path, steps=4, pairs="none")
+    assert outcome.after.sop_accuracy is None
+    assert "sop.b" not in outcome.model.params
+    assert all(line["sop_loss"] is None for line in read_lines(tmp_path) if line["kind"] == "train")
 
 
 def test_more_steps_are_a_change_that_is_told(tmp_path):
@@ -288,9 +368,20 @@ def test_weights_of_another_model_can_be_trained_on(tmp_path):
     train(tmp_path / "first", steps=8)
     last = tmp_path / "first" / "step-00000008"
     train(tmp_path / "second", steps=4, weights=str(last))
+    train(tmp_path / "third", steps=2, weights=str(tmp_path / "first"), hidden_dropout_prob=0.0)  # a run will do
     ended, begun = (
         [line["mlm_loss"] for line in read_lines(tmp_path / run) if line["kind"] == "eval"]
         for run in ("first", "second")
     )
     assert begun[0] == ended[-1]
     assert begun[0] != ended[0]
+
+
+def test_weights_that_do_not_fit_are_named(tmp_path):
+    config = small_settings().model.replace(vocab_size=small_corpus()[0].vocab_size)
+    Albert.init(config.replace(intermediate_size=48)).save_pretrained(tmp_path / "other")
+    with pytest.raises(TrainError, match=r"intermediate_size is 32; the weights in .* were made with 48"):
+        train(tmp_path / "run", weights=str(tmp_path / "other"))
+    Albert.init(config, heads=()).save_pretrained(tmp_path / "bare")
+    with pytest.raises(TrainError, match="have neither an mlm nor a sop head"):
+        train(tmp_path / "run", weights=str(tmp_path / "bare"))

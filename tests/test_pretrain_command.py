@@ -11,12 +11,14 @@ from small_run import small_settings, train
 
 from minalbert import PRESETS, Albert, Batch
 from minalbert.cli import main
-from minalbert.train import checkpoint
+from minalbert.config import PRESETS as SIZES
+from minalbert.train import checkpoint, metrics
 from minalbert.train.errors import TrainError
 from minalbert.train.evaluate import Baselines, Evaluation
 from minalbert.train.metrics import FILE, Metrics, read_lines
 from minalbert.train.screen import Screen, clock
 from minalbert.train.settings import Settings
+from minalbert.train.tensorboard import Board
 from minalbert.train.watch import hunt, milestones
 
 SMALL = ["--steps", "6", "--batch", "8", "--micro-batch", "4", "--max-length", "24", "--evaluate-every", "3"]
@@ -72,6 +74,9 @@ def test_all_settings_are_printed_as_a_file_that_can_be_used(tmp_path, capsys, w
         (["--from-step", "3"], "has no checkpoint of step 3; it has none at all"),
         (["--device", "cuda"], "device 'cuda' cannot be used"),
         (["--rate", "inf"], "rate is inf"),
+        (["--pass-over", "²:3"], "pass_over has '²:3'"),
+        (["--seed", str(2**64)], "seed is 18446744073709551616; it must be from 0 to"),
+        (["--type-vocab-size", "1"], "type_vocab_size is 1; pairs 'sop' have 2 segments"),
     ],
 )
 def test_a_mistake_gets_one_sentence(worlds, tmp_path, capsys, words, said):
@@ -80,6 +85,26 @@ def test_a_mistake_gets_one_sentence(worlds, tmp_path, capsys, words, said):
     assert shown.startswith("minalbert pretrain: ")
     assert shown.count("\n") == 1
     assert said in shown
+
+
+def test_a_mistake_leaves_nothing_that_a_second_try_must_fit(worlds, tmp_path):
+    command = ["pretrain", str(tmp_path / "run"), "--corpus", str(worlds), *SMALL]
+    assert main([*command, "--micro-batch", "512", "--batch", "512"]) == 2
+    assert checkpoint.steps(tmp_path / "run") == []
+    assert main(command) == 0
+
+
+def test_a_preset_that_is_typed_takes_the_place_of_the_files(tmp_path):
+    small = Settings().change(preset="mini", hidden_size=96)
+    assert small.change(preset="tiny").model == SIZES["tiny"]
+
+
+def test_a_printed_file_pins_no_defaults(tmp_path, capsys):
+    assert main(["pretrain", "nowhere", "--print-config", "--steps", "500"]) == 0
+    (tmp_path / "my.toml").write_text(capsys.readouterr().out)
+    lamb = Settings.read(tmp_path / "my.toml").change(optimiser="lamb", steps=100)
+    assert lamb.peak_rate == Settings().change(optimiser="lamb").peak_rate
+    assert not lamb.optimiser.bias_correction
 
 
 def test_a_run_that_is_a_file_is_named(worlds, tmp_path, capsys):
@@ -139,7 +164,7 @@ def test_lines_of_a_later_place_are_written_again(tmp_path):
         metrics.write("train", step=step, position=step + 1, loss=1.0)
     with open(tmp_path / FILE, "a") as file:
         file.write('{"kind": "train", "st')  # a kill
-    metrics = Metrics(tmp_path, step=3, position=4, fresh=False)
+    metrics = Metrics(tmp_path, position=4, fresh=False)
     metrics.write("train", step=4, position=5, loss=2.0)
     assert [(line["step"], line["loss"]) for line in read_lines(tmp_path)] == [(0, 1), (1, 1), (2, 1), (3, 1), (4, 2)]
 
@@ -168,6 +193,71 @@ def test_lines_wait_while_the_disk_is_full(tmp_path, capsys):
     assert capsys.readouterr().err.count("training goes on") == 1
 
 
+class Full:
+    """A file on a disk with room for half of what is written."""
+
+    def __init__(self, file):
+        self.file = file
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.file.close()
+
+    def write(self, data):
+        self.file.write(data[: len(data) // 2])
+        self.file.flush()
+        raise OSError(28, "No space left on device")
+
+
+def test_half_a_line_is_taken_back(tmp_path, monkeypatch, capsys):
+    written = Metrics(tmp_path)
+    written.write("train", step=1, position=1)
+    with monkeypatch.context() as patch:
+        patch.setattr(metrics, "open", lambda *how: Full(open(*how)), raising=False)  # noqa: SIM115
+        written.write("train", step=2, position=2)
+    assert "No space left on device" in capsys.readouterr().err
+    assert len(read_lines(tmp_path)) == 1
+    written.sync()  # there is room again
+    assert [line["step"] for line in read_lines(tmp_path)] == [1, 2]
+
+
+def test_a_line_broken_by_others_stops_no_run(tmp_path):
+    train(tmp_path, steps=4)
+    lines = (tmp_path / FILE).read_text().splitlines()
+    (tmp_path / FILE).write_text("\n".join([lines[0], "{nonsense", *lines[1:]]) + "\n")
+    train(tmp_path, steps=6)
+    assert any("{nonsense; it is left out" in line.get("text", "") for line in read_lines(tmp_path))
+
+
+def test_an_event_file_that_cannot_grow_stops_no_training(tmp_path, capsys, monkeypatch):
+    board = Board(tmp_path, 0)
+    board.write("train", {"step": 1, "loss": 2.0})
+
+    def write(data):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(board._writer, "write", write)
+    for step in (2, 3):
+        board.write("train", {"step": step, "loss": 2.0})
+    board.close()
+    assert capsys.readouterr().err.count("training goes on without") == 1
+
+
+def test_a_terminal_that_is_gone_stops_no_training():
+    class Gone(io.StringIO):
+        def write(self, *text):
+            raise OSError(5, "Input/output error")
+
+        flush = write
+
+    screen = Screen(10, file=Gone())
+    screen.say("step 1")
+    screen.step(10, {"loss": 7.1}, 1.0)
+    screen.close()
+
+
 def test_tensorboard_gets_every_number(tmp_path):
     train(tmp_path, steps=6, tensorboard=True)
     (events,) = tmp_path.glob("events.out.tfevents*")
@@ -181,15 +271,17 @@ def test_tensorboard_gets_every_number(tmp_path):
 
 def test_milestones_are_said_where_they_are_reached():
     baselines = Baselines(5.0, 0.17)
-    for mlm, sop, names in (
-        (5.1, 0.5, []),
-        (4.9, 0.5, []),
-        (4.7, 0.5, ["left the plateau"]),
-        (4.7, 0.61, ["left the plateau", "order learnt"]),
-        (None, None, []),
+    for mlm, recalls, names in (
+        (5.1, (0.5, 0.5), []),
+        (4.9, (0.5, 0.5), []),
+        (4.7, (0.5, 0.5), ["left the plateau"]),
+        (4.7, (0.7, 0.52), ["left the plateau", "order learnt"]),
+        (4.9, (1.0, 0.0), []),  # always the same answer, right in most cases
+        (None, (None, None), []),
     ):
-        found = Evaluation(mlm, 0.2, 0.7, sop, 0.5, 0.5)
+        found = Evaluation(mlm, 0.2, 0.7, 0.65, *recalls)
         assert [name for name, _ in milestones(found, baselines)] == names
+    assert not list(milestones(Evaluation(4.9, 0.2, 0.3, 0.9, 0.9, 0.9), baselines, pairs="nsp"))
 
 
 @pytest.mark.parametrize(

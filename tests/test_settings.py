@@ -22,7 +22,7 @@ def options(*words):
 
 
 def test_toml_says_every_setting_and_is_read_back():
-    settings = Settings().change(preset="mini", rate=3e-4, steps=7, max_ngram=2, held_out='a "quoted" name\\')
+    settings = Settings().change(preset="mini", rate=3e-4, steps=7, max_ngram=2, held_out='a "quoted" \x7f 😀 name\\')
     tables = tomllib.loads(settings.toml())
     for section, cls in SECTIONS.items():
         missing = {item.name for item in dataclasses.fields(cls)} - tables[section].keys()
@@ -58,8 +58,8 @@ def test_every_setting_is_an_option_and_goes_before_the_file(tmp_path):
         ("steps = 5", "there is no section 'steps'"),
         ("[training]\nsteps = 5.0", "steps is 5.0; it must be a whole number"),
         ("[training]\nsteps = true", "steps is True; it must be a whole number"),
-        ("[optimiser]\nrate = -1", "rate is -1.0; it must be at least 0"),
-        ("[optimiser]\nrate = nan", "rate is nan; it must be at least 0"),
+        ("[optimiser]\nrate = -1", "rate is -1.0; it must be from 0.0 to 1000000"),
+        ("[optimiser]\nrate = nan", "rate is nan; it must be from 0.0 to 1000000"),
         ("[optimiser]\noptimiser = 'sgd'", "optimiser is 'sgd'; it must be one of: adamw, lamb"),
         ("[training]\nbatch = 96", "batch 96 is 3 times micro_batch 32; it must be 1, 2, 4, 8"),
         ("[training]\nbatch = 16", "batch 16 is 0.5 times micro_batch 32"),
@@ -104,13 +104,13 @@ class Words:
 
 def test_a_run_keeps_its_settings_and_says_what_changed(tmp_path):
     settings = Settings().change(steps=10)
-    assert run_directory.keep(tmp_path, settings, Words()) == []
-    (tmp_path / "step-00000004").mkdir()
+    assert run_directory.changes(tmp_path, settings) == []
+    run_directory.keep(tmp_path, settings, Words())
     assert run_directory.kept_settings(tmp_path).tables() == settings.tables()
-    assert run_directory.keep(tmp_path, settings, Words()) == []
-    (said,) = run_directory.keep(tmp_path, settings.change(steps=20), Words())
+    (tmp_path / "step-00000004").mkdir()
+    assert run_directory.changes(tmp_path, settings) == []
+    (said,) = run_directory.changes(tmp_path, settings.change(steps=20, warmup=0))
     assert said == "steps is now 20, no longer 10"
-    assert run_directory.kept_settings(tmp_path).training.steps == 20
 
 
 @pytest.mark.parametrize(
@@ -118,8 +118,7 @@ def test_a_run_keeps_its_settings_and_says_what_changed(tmp_path):
 )
 def test_what_weights_hang_on_cannot_change(tmp_path, change):
     run_directory.keep(tmp_path, Settings(), Words())
-    run_directory.keep(tmp_path, Settings().change(batch=128), Words())  # before the first checkpoint all may change
-    run_directory.keep(tmp_path, Settings(), Words())
+    assert run_directory.changes(tmp_path, Settings().change(**change)) == []  # before the first checkpoint all may
     (tmp_path / "step-00000000").mkdir()
     with pytest.raises(ConfigError, match="name another directory for a new run"):
-        run_directory.keep(tmp_path, Settings().change(**change), Words())
+        run_directory.changes(tmp_path, Settings().change(**change))

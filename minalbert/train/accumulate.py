@@ -30,6 +30,11 @@ class Sums(NamedTuple):
     forward: float                                   # seconds of work
     backward: float
 
+    def losses(self):
+        """As plain numbers, by the names of metrics.jsonl; None where the model has no head for it."""
+        mlm, sop = (None if loss is None else float(loss) for loss in (self.mlm, self.sop))
+        return {"loss": (mlm or 0.0) + (sop or 0.0), "mlm_loss": mlm, "sop_loss": sop}
+
 
 def tree_sum(leaves, add):
     """The sum of 1, 2, 4, 8, ... leaves, pair by pair: two nodes of one height are added as soon as both are there."""
@@ -81,8 +86,11 @@ class Accumulator:
 
     def _leaf(self, part, stream, totals):
         model = self.model
-        grads = self._spare.pop() if self._spare else model.params.zeros_like()
-        grads.flat.fill(0)
+        try:
+            grads = self._spare.pop()
+            grads.flat.fill(0)
+        except IndexError:
+            grads = model.params.zeros_like()
         start = time.perf_counter()
         losses, cache = pretraining_forward(
             model.params, part.to(model.params.device), model.config, stream, self.recompute, totals
@@ -90,13 +98,10 @@ class Accumulator:
         middle = time.perf_counter()
         pretraining_backward(cache, grads)
         end = time.perf_counter()
-        mlm, sop = (0.0 if loss is None else loss for loss in losses[:2])
-        return Sums(mlm, sop, grads, middle - start, end - middle)
+        return Sums(losses.mlm, losses.sop, grads, middle - start, end - middle)
 
     def _add(self, left, right):
         left.grads.flat += right.grads.flat
         self._spare.append(right.grads)
-        return Sums(
-            left.mlm + right.mlm, left.sop + right.sop, left.grads,
-            left.forward + right.forward, left.backward + right.backward,
-        )  # fmt: skip
+        mlm, sop = (None if a is None else a + b for a, b in zip(left[:2], right[:2], strict=True))
+        return Sums(mlm, sop, left.grads, left.forward + right.forward, left.backward + right.backward)

@@ -31,7 +31,6 @@ from ..interop.safetensors_files import read, write
 from ..optim import Moments
 from ..params import Params
 from .errors import TrainError
-from .lock import lock as lock
 
 MOMENTS, STATE = "moments.safetensors", "state.json"
 FORMAT = 1
@@ -101,6 +100,19 @@ def steps(run):
 
 def path_of(run, step):
     return Path(run) / f"step-{step:08d}"
+
+
+def extra(run, step):
+    """Of a state, without a look at the rest; {} if it is damaged."""
+    try:
+        return _read_note(path_of(run, step) / STATE)["extra"]
+    except Damaged:
+        return {}
+
+
+def remove_after(run, step):
+    """Checkpoints of later steps."""
+    _remove_all_but(run, {one for one in steps(run) if one <= step})
 
 
 def verify(path):

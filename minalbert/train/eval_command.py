@@ -20,7 +20,7 @@ from . import checkpoint
 from .errors import TrainError
 from .evaluate import Baselines, baselines, evaluate
 from .prepare import digest, first_of, prepare
-from .pretrain_command import evaluation_lines, number, percent
+from .report import evaluation_lines, number, percent
 from .run_directory import kept_settings
 from .settings import Settings
 from .threads import blas_threads

@@ -14,7 +14,7 @@ TOKENS = 2**24                                       # to count words in, at mos
 
 
 class Evaluation(NamedTuple):
-    """Losses in nats. None where the model has no head for it."""
+    """Losses in nats. None where the model has no head for it; `sop` also means NSP, where pairs are made for that."""
 
     mlm_loss: float | None
     mlm_accuracy: float | None
@@ -47,7 +47,7 @@ def evaluate(model, batch):
     recalls = [None, None]
     if words:
         mlm_loss, mlm_accuracy = means(words)
-    if orders:
+    if orders and len(np.unique(batch.sop_labels)) == 2:         # else there is nothing to tell apart
         sop_loss, sop_accuracy = means(orders)
         right = np.concatenate([right for _, right in orders])
         recalls = [share(right[batch.sop_labels == label]) for label in (0, 1)]

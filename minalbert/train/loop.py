@@ -2,8 +2,9 @@
 
     outcome = pretrain(settings, "runs/first")       # the same call goes on where an earlier one was stopped
 
-What a run computes is a function of its settings and its data. It may be stopped and killed at any time: the newest
-checkpoint is all that decides how it goes on, to the last bit.
+What a run computes is a function of its settings and its data (and of the clock, where it has a time limit and the
+steps are too slow for it). It may be stopped and killed at any time: the newest checkpoint is all that decides how it
+goes on, to the last bit.
 """
 
 import time
@@ -38,7 +39,7 @@ class Outcome(NamedTuple):
     after: object                                    # its last in this life; None where it was stopped before one
     baselines: object
     seconds: float                                   # of training, earlier lives included
-    shares: dict                                     # of this life's time: data, forward, backward, optimiser, rest
+    spent: dict                                      # seconds of this life: data, forward, backward, optimiser, rest
 
 
 def pretrain(settings, run, corpus=None, held_out=None, quiet=False, from_step=None):
@@ -51,9 +52,10 @@ def pretrain(settings, run, corpus=None, held_out=None, quiet=False, from_step=N
         checkpoint.clear_leftovers(run)
         prepared = prepare(settings, corpus, held_out)
         settings = settings.change(vocab_size=prepared.config.vocab_size)
-        changes = run_directory.keep(run, settings, prepared.tokenizer)
+        changes = run_directory.changes(run, settings)
         with Trainer(run, settings, prepared, quiet, from_step) as trainer:
-            for sentence in [*trainer.said, *changes]:
+            run_directory.keep(run, settings, prepared.tokenizer)
+            for sentence in [*trainer.said, *changes, *trainer.records.metrics.broken]:
                 trainer.records.event("resumed", sentence)
             return trainer.train(stop)
 
@@ -67,6 +69,7 @@ class Trainer:
         self.accumulate = Accumulator(self.standing.model, settings.training.workers, settings.training.recompute)
         self.optimiser, self.schedule = settings.make_optimiser(), settings.make_schedule()
         self.clocks = dict.fromkeys(("data", "forward", "backward", "optimiser", "rest"), 0.0)
+        self.saved = None if self.standing.fresh else self.standing.step
         self.batches, self.rollbacks = None, []
 
     def __enter__(self):
@@ -77,25 +80,29 @@ class Trainer:
         self.records.close()
 
     def train(self, stop):
-        standing, records = self.standing, self.settings.records
+        standing, settings = self.standing, self.settings
         if standing.fresh:
             self.start()
         while not standing.finished and not stop.code:
             if not self.batch():
                 continue
-            if standing.step % records.evaluate_every == 0 or standing.finished:
+            if standing.step % settings.records.evaluate_every == 0 or standing.finished:
                 self.timed(self.records.evaluate)
-            if standing.step % self.settings.checkpoints.every == 0:
+            if standing.step % settings.checkpoints.every == 0:
                 self.timed(self.save_if_possible)
-        self.timed(self.save)
-        after = self.records.found
+        if standing.finished and self.records.evaluated not in (None, standing.step):
+            self.timed(self.records.evaluate)        # the clock ran out on a refused batch
+        if self.saved != standing.step:              # else it is there, from before the batches refused since
+            self.timed(self.save)
+        return self.outcome(stop)
+
+    def outcome(self, stop):
+        standing, after = self.standing, self.records.found
         if standing.finished and after is None:      # in an earlier life
             after = evaluate(standing.model, self.prepared.held_out)
-        total = sum(self.clocks.values()) or 1.0
         return Outcome(
             standing.model, str(self.run), standing.step, 0 if standing.finished else stop.code, self.records.before,
-            after, self.prepared.baselines, standing.seconds,
-            {name: spent / total for name, spent in self.clocks.items()},
+            after, self.prepared.baselines, standing.seconds, dict(self.clocks),
         )  # fmt: skip
 
     def start(self):
@@ -106,7 +113,7 @@ class Trainer:
         if self.settings.optimiser.optimiser == "lamb" and (warning := rate_warning(self.settings.peak_rate, batch)):
             self.records.event("warning", warning)
         self.records.evaluate()
-        self.save()
+        self.save(regular=True)
 
     def batch(self):
         """Take the next batch, and a step if it is a good one. Was there a step?"""
@@ -116,7 +123,7 @@ class Trainer:
         sums = self.accumulate(parts, self.settings.training.seed, standing.position)
         norm = global_norm(sums.grads)
         added = time.perf_counter()
-        losses = {"loss": float(sums.mlm) + float(sums.sop), "mlm_loss": float(sums.mlm), "sop_loss": float(sums.sop)}
+        losses = sums.losses()
         verdict = standing.watch.judge(losses["loss"], float(norm))
         standing.position += 1
         if verdict.event:
@@ -128,10 +135,12 @@ class Trainer:
         standing.seconds += end - begin
         self.spend(loaded - begin, added - loaded, end - added, sums)
         if verdict.refused:
+            standing.refused.append(standing.position - 1)
             if standing.watch.hopeless:
                 self.roll_back()
             return False
-        self.records.step(losses, float(norm), rate, ratios, end - begin)
+        tokens = sum(float(part.attention_mask.sum()) for part in parts) / (end - begin)
+        self.records.step(losses, float(norm), rate, ratios, tokens)
         return True
 
     def next_parts(self):
@@ -167,39 +176,45 @@ class Trainer:
     def timed(self, call):
         begin = time.perf_counter()
         call()
-        self.clocks["rest"] += time.perf_counter() - begin
+        spent = time.perf_counter() - begin
+        self.clocks["rest"] += spent
+        self.standing.seconds += spent
 
-    def save(self):
+    def save(self, regular=False):
         self.records.metrics.sync()
+        needed = () if regular else self.regular()[-1:]          # to go back to
         checkpoint.save(
-            self.run, self.standing.model.config, self.standing.state(), self.circumstances,
-            self.settings.checkpoints.keep, self.regular()[-1:],
+            self.run, self.standing.model.config, self.standing.state(regular), self.circumstances,
+            self.settings.checkpoints.keep, needed,
         )  # fmt: skip
+        self.saved = self.standing.step
 
     def save_if_possible(self):
         """There will be room again, perhaps, at the next checkpoint."""
         try:
-            self.save()
+            self.save(regular=True)
         except TrainError as error:
             self.records.screen.say(f"{error}; training goes on")
 
     def regular(self):
-        """Steps of the checkpoints that every run with these settings has, whenever it was stopped."""
-        return [step for step in checkpoint.steps(self.run) if step % self.settings.checkpoints.every == 0]
+        """Steps of the checkpoints that this run has whenever it was stopped."""
+        return [step for step in checkpoint.steps(self.run) if checkpoint.extra(self.run, step).get("regular")]
 
     def roll_back(self):
         """To the newest of those; the batches since then will be passed over."""
-        if not self.regular():
+        standing, regular = self.standing, self.regular()
+        if not regular:
             raise TrainError(f"{self.run} has no checkpoint to go back to: none could be saved")
-        step, last = self.regular()[-1], self.standing.position
+        step, last = regular[-1], standing.position
         self.rollbacks.append(step)
         if self.rollbacks.count(step) > ROLLBACKS:
             raise TrainError(f"{self.run} went back to step {step} {ROLLBACKS} times and came no further; a smaller "
                              f"rate than {self.settings.peak_rate:g} may help: the steps before are safe")  # fmt: skip
         _, state, _, _ = checkpoint.load(self.run, step)
-        batches, earlier = range(state.position, last), self.standing.passed_over
-        self.standing.take(on_device(state, self.settings.training.device))
-        self.standing.passed_over = [*earlier, batches]
-        self.standing.position, self.batches = last, None
+        batches, earlier, refused = range(state.position, last), standing.passed_over, standing.refused
+        standing.take(on_device(state, self.settings.training.device))
+        standing.passed_over, standing.refused = [*earlier, batches], refused
+        standing.position, self.batches, self.saved = last, None, step
+        checkpoint.remove_after(self.run, step)      # they are of a way that was given up
         self.records.event("rolled back", f"back to the checkpoint of step {step}; batches {batches.start} to "
                                           f"{batches.stop - 1} are passed over")  # fmt: skip

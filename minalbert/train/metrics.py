@@ -11,20 +11,21 @@ but for the clock's. A disk that is full stops no training: lines wait until the
 
 import json
 import os
-import sys
 from contextlib import suppress
 from pathlib import Path
 
 from ..data.atomic import write_atomically
 from ..data.errors import DataError
 from .errors import TrainError
+from .screen import tell
 
 FILE = "metrics.jsonl"
 CLOCK = ("seconds", "tokens_per_second", "data", "forward", "backward", "optimiser")  # keys that no two runs share
 
 
-def read_lines(run):
-    """Dicts. A last line that a kill cut short is left out."""
+def read_lines(run, broken=None):
+    """Dicts. A last line that a kill cut short is left out. Others that cannot be read are an error, or where a list
+    `broken` is given a sentence in it."""
     path = Path(run) / FILE
     try:
         lines = path.read_bytes().split(b"\n")
@@ -36,53 +37,57 @@ def read_lines(run):
             found.append(json.loads(line))
         except ValueError:
             if any(lines[number:]):
-                said = line[:60].decode(errors="replace")
-                raise TrainError(f"{path}:{number} is no line of metrics: {said}") from None
+                said = f"{path}:{number} is no line of metrics: {line[:60].decode(errors='replace')}"
+                if broken is None:
+                    raise TrainError(said) from None
+                broken.append(f"{said}; it is left out")
     return found
 
 
 class Metrics:
-    def __init__(self, run, step=0, position=0, fresh=True, tensorboard=False):
-        """Of a run that stands at this step and before this batch; a fresh one drops all lines."""
-        self.path, self._waiting, self._told = Path(run) / FILE, [], False
-        kept = [] if fresh else [line for line in read_lines(run) if line["position"] <= position]
-        content = "".join(json.dumps(line) + "\n" for line in kept)
+    def __init__(self, run, position=0, fresh=True, board=None):
+        """Of a run that stands before this batch; a fresh one drops all lines."""
+        self.path, self.board, self.broken = Path(run) / FILE, board, []
+        self._waiting, self._told = [], False
+        lines = [] if fresh else read_lines(run, self.broken)
+        content = "".join(json.dumps(line) + "\n" for line in lines if line["position"] <= position)
         if content or self.path.exists():
             try:
                 write_atomically(self.path, content.encode())
             except DataError as error:
                 raise TrainError(str(error)) from error
-        self._board = board(run, step) if tensorboard else None
 
     def write(self, kind, **values):
         self._waiting.append(json.dumps({"kind": kind, **values}) + "\n")
+        self._append()
+        if self.board:
+            self.board.write(kind, values)
+
+    def sync(self):
+        """All lines onto the disk, before a checkpoint that stands on them."""
+        if self._append():
+            with suppress(OSError), open(self.path, "r+b") as file:
+                os.fsync(file.fileno())
+
+    def close(self):
+        self._append()
+        if self.board:
+            self.board.close()
+
+    def _append(self):
+        """Write the lines that wait, all or none. Is nothing waiting now?"""
+        if not self._waiting:
+            return True
+        size = self.path.stat().st_size if self.path.exists() else 0
         try:
             with open(self.path, "ab") as file:
                 file.write("".join(self._waiting).encode())
         except OSError as error:
+            with suppress(OSError):
+                os.truncate(self.path, size)         # half a line may have found room
             if not self._told:
-                print(f"{self.path} cannot be written ({error.strerror}); training goes on", file=sys.stderr)
+                tell(f"{self.path} cannot be written ({error.strerror}); training goes on")
             self._told = True
-            return
+            return False
         self._waiting, self._told = [], False
-        if self._board and kind in ("train", "eval"):
-            for name, value in values.items():
-                if isinstance(value, int | float) and name not in ("step", "position"):
-                    self._board.add_scalar(f"{kind}/{name}", value, values["step"])
-
-    def sync(self):
-        """Onto the disk, before a checkpoint that stands on it."""
-        with suppress(OSError), open(self.path, "ab") as file:
-            os.fsync(file.fileno())
-
-    def close(self):
-        if self._board:
-            self._board.close()
-
-
-def board(run, step):
-    try:
-        from tensorboardX import SummaryWriter
-    except ImportError as error:
-        raise TrainError("tensorboard needs a writer of event files: pip install 'minalbert[train]'") from error
-    return SummaryWriter(str(run), purge_step=step + 1, flush_secs=10)
+        return True

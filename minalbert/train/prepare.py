@@ -32,6 +32,9 @@ def prepare(settings, corpus=None, held_out=None):
         raise ConfigError(f"vocab_size is {config.vocab_size}; the corpus has a vocabulary of {training.vocab_size}")
     seed = settings.training.seed
     instances = Instances(training, tokenizer, settings.recipe, seed)
+    if len(instances) < settings.training.micro_batch:
+        size = settings.training.micro_batch
+        raise ConfigError(f"micro_batch is {size}; the corpus has only {len(instances)} instances to train on")
     batch = first_of(Instances(testing, tokenizer, settings.recipe, seed), settings.records.evaluate_instances)
     hashes = {"tokenizer": tokenizer.digest, "data": digest(training), "held-out data": digest(testing)}
     return Prepared(config, tokenizer, instances, batch, baselines(training, batch), hashes)

@@ -3,15 +3,17 @@
 from .evaluate import Evaluation, evaluate
 from .metrics import Metrics, read_lines
 from .screen import Screen
+from .tensorboard import Board
 from .watch import milestones
 
 
 class Records:
     def __init__(self, run, settings, standing, prepared, quiet=False):
         self.settings, self.standing, self.prepared = settings, standing, prepared
-        self.metrics = Metrics(run, standing.step, standing.position, standing.fresh, settings.records.tensorboard)
+        board = Board(run, standing.step) if settings.records.tensorboard else None
+        self.metrics = Metrics(run, standing.position, standing.fresh, board)
         self.screen = Screen(settings.training.steps, standing.step, quiet=quiet)
-        self.before, self.found = first_evaluation(run), None
+        self.before, self.found, self.evaluated = first_evaluation(run), None, None      # evaluated: at which step
 
     def close(self):
         self.screen.close()
@@ -25,8 +27,8 @@ class Records:
         step = self.standing.step
         self.screen.say(f"step {step:,}: {text}" if step else text)
 
-    def step(self, losses, norm, rate, ratios, seconds):
-        tokens = self.settings.training.batch * self.settings.recipe.max_length / seconds
+    def step(self, losses, norm, rate, ratios, tokens):
+        """`tokens`: of text, a second."""
         if self.standing.step % self.settings.records.log_every == 0:
             self.write(
                 "train", **losses, rate=rate, gradient_norm=norm, tokens_per_second=round(tokens),
@@ -36,11 +38,11 @@ class Records:
         self.screen.step(self.standing.step, losses, tokens)
 
     def evaluate(self):
-        self.found = evaluate(self.standing.model, self.prepared.held_out)
+        self.found, self.evaluated = evaluate(self.standing.model, self.prepared.held_out), self.standing.step
         self.before = self.before or self.found
         self.write("eval", **self.found._asdict())
         self.screen.evaluated(self.found)
-        for event, text in milestones(self.found, self.prepared.baselines):
+        for event, text in milestones(self.found, self.prepared.baselines, self.settings.recipe.pairs):
             if event not in self.standing.reached:
                 self.standing.reached.append(event)
                 self.event(event, text)

@@ -42,19 +42,20 @@ def kept_settings(run):
     return Settings.read(path) if path.exists() else None
 
 
-def keep(run, settings, tokenizer):
-    """Write settings and tokenizer; returns a sentence for each setting that was another at the last checkpoint."""
+def changes(run, settings):
+    """A sentence for each setting that was another at the last checkpoint; an error for one that may not change."""
     before = kept_settings(run) if checkpoint.steps(run) else None
-    changes = list(differences(run, before, settings)) if before else []
+    return list(differences(run, before, settings)) if before else []
+
+
+def keep(run, settings, tokenizer):
     try:
-        if changes or not before:
-            write_atomically(Path(run) / CONFIG, settings.toml().encode())
+        write_atomically(Path(run) / CONFIG, settings.toml().encode())
         place = Path(run) / TOKENIZERS[isinstance(tokenizer, WordTokenizer)]
         if not place.exists():
             tokenizer.save(place)
     except DataError as error:
         raise TrainError(str(error)) from error
-    return changes
 
 
 def differences(run, before, now):

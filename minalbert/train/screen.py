@@ -2,15 +2,38 @@
 
 import sys
 import time
+from contextlib import suppress
 
 from tqdm import tqdm
 
 QUIET = 15                                           # seconds between lines where nothing can move
 
 
+class Patient:
+    """A stream that may be gone, a closed terminal or a full disk, without a training taking notice."""
+
+    def __init__(self, stream):
+        self.stream = stream
+
+    def write(self, text):
+        with suppress(OSError, ValueError):
+            self.stream.write(text)
+
+    def flush(self):
+        with suppress(OSError, ValueError):
+            self.stream.flush()
+
+    def __getattr__(self, name):
+        return getattr(self.stream, name)
+
+
+def tell(text):
+    print(text, file=Patient(sys.stderr), flush=True)
+
+
 class Screen:
     def __init__(self, steps, first=0, file=None, quiet=False):
-        self.file = file or sys.stderr
+        self.file = Patient(file or sys.stderr)
         self.steps, self.quiet = steps, quiet
         self.moving = not quiet and self.file.isatty()
         self.held_out, self._shown = "", time.monotonic()

@@ -24,13 +24,18 @@ def checked(item, value):
     kind, limits = kind_of(item), item.metadata
     if value is None and item.default is None:
         return None
-    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+    if kind is float and isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**60:
         value = float(value)
     if type(value) is not kind:
         said = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}[kind]
         raise ConfigError(f"{item.name} is {value!r}; it must be {said}")
     if limits["choices"] and value not in limits["choices"]:
         raise ConfigError(f"{item.name} is {value!r}; it must be one of: {', '.join(limits['choices'])}")
+    if kind is str and not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            raise ConfigError(f"{item.name} is {value!r}, which no text file can hold; name it in Unicode") from error
     least, most = limits["least"], limits["most"]
     finite = kind is not float or math.isfinite(value)
     if not finite or (least is not None and value < least) or (most is not None and value > most):
@@ -49,11 +54,11 @@ class Corpora(Section):
 @dataclass(frozen=True)
 class Training(Section):
     steps: int = setting(10_000, "updates of the weights", 1)
-    batch: int = setting(64, "sequences of an update", 1)
+    batch: int = setting(64, "sequences of an update", 1, 2**30)
     micro_batch: int = setting(32, "sequences at a time; as many of them as make a batch must be 1, 2, 4, 8, ...", 1)
     workers: int = setting(0, "threads that share a batch, one micro-batch each at a time; 0: one for each core", 0)
     recompute: bool = setting(False, "make activations twice instead of keeping them")
-    seed: int = setting(0, "of the weights, the instances and dropout", 0)
+    seed: int = setting(0, "of the weights, the instances and dropout", 0, 2**63)
     dtype: str = setting("float32", "of weights and arithmetic", choices=("float32", "float64"))
     device: str = setting("cpu", "where the arithmetic is done", choices=("cpu", "cuda"))
     weights: str = setting("", "directory of a model to begin with, instead of fresh weights")
@@ -62,7 +67,7 @@ class Training(Section):
 @dataclass(frozen=True)
 class Optimiser(Section):
     optimiser: str = setting("adamw", "what makes steps of gradients", choices=("adamw", "lamb"))
-    rate: float | None = setting(None, "peak learning rate; where not said: adamw 0.001, lamb by the √batch rule", 0.0)
+    rate: float | None = setting(None, "peak; where not said: adamw 0.001, lamb by the √batch rule", 0.0, 1e6)
     beta1: float = setting(0.9, "memory of the first moment", 0.0, 0.9999999)
     beta2: float = setting(0.999, "memory of the second moment", 0.0, 0.9999999)
     epsilon: float = setting(1e-6, "added to the root of the second moment", 0.0)
@@ -81,7 +86,8 @@ class Optimiser(Section):
 class Rates(Section):
     schedule: str = setting("linear", "how the rate falls; ALBERT: linear", choices=("linear", "cosine", "constant"))
     warmup: int | None = setting(None, "steps in which the rate rises; where not said: 2.5 % of all, as ALBERT's", 0)
-    minutes: float = setting(0.0, "time limit, towards which the rate falls where steps are too slow; 0: none", 0.0)
+    minutes: float = setting(0.0, "time limit, towards which the rate falls where steps are too slow, and then the "
+                             "result depends on the clock; 0: none", 0.0)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -116,7 +122,7 @@ class Watch(Section):
         ranges = []
         for part in filter(None, (part.strip() for part in self.pass_over.split(","))):
             first, _, last = part.partition(":")
-            if not (first.isdigit() and last.isdigit()) or int(first) >= int(last):
+            if not (first.isdecimal() and last.isdecimal()) or int(first) >= int(last):
                 raise ConfigError(f"pass_over has {part!r}; it must be batches from:to, such as 120:130")
             ranges.append(range(int(first), int(last)))
         return ranges

@@ -38,7 +38,7 @@ class Settings:
     given: dict = field(default_factory=dict)        # {section: {name: value}}, the rest are defaults
 
     def __post_init__(self):
-        if self.preset not in PRESETS:
+        if not isinstance(self.preset, str) or self.preset not in PRESETS:
             raise ConfigError(f"preset is {self.preset!r}; it must be one of: {', '.join(PRESETS)}")
         for section in SECTIONS:                     # each checks itself
             getattr(self, section)
@@ -49,11 +49,16 @@ class Settings:
                 f"max_length is {self.recipe.max_length}; the model has positions for "
                 f"{self.model.max_position_embeddings} tokens (max_position_embeddings)"
             )
-        parts = self.training.batch / self.training.micro_batch
-        if parts != int(parts) or int(parts) & (int(parts) - 1):
+        parts, rest = divmod(self.training.batch, self.training.micro_batch)
+        if rest or not parts or parts & (parts - 1):
             raise ConfigError(
-                f"batch {self.training.batch} is {parts:g} times micro_batch {self.training.micro_batch}; "
-                "it must be 1, 2, 4, 8, ... times as large"
+                f"batch {self.training.batch} is {self.training.batch / self.training.micro_batch:g} times micro_batch "
+                f"{self.training.micro_batch}; it must be 1, 2, 4, 8, ... times as large"
+            )
+        if self.model.type_vocab_size < self.recipe.segments:
+            raise ConfigError(
+                f"type_vocab_size is {self.model.type_vocab_size}; pairs {self.recipe.pairs!r} have "
+                f"{self.recipe.segments} segments, each with a type of its own"
             )
 
     @classmethod
@@ -86,9 +91,11 @@ class Settings:
         return cls(preset, given)
 
     def change(self, **changes):
-        """These settings, and `preset`, said anew."""
-        preset = changes.pop("preset", self.preset)
+        """These settings, said anew; another preset takes the place of all that was said of the model."""
         given = {section: dict(table) for section, table in self.given.items()}
+        if "preset" in changes:
+            given.pop("model", None)
+        preset = changes.pop("preset", self.preset)
         for name, value in changes.items():
             if name not in SECTION_OF:
                 raise ConfigError(f"there is no setting {name!r}")
@@ -152,15 +159,24 @@ class Settings:
         tables["optimiser"]["rate"], tables["schedule"]["warmup"] = self.peak_rate, self.warmup
         return tables
 
-    def toml(self):
+    def toml(self, defaults="said"):
+        """All settings with their meaning; defaults as comments where `defaults` is "shown"."""
         lines = []
         for section, table in self.tables().items():
             lines += [*([""] if lines else []), f"[{section}]"]
+            if section == "model" and defaults == "shown":
+                lines.append(f'preset = "{self.preset}"')
             for name, value in table.items():
-                said = f"{name} = {json.dumps(value)}"
+                said = f"{name} = {toml_value(value)}"
+                if defaults == "shown" and name not in self.said(section):
+                    said = f"# {said}"
                 help = help_of(section, name)
                 lines.append(f"{said:<40} # {help}" if help else said)
         return "\n".join(lines) + "\n"
+
+
+def toml_value(value):
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def help_of(section, name):

@@ -5,8 +5,9 @@ others: 75, the code for "try again later", tells them that the same command goe
 """
 
 import signal
-import sys
 import threading
+
+from .screen import tell
 
 CODES = {"SIGINT": 130, "SIGTERM": 75, "SIGUSR1": 75}  # Windows has no SIGUSR1
 
@@ -37,4 +38,4 @@ class StopSignals:
         self.name = signal.Signals(number).name
         self.code = CODES[self.name]
         again = "; Ctrl-C once more stops without saving" if number == signal.SIGINT else ""
-        print(f"\n{self.name}: saving at the end of this step{again}", file=sys.stderr, flush=True)
+        tell(f"\n{self.name}: saving at the end of this step{again}")

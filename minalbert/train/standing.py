@@ -2,10 +2,14 @@
 
 from ..model.albert import Albert
 from ..optim import Moments
+from ..params import HEADS
 from . import checkpoint
 from .circumstances import differences
 from .errors import TrainError
+from .trained import model_directory
 from .watch import SpikeWatch
+
+DROPOUTS = ("hidden_dropout_prob", "attention_probs_dropout_prob")
 
 
 class Standing:
@@ -21,12 +25,16 @@ class Standing:
         self.watch = SpikeWatch(self.settings.watch, state.extra.get("watch"))
         self.reached = state.extra.get("reached", [])            # milestones
         self.seconds = state.extra.get("seconds", 0.0)           # of training, earlier lives included
+        self.refused = state.extra.get("refused", [])            # batches that no step was made of
         ranges = {tuple(ends) for ends in state.extra.get("passed_over", [])}
         ranges |= {(batches.start, batches.stop) for batches in self.settings.watch.batches_passed_over()}
         self.passed_over = [range(*ends) for ends in sorted(ranges)]
 
-    def state(self):
+    def state(self, regular=False):
+        """`regular`: every run with these settings saves here, whenever it is stopped."""
         extra = {
+            "regular": regular,
+            "refused": list(self.refused),
             "watch": self.watch.memory,
             "reached": list(self.reached),
             "seconds": self.seconds,
@@ -51,10 +59,12 @@ def begin(settings, prepared, circumstances, run, from_step=None):
     if not checkpoint.steps(run):
         if from_step is not None:
             raise TrainError(f"{run} has no checkpoint of step {from_step}; it has none at all")
+        if left := sorted(path.name for path in run.glob("damaged-step-*")):
+            raise TrainError(f"{run} has no whole checkpoint, but {', '.join(left)}: name another directory for a new "
+                             "run, or remove those")  # fmt: skip
         return Standing(*first_state(settings, prepared), fresh=True), []
     config, state, before, said = checkpoint.load(run, from_step)
-    if config != prepared.config:
-        raise TrainError(f"{run} holds a model of other sizes than the settings say; begin a new run elsewhere")
+    check_sizes(config, prepared.config, run)
     for name in prepared.hashes:
         if before.get(name) != circumstances[name]:
             raise TrainError(f"the {name} is {circumstances[name]}; {run} was trained with {before.get(name)}, and "
@@ -63,7 +73,7 @@ def begin(settings, prepared, circumstances, run, from_step=None):
         said += checkpoint.put_aside(run, from_step)
     state = on_device(state, settings.training.device)
     said += [f"going on from step {state.step:,}", *differences(before, circumstances)]
-    return Standing(Albert(config, state.params), settings, state), said
+    return Standing(Albert(prepared.config, state.params), settings, state), said
 
 
 def on_device(state, device):
@@ -75,9 +85,20 @@ def first_state(settings, prepared):
     """(model, settings, state) before the first step."""
     training, config = settings.training, prepared.config
     if training.weights:
-        model = Albert.from_pretrained(training.weights, training.dtype, training.device)
-        if model.config != config:
-            raise TrainError(f"weights {training.weights} are of a model with other sizes than [model] says")
+        model = Albert.from_pretrained(model_directory(training.weights), training.dtype, training.device)
+        check_sizes(model.config, config, training.weights)
+        if not {"mlm.bias", "sop.b"} & set(model.params):
+            raise TrainError(f"weights {training.weights} have neither an mlm nor a sop head, so there is no loss")
+        model = Albert(config, model.params)
     else:
-        model = Albert.init(config, training.seed, dtype=training.dtype, device=training.device)
+        heads = HEADS if settings.recipe.segments == 2 else ("mlm",)
+        model = Albert.init(config, training.seed, heads, training.dtype, training.device)
     return model, settings, checkpoint.State(0, 0, model.params, Moments.zeros(model.params), {})
+
+
+def check_sizes(found, wanted, where):
+    """Dropout may change from one training to the next; nothing else of a config may."""
+    found, wanted = (vars(config.replace(**dict.fromkeys(DROPOUTS, 0.0))) for config in (found, wanted))
+    for name in found:
+        if found[name] != wanted[name]:
+            raise TrainError(f"{name} is {wanted[name]!r}; the weights in {where} were made with {found[name]!r}")

@@ -2,14 +2,10 @@
 
 from itertools import count, islice
 
-from ..config import ConfigError
-
 
 def micro_batches(instances, size, first=0):
     """Micro-batches without end, from number `first` on. The last instances of an epoch, if too few, are left out."""
     in_epoch = len(instances) // size
-    if not in_epoch:
-        raise ConfigError(f"micro_batch is {size}; the corpus has only {len(instances)} instances")
     begin, first = divmod(first, in_epoch)
     for epoch in count(begin):
         yield from islice(instances.batches(size, epoch, first), in_epoch - first)

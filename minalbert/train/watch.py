@@ -16,7 +16,7 @@ from typing import NamedTuple
 from ..optim import first_bad
 
 LEFT_PLATEAU = 0.95                                  # of the unigram entropy
-ORDER_LEARNT = 0.60                                  # of the pairs, where a coin gets half
+ORDER_LEARNT = 0.60                                  # mean of both recalls; a coin and a constant answer have half
 
 
 class Verdict(NamedTuple):
@@ -80,11 +80,12 @@ def hunt(model, parts, grads):
     return "the sum of the parts is not finite, though each tensor is"
 
 
-def milestones(found, baselines):
+def milestones(found, baselines, pairs="sop"):
     """(event, text) for all that an Evaluation shows to be learnt."""
     entropy = baselines.unigram_entropy
     if found.mlm_loss is not None and found.mlm_loss < LEFT_PLATEAU * entropy:
         yield "left the plateau", (f"held-out MLM loss {found.mlm_loss:.2f} is below the {entropy:.2f} of guessing by "
                                    "frequency: the model reads the other words")  # fmt: skip
-    if found.sop_accuracy is not None and found.sop_accuracy > ORDER_LEARNT:
+    recalls = found.sop_recall_in_order, found.sop_recall_swapped
+    if pairs == "sop" and None not in recalls and sum(recalls) / 2 > ORDER_LEARNT:
         yield "order learnt", f"held-out SOP accuracy {found.sop_accuracy:.0%}, where a coin gets 50 %"

@@ -1,0 +1,46 @@
+"""Event files for TensorBoard. tensorboardX has the records and the messages; its thread, which a full disk would end
+and the training wait for, is not used."""
+
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from .errors import TrainError
+from .screen import tell
+
+
+class Board:
+    def __init__(self, run, step):
+        """Of a run that stands at this step: what TensorBoard has of later ones is dropped."""
+        try:
+            from tensorboardX.proto.event_pb2 import Event, SessionLog
+            from tensorboardX.record_writer import RecordWriter
+            from tensorboardX.summary import scalar
+        except ImportError as error:
+            raise TrainError("tensorboard needs a writer of event files: pip install 'minalbert[train]'") from error
+        self._event, self._scalar = Event, scalar
+        self._writer = RecordWriter(str(Path(run) / f"events.out.tfevents.{time.time_ns()}"))
+        self._record(file_version="brain.Event:2")
+        self._record(step=step + 1, session_log=SessionLog(status=SessionLog.START))
+
+    def write(self, kind, values):
+        """Each number of a line of metrics.jsonl, named train/loss and so on."""
+        for name, value in values.items():
+            if isinstance(value, int | float) and name not in ("step", "position"):
+                self._record(step=values["step"], summary=self._scalar(f"{kind}/{name}", value))
+
+    def close(self):
+        if self._writer:
+            with suppress(OSError):
+                self._writer.close()
+
+    def _record(self, **content):
+        if self._writer is None:
+            return
+        try:
+            self._writer.write(self._event(wall_time=time.time(), **content).SerializeToString())
+            self._writer.flush()
+        except OSError as error:
+            tell(f"the event file cannot be written ({error.strerror}); training goes on without")
+            self.close()
+            self._writer = None
