@@ -4,10 +4,13 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import minalbert
+from minalbert import demo
+from minalbert.train.evaluate import Baselines
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -45,3 +48,16 @@ def test_every_file_of_layers_and_model_is_in_the_reading_order():
 def test_links_lead_somewhere():
     for link in re.findall(r"\]\((?!http)([^)#]+)\)", README):
         assert (ROOT / link).exists(), link
+
+
+def test_the_demo_that_is_shown_asks_what_the_demo_asks():
+    shown = next(block for _, block in BLOCKS if "Which came first?" in block)
+    before, sentence = demo.step_sentences(demo.STORIES)[:2]
+    first, second = demo.step_sentences(demo.STORIES + 3)[:2]
+    assert f"{before} {sentence.rsplit(' ', 2)[0]} [MASK] ." in shown
+    assert f"{first} | {second}" in shown
+    assert f"{second} | {first}" in shown
+    for line in demo.learnt_lines(
+        SimpleNamespace(before=None, after=None, baselines=Baselines(5.2, 0.16), spent={"data": 1}), 1.0
+    ):
+        assert line.split(":")[0].split("%")[0][:14] in shown
