@@ -9,7 +9,7 @@ import dataclasses
 import types
 import typing
 
-METAVARS = {int: "N", float: "X", str: "TEXT"}
+METAVARS = {int: "N", float: "X", str: "TEXT", bool: None}
 
 
 def add_fields(group, cls, help={}, choices={}, said={}, leave_out=()):  # noqa: B006
@@ -18,10 +18,11 @@ def add_fields(group, cls, help={}, choices={}, said={}, leave_out=()):  # noqa:
         if field.name in leave_out:
             continue
         kind, options = kind_of(field), choices.get(field.name)
+        metavar = field.metadata.get("metavar") or METAVARS[kind]
         if kind is bool:
             how = {"action": argparse.BooleanOptionalAction}
         else:
-            how = {"type": kind, "choices": options, "metavar": None if options else METAVARS[kind]}
+            how = {"type": kind, "choices": options, "metavar": None if options else metavar}
         default = said.get(field.name) or (("no", "yes")[field.default] if kind is bool else field.default)
         text = "; ".join(part for part in (help.get(field.name), f"default: {default}") if part)
         flag = f"--{field.name.replace('_', '-')}"

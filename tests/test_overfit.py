@@ -113,3 +113,12 @@ def worlds_on_disk(tmp_path_factory):
     worlds, corpus = TinyWorlds(seed=1), tmp_path_factory.mktemp("corpus") / "worlds"
     build(story_sources(worlds, 60), WordTokenizer(worlds.words()), corpus)
     return corpus
+
+
+def test_a_corpus_without_pairs_is_learnt_too(capsys):
+    settings = small_settings(pairs="none", optimiser="adamw", rate=0.01, hidden_dropout_prob=0.0)
+    outcome = overfit(settings, trials=20, corpus=small_corpus(), quiet=True)
+    assert outcome.losses[-1]["sop_loss"] is None
+    assert all(
+        line.endswith("-") for line in overfit_command.report_lines(outcome, settings) if line.strip()[:1].isdigit()
+    )

@@ -12,6 +12,7 @@ ROWS = 3                                             # to a decade
 
 
 def add_arguments(parser):
+    parser.usage = "minalbert find-rate --corpus DIR [--trials N] [--plot FILE] [--json] [any setting below]"
     parser.description = (
         "Train for a moment with a rate that rises from far too small to far too large, and suggest one. "
         "Nothing is kept; --rate, --steps and the schedule play no part."

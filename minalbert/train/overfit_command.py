@@ -4,12 +4,14 @@ import math
 
 from ..data.data_command import say
 from .overfit import LEARNT, overfit
+from .report import number
 from .settings_options import add_settings_arguments, settings_of
 
 SHOWN = (1, 2, 5)                                    # trials, times 1, 10, 100, ...
 
 
 def add_arguments(parser):
+    parser.usage = "minalbert overfit --corpus DIR [--trials N] [--json] [any setting below]"
     parser.description = (
         "Train on one batch again and again, until it is known by heart: a test of model, settings and corpus. "
         "Nothing is kept; --steps and the schedule play no part."
@@ -22,8 +24,8 @@ def add_arguments(parser):
 def run(options):
     settings = settings_of(options)
     outcome = overfit(settings, options.trials, quiet=options.json)
-    losses = [{name: value if math.isfinite(value) else None for name, value in each.items()}
-              for each in outcome.losses]  # fmt: skip
+    losses = [{name: value if value is not None and math.isfinite(value) else None for name, value in each.items()}
+              for each in outcome.losses]            # fmt: skip
     say(options, outcome._asdict() | {"losses": losses}, report_lines(outcome, settings))
     return 0 if outcome.learnt else 1
 
@@ -34,7 +36,7 @@ def report_lines(outcome, settings):
     yield f"{'trial':>7}{'loss':>10}{'MLM':>10}{'SOP':>10}"
     for trial, found in enumerate(losses, 1):
         if trial / 10 ** (len(str(trial)) - 1) in SHOWN or trial == len(losses):
-            yield f"{trial:>7}" + "".join(f"{value:>10.3f}" for value in found.values())
+            yield f"{trial:>7}" + "".join(f"{number(value):>10}" for value in found.values())
     first, last = losses[0]["loss"], losses[-1]["loss"]
     if outcome.learnt:
         yield f"learnt by heart: the loss is below 1/{1 / LEARNT:g} of the first, after {len(losses) - 1} steps"

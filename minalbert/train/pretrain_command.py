@@ -11,6 +11,7 @@ def add_arguments(parser):
     parser.description = (
         "Pretrain a model into the directory RUN. Ctrl-C saves and stops; the same command goes on from there."
     )
+    parser.usage = "minalbert pretrain RUN --corpus DIR [--config FILE] [--preset NAME] [any setting below]"
     parser.add_argument("run", metavar="RUN", help="directory of the run: settings, checkpoints, metrics")
     parser.add_argument("--from-step", type=int, metavar="N", help="go on from this checkpoint; put later ones aside")
     parser.add_argument("--print-config", action="store_true", help="print all settings as TOML, and do nothing else")

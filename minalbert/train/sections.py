@@ -8,8 +8,9 @@ from ..config import ConfigError
 from ..options import kind_of
 
 
-def setting(default, help, least=None, most=None, choices=None):
-    return field(default=default, metadata={"help": help, "least": least, "most": most, "choices": choices})
+def setting(default, help, least=None, most=None, choices=None, metavar=None):
+    said = {"help": help, "least": least, "most": most, "choices": choices, "metavar": metavar}
+    return field(default=default, metadata=said)
 
 
 class Section:
@@ -46,8 +47,8 @@ def checked(item, value):
 
 @dataclass(frozen=True)
 class Corpora(Section):
-    corpus: str = setting("", "directory that `minalbert data build` made")
-    held_out: str = setting("", "directory of another corpus to test on; without one, a share of the first")
+    corpus: str = setting("", "what `minalbert data build` made", metavar="DIR")
+    held_out: str = setting("", "another corpus to test on; without one, a share of the first", metavar="DIR")
     held_out_share: float = setting(0.05, "of the documents, kept from training to test on", 0.0, 0.9)
 
 
@@ -61,7 +62,7 @@ class Training(Section):
     seed: int = setting(0, "of the weights, the instances and dropout", 0, 2**63)
     dtype: str = setting("float32", "of weights and arithmetic", choices=("float32", "float64"))
     device: str = setting("cpu", "where the arithmetic is done", choices=("cpu", "cuda"))
-    weights: str = setting("", "directory of a model to begin with, instead of fresh weights")
+    weights: str = setting("", "a model or run to begin with, instead of fresh weights", metavar="DIR")
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ class Watch(Section):
     spike_sigmas: float = setting(6.0, "how far above their mean, in standard deviations", 1.0)
     spike_window: int = setting(128, "how many last ones", 8)
     patience: int = setting(5, "steps refused in a row, before going back to a checkpoint", 1)
-    pass_over: str = setting("", "batches to leave out, such as 120:130, 400:401 (the end is not among them)")
+    pass_over: str = setting("", "batches to leave out, such as 120:130, 400:401 (the end not included)", metavar="A:B")
 
     def __post_init__(self):
         super().__post_init__()

@@ -50,13 +50,14 @@ class Trial:
         training, begin = self.settings.training, time.perf_counter()
         sums = self.accumulate(batch, training.seed, self.done)
         norm = global_norm(sums.grads)
-        mlm, sop = float(sums.mlm), float(sums.sop)
-        losses = {"loss": mlm + sop if math.isfinite(float(norm)) else math.nan, "mlm_loss": mlm, "sop_loss": sop}
+        losses = sums.losses()
         self.done += 1
+        if not math.isfinite(float(norm)):
+            losses["loss"] = math.nan
         if math.isfinite(losses["loss"]):
             scale = clip_factor(norm, self.settings.optimiser.clip)
             self.optimiser.step(self.model.params, sums.grads, self.moments, rate, self.done, scale)
         self.accumulate.give_back(sums)
-        tokens = training.batch * self.settings.recipe.max_length
+        tokens = sum(float(part.attention_mask.sum()) for part in batch)
         self.screen.step(self.done, losses, tokens / (time.perf_counter() - begin))
         return losses
