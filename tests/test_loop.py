@@ -233,6 +233,19 @@ def test_when_the_clock_runs_out_on_a_refused_batch_the_end_is_evaluated(tmp_pat
     assert [line["step"] for line in read_lines(tmp_path) if line["kind"] == "eval"] == [0, 10, 12]
 
 
+def test_a_time_limit_that_is_not_met_changes_no_bit(whole, tmp_path):
+    train(tmp_path, minutes=60.0)
+    assert computed(tmp_path) == computed(whole)
+
+
+def test_a_time_limit_that_is_met_ends_the_run_at_a_low_rate(tmp_path):
+    outcome = train(tmp_path, minutes=0.02, steps=100_000, log_every=1)
+    assert 0 < outcome.step < 100_000
+    rates = [line["rate"] for line in read_lines(tmp_path) if line["kind"] == "train"]
+    assert rates[-1] < 0.2 * max(rates)
+    assert outcome.seconds < 30
+
+
 def test_what_stays_high_is_no_spike_for_long():
     watch = SpikeWatch(SimpleNamespace(spikes="skip", spike_sigmas=6.0, spike_window=16, patience=99))
     rng = np.random.default_rng(0)

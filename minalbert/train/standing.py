@@ -9,6 +9,7 @@ from .errors import TrainError
 from .trained import model_directory
 from .watch import SpikeWatch
 
+SLACK = 0.05                                         # a hiccup of the machine changes no bit
 DROPOUTS = ("hidden_dropout_prob", "attention_probs_dropout_prob")
 
 
@@ -44,10 +45,10 @@ class Standing:
 
     @property
     def ahead(self):
-        """The share of the time that is used up, where the clock is ahead of the steps; else None."""
+        """The share of the time that is used up, where the clock is well ahead of the steps; else None."""
         minutes, steps = self.settings.schedule.minutes, self.settings.training.steps
         used = self.seconds / (60 * minutes) if minutes else 0.0
-        return used if used > self.step / steps else None
+        return used if used >= min(1.0, self.step / steps + SLACK) else None
 
     @property
     def finished(self):
