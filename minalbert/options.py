@@ -23,8 +23,9 @@ def add_fields(group, cls, help={}, choices={}, said={}, leave_out=()):  # noqa:
             how = {"action": argparse.BooleanOptionalAction}
         else:
             how = {"type": kind, "choices": options, "metavar": None if options else metavar}
-        default = said.get(field.name) or (("no", "yes")[field.default] if kind is bool else field.default)
-        text = "; ".join(part for part in (help.get(field.name), f"default: {default}") if part)
+        default = ("no", "yes")[field.default] if kind is bool and field.default is not None else field.default
+        default = said.get(field.name, default)
+        text = "; ".join(part for part in (help.get(field.name), f"default: {default}" * (default != "")) if part)
         flag = f"--{field.name.replace('_', '-')}"
         group.add_argument(flag, dest=field.name, default=None, help=text.replace("%", "%%"), **how)
 

@@ -25,8 +25,8 @@ def test_the_demo_shows_all_that_it_did(small, tmp_path, capsys):
     for number, part in enumerate(("A corpus: 300 stories", "Pretraining: 111,096 weights", "What it learnt",
                                    "Hidden words", "Which came first?", "The curves"), 1):  # fmt: skip
         assert f"{number}  {part}" in said
-    assert re.search(r"before +0\.\d%", said)
-    assert re.search(r"by chance +\d+\.\d% +\d\.\d{3} +50\.0%", said)
+    assert re.search(r"begin +0\.\d%", said)
+    assert re.search(r"guessing +\d+\.\d% +\d\.\d{3} +50\.0%", said)
     assert said.count("it was: ") == 3
     assert said.count("right") + said.count("wrong") == 2
     shares = [float(share) for share in re.findall(r"([\d.]+)%", said.split("time: ")[1].split("\n")[0])]

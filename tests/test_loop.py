@@ -243,6 +243,8 @@ def test_a_time_limit_that_is_met_ends_the_run_at_a_low_rate(tmp_path):
     assert 0 < outcome.step < 100_000
     rates = [line["rate"] for line in read_lines(tmp_path) if line["kind"] == "train"]
     assert rates[-1] < 0.2 * max(rates)
+    (said,) = events(tmp_path, "time is up")
+    assert f"ended the run at step {outcome.step} of 100,000" in said["text"]
     assert outcome.seconds < 30
 
 

@@ -65,7 +65,7 @@ def test_all_settings_are_printed_as_a_file_that_can_be_used(tmp_path, capsys, w
     [
         (["--batch", "6"], "batch 6 is 1.5 times micro_batch 4; it must be 1, 2, 4, 8, ... times as large"),
         (["--held-out-share", "0"], "held_out_share is 0.0, which of 60 documents leaves none to test on"),
-        (["--corpus", "nowhere"], "nowhere has no manifest.json"),
+        (["--corpus", "nowhere"], "corpus nowhere is not there, looked for from"),
         (["--corpus", ""], "corpus is not said; it must be a directory that `minalbert data build` made"),
         (["--micro-batch", "512", "--batch", "512"], "micro_batch is 512; the corpus has only"),
         (["--config", "nowhere.toml"], "nowhere.toml cannot be read"),
@@ -114,7 +114,9 @@ def test_a_run_that_is_a_file_is_named(worlds, tmp_path, capsys):
 
 
 def test_a_rate_for_great_batches_is_warned_of(tmp_path, capsys):
-    train(tmp_path / "run", rate=0.00176, steps=2)
+    train(tmp_path / "small", rate=0.00176, steps=2)  # which bears it
+    assert not [line for line in read_lines(tmp_path / "small") if line.get("event") == "warning"]
+    train(tmp_path / "run", rate=0.00176, steps=2, hidden_size=192, num_hidden_layers=1)
     (said,) = [line["text"] for line in read_lines(tmp_path / "run") if line.get("event") == "warning"]
     assert "for batches of 16 the √batch rule gives 0.00011" in said
 
@@ -130,14 +132,14 @@ class Terminal(io.StringIO):
 def test_a_terminal_has_one_line_that_moves():
     file = Terminal()
     screen = Screen(10, file=file)
-    screen.evaluated(Evaluation(5.0, 0.25, 0.69, 0.5, 0.5, 0.5))
+    screen.evaluated(Evaluation(5.0, 0.25, 0.69, 0.5, 0.5, 0.5), 4)
     for step in range(1, 11):
         screen.step(step, {"loss": 7.123, "mlm_loss": 6.4, "sop_loss": 0.7}, 43210.0)
     screen.close()
     last = file.getvalue().replace("\n", "\r").rstrip("\r").split("\r")[-1]
     assert "step 10/10" in last
     assert "loss 7.12" in last
-    assert "held-out MLM 25% SOP 50%" in last
+    assert "held-out MLM 25% SOP 50% (step 4)" in last
     assert "43,210 tokens/s" in last
 
 
@@ -149,6 +151,24 @@ def test_elsewhere_there_are_lines_now_and_then():
     (line,) = file.getvalue().splitlines()
     assert line.startswith("step 10/10  loss 7.12")
     assert line.endswith("0:00 left")
+
+
+def test_a_run_says_what_it_is_and_what_it_cannot_know(worlds, tmp_path, capsys):
+    command = ["pretrain", str(tmp_path / "run"), "--corpus", str(worlds), *SMALL]
+    assert main(command) == 0
+    said = capsys.readouterr()
+    assert re.search(
+        r"weights, 1 layers, sharing all; adamw, rate 0.001; 6 steps of 8, 0.\d times \d+ instances", said.err
+    )
+    assert re.search(r"only \d+ held-out instances: their scores mean little", said.err)
+    assert re.search(r"guessing +\d", said.out)
+    assert "next: minalbert plot" in said.out
+    assert main(command) == 0
+    assert "is finished: 6 steps" in capsys.readouterr().err
+    assert not [line for line in read_lines(tmp_path / "run") if line.get("event") == "resumed"]
+    assert main([*command, "--steps", "4"]) == 2
+    assert "steps is 4; " in capsys.readouterr().err
+    assert main(command) == 0  # its settings were left alone
 
 
 def test_a_clock_is_read_as_people_do():

@@ -61,3 +61,8 @@ def test_the_demo_that_is_shown_asks_what_the_demo_asks():
         SimpleNamespace(before=None, after=None, baselines=Baselines(5.2, 0.16), spent={"data": 1}), 1.0
     ):
         assert line.split(":")[0].split("%")[0][:14] in shown
+
+
+def test_nothing_is_left_to_be_filled_in():
+    for path in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
+        assert "@@" not in path.read_text(encoding="utf-8"), path.name

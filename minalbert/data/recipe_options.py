@@ -21,9 +21,9 @@ HELP = {
 SAID = dict.fromkeys(HABITS, "no, with --policy released yes")
 
 
-def add_recipe_arguments(parser):
+def add_recipe_arguments(parser, said={}):  # noqa: B006
     group = parser.add_argument_group("recipe", "how instances are made of the corpus; the default is the paper's way")
-    add_fields(group, Recipe, HELP, CHOICES, SAID)
+    add_fields(group, Recipe, HELP, CHOICES, SAID | said)
 
 
 def recipe_of(options):

@@ -96,7 +96,9 @@ def read_config(directory):
     if not directory.is_dir():
         raise PretrainedError(f"{directory} is not a directory; nothing is downloaded, it must be one on this machine")
     if not path.exists():
-        raise PretrainedError(f"{directory} has no config.json")
+        runs = sorted(directory.glob("step-*/config.json"))
+        hint = f"; it is a run, whose newest checkpoint is {runs[-1].parent}" if runs else ""
+        raise PretrainedError(f"{directory} has no config.json{hint}")
     data = read_json(path)
     for key, value in FIXED.items():
         if data.get(key, value) != value:

@@ -74,5 +74,5 @@ def rate_warning(rate, batch):
     meant_for = 2 ** round(math.log2(batch * (rate / fitting) ** 2))
     return (
         f"a rate of {rate:.3g} is the one for batches of {meant_for}; for batches of {batch} the √batch rule gives "
-        f"{fitting:.2g}. Small models bear more. Too large a rate shows as a sudden jump of the loss, then a plateau"
+        f"{fitting:.2g}. Too large a rate shows as a sudden jump of the loss, then a plateau"
     )

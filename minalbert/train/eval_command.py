@@ -20,7 +20,7 @@ from . import checkpoint
 from .errors import TrainError
 from .evaluate import Baselines, baselines, evaluate
 from .prepare import digest, first_of, prepare
-from .report import evaluation_lines, number, percent
+from .report import evaluation_lines, guessing_line
 from .run_directory import kept_settings
 from .settings import Settings
 from .threads import blas_threads
@@ -105,8 +105,6 @@ def other_corpus(directory, trained, settings):
 def report_lines(said, found, scored):
     yield f"{said['model']}: {said['instances']:,} instances of {scored.documents}"
     heads, scores = evaluation_lines(None, found)
-    known = scored.baselines
-    guesses = (percent(known.most_frequent_word), number(known.unigram_entropy), percent(0.5))
     yield from (heads, scores.replace("now  ", "model", 1))
-    yield f"{'guessing':<9}" + "".join(f"{value:>14}" for value in guesses)
+    yield guessing_line(scored.baselines)
     yield f"guessing: always the most frequent word, each word as often as it occurs in {scored.counted}, a coin"

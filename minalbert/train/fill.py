@@ -21,7 +21,7 @@ from ..layers import softmax
 
 WRITTEN = re.compile(r"\[MASK\]", re.IGNORECASE)
 APART = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")      # words, and each other sign alone
-EXAMPLE = 'minalbert fill "the baker [MASK] the dough"'
+EXAMPLE = 'minalbert fill "she slapped the [MASK] on the trough ."'
 
 
 class Guess(NamedTuple):

@@ -21,12 +21,14 @@ from .evaluate import evaluate
 from .lock import lock
 from .prepare import prepare
 from .records import Records
+from .report import introduction, time_is_up
 from .signals import StopSignals
 from .standing import begin, on_device
 from .stream import micro_batches
 from .threads import blas_threads
 from .watch import hunt
 
+SMALL = 128                                          # H, up to which models bear far larger rates than LAMB's rule
 ROLLBACKS = 3                                        # to one checkpoint, before giving up
 
 
@@ -36,7 +38,7 @@ class Outcome(NamedTuple):
     step: int
     code: int                                        # 0: finished, else that of the signal that stopped it
     before: object                                   # the run's first evaluation
-    after: object                                    # its last in this life; None where it was stopped before one
+    after: object                                    # of its last step; None where it was stopped at another
     baselines: object
     seconds: float                                   # of training, earlier lives included
     spent: dict                                      # seconds of this life: data, forward, backward, optimiser, rest
@@ -55,8 +57,7 @@ def pretrain(settings, run, corpus=None, held_out=None, quiet=False, from_step=N
         changes = run_directory.changes(run, settings)
         with Trainer(run, settings, prepared, quiet, from_step) as trainer:
             run_directory.keep(run, settings, prepared.tokenizer)
-            for sentence in [*trainer.said, *changes, *trainer.records.metrics.broken]:
-                trainer.records.event("resumed", sentence)
+            trainer.introduce(changes)
             return trainer.train(stop)
 
 
@@ -79,10 +80,19 @@ class Trainer:
         self.accumulate.close()
         self.records.close()
 
+    def introduce(self, changes):
+        """Say what begins here, or goes on."""
+        for line in introduction(self.run, self.settings, self.prepared, self.standing):
+            self.records.screen.say(line)
+        if not self.standing.finished:
+            for sentence in [*self.said, *changes, *self.records.metrics.broken]:
+                self.records.event("resumed", sentence)
+
     def train(self, stop):
         standing, settings = self.standing, self.settings
         if standing.fresh:
             self.start()
+        done_before = standing.finished
         while not standing.finished and not stop.code:
             if not self.batch():
                 continue
@@ -92,14 +102,16 @@ class Trainer:
                 self.timed(self.save_if_possible)
         if standing.finished and self.records.evaluated not in (None, standing.step):
             self.timed(self.records.evaluate)        # the clock ran out on a refused batch
+        if standing.ahead == 1 and not done_before:
+            self.records.event("time is up", time_is_up(settings, standing.step))
         if self.saved != standing.step:              # else it is there, from before the batches refused since
             self.timed(self.save)
         return self.outcome(stop)
 
     def outcome(self, stop):
         standing, after = self.standing, self.records.found
-        if standing.finished and after is None:      # in an earlier life
-            after = evaluate(standing.model, self.prepared.held_out)
+        if self.records.evaluated != standing.step:  # it is not of now
+            after = evaluate(standing.model, self.prepared.held_out) if standing.finished else None
         return Outcome(
             standing.model, str(self.run), standing.step, 0 if standing.finished else stop.code, self.records.before,
             after, self.prepared.baselines, standing.seconds, dict(self.clocks),
@@ -110,7 +122,8 @@ class Trainer:
         self.records.write(
             "start", parameters=self.standing.model.params.flat.size, batch=batch, **self.prepared.baselines._asdict()
         )
-        if self.settings.optimiser.optimiser == "lamb" and (warning := rate_warning(self.settings.peak_rate, batch)):
+        warning = rate_warning(self.settings.peak_rate, batch)
+        if warning and self.settings.optimiser.optimiser == "lamb" and self.prepared.config.hidden_size > SMALL:
             self.records.event("warning", warning)
         self.records.evaluate()
         self.save(regular=True)

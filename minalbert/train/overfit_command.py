@@ -14,7 +14,7 @@ def add_arguments(parser):
     parser.usage = "minalbert overfit --corpus DIR [--trials N] [--json] [any setting below]"
     parser.description = (
         "Train on one batch again and again, until it is known by heart: a test of model, settings and corpus. "
-        "Nothing is kept; --steps and the schedule play no part."
+        "Nothing is kept; --steps and the schedule play no part, and without --rate it takes a rate of its own."
     )
     parser.add_argument("--trials", type=int, default=300, metavar="N", help="steps, at most; default: 300")
     parser.add_argument("--json", action="store_true", help="print one JSON object")

@@ -1,5 +1,6 @@
 """From settings to what a run needs: data to train on, data to test on, and what to compare with."""
 
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,6 +62,8 @@ def open_corpora(settings, corpus, held_out):
 def opened(directory, name):
     if not directory:
         raise ConfigError(f"{name} is not said; it must be a directory that `minalbert data build` made: --{name} DIR")
+    if not Path(directory).exists():
+        raise ConfigError(f"{name} {directory} is not there, looked for from {Path.cwd()}; name it with --{name}")
     corpus = Corpus.open(directory)
     return corpus, corpus.tokenizer()
 

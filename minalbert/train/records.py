@@ -41,7 +41,7 @@ class Records:
         self.found, self.evaluated = evaluate(self.standing.model, self.prepared.held_out), self.standing.step
         self.before = self.before or self.found
         self.write("eval", **self.found._asdict())
-        self.screen.evaluated(self.found)
+        self.screen.evaluated(self.found, self.standing.step)
         for event, text in milestones(self.found, self.prepared.baselines, self.settings.recipe.pairs):
             if event not in self.standing.reached:
                 self.standing.reached.append(event)

@@ -47,12 +47,10 @@ class Screen:
         if not self.quiet:
             tqdm.write(text, file=self.file)
 
-    def evaluated(self, found):
-        self.held_out = "held-out " + " ".join(
-            f"{name} {accuracy:.0%}"
-            for name, accuracy in (("MLM", found.mlm_accuracy), ("SOP", found.sop_accuracy))
-            if accuracy is not None
-        )
+    def evaluated(self, found, step):
+        accuracies = (("MLM", found.mlm_accuracy), ("SOP", found.sop_accuracy))
+        said = " ".join(f"{name} {accuracy:.0%}" for name, accuracy in accuracies if accuracy is not None)
+        self.held_out = f"held-out {said} (step {step:,})"
 
     def step(self, step, losses, tokens_per_second):
         said = f"loss {losses['loss']:.2f}  {self.held_out}  {tokens_per_second:,.0f} tokens/s "

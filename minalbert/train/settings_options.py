@@ -1,6 +1,6 @@
 """The settings of a run as options of a command: each may be said in a file, and said again on the command line."""
 
-from ..config import PRESETS
+from ..config import ACTIVATIONS, PRESETS, SHARING
 from ..data.recipe_options import add_recipe_arguments
 from ..options import add_fields, given_fields
 from .run_directory import kept_settings
@@ -27,14 +27,16 @@ def add_settings_arguments(parser):
         add_fields(
             parser.add_argument_group(section, title), SECTIONS[section],
             help={item.name: item.metadata.get("help") for item in fields},
-            choices={item.name: item.metadata.get("choices") for item in fields},
+            choices={item.name: item.metadata.get("choices") for item in fields} | MODEL_CHOICES,
             said=dict.fromkeys(SECTIONS["model"].__dataclass_fields__, "the preset's") if section == "model" else SAID,
         )  # fmt: skip
-    add_recipe_arguments(parser)
+    add_recipe_arguments(parser, LENGTHS)
 
 
-SAID = {"corpus": "none", "held_out": "none", "weights": "none", "pass_over": "none", "rate": "as said",
-        "bias_correction": "as said", "warmup": "as said"}  # fmt: skip
+LENGTHS = {"max_length": "128, or as many as the model reads", "max_predictions": "15 % of that, 20 at most"}
+MODEL_CHOICES = {"sharing": SHARING, "hidden_act": tuple(ACTIVATIONS)}
+SAID = dict.fromkeys(("corpus", "held_out", "weights", "pass_over"), "none")
+SAID |= dict.fromkeys(("rate", "bias_correction", "warmup"), "")         # their help says it
 
 
 def settings_of(options, run=None):

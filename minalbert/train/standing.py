@@ -48,7 +48,7 @@ class Standing:
         """The share of the time that is used up, where the clock is well ahead of the steps; else None."""
         minutes, steps = self.settings.schedule.minutes, self.settings.training.steps
         used = self.seconds / (60 * minutes) if minutes else 0.0
-        return used if used >= min(1.0, self.step / steps + SLACK) else None
+        return min(used, 1.0) if used >= min(1.0, self.step / steps + SLACK) else None
 
     @property
     def finished(self):
@@ -66,6 +66,9 @@ def begin(settings, prepared, circumstances, run, from_step=None):
         return Standing(*first_state(settings, prepared), fresh=True), []
     config, state, before, said = checkpoint.load(run, from_step)
     check_sizes(config, prepared.config, run)
+    if state.step > settings.training.steps:
+        raise TrainError(f"steps is {settings.training.steps}; {run} has done {state.step:,} already: more steps, an "
+                         "earlier checkpoint (--from-step), or another directory")  # fmt: skip
     for name in prepared.hashes:
         if before.get(name) != circumstances[name]:
             raise TrainError(f"the {name} is {circumstances[name]}; {run} was trained with {before.get(name)}, and "
