@@ -18,7 +18,7 @@ from .interop.errors import PretrainedError
 from .train.errors import TrainError
 
 COMMANDS = {
-    "demo": ("minalbert.demo", "make a corpus, train a small model on it, see what it has learnt"),
+    "demo": ("minalbert.demo", "make a corpus, train a small model, see what it has learnt"),
     "params": ("minalbert.analysis.command", "count a model's parameters, operations and memory"),
     "corpus": ("minalbert.data.corpus_command", "write or show stories of tiny worlds"),
     "tokenizer": ("minalbert.data.tokenizer_command", "train a vocabulary, or look at one"),

@@ -186,7 +186,7 @@ def test_help_names_every_command(capsys, argv):
     with pytest.raises(SystemExit) as exit:
         cli.main(argv)
     assert exit.value.code == 0
-    text = capsys.readouterr().out
+    text = " ".join(capsys.readouterr().out.split())
     for name, (_, purpose) in cli.COMMANDS.items():
         assert name in text
         assert purpose in text
