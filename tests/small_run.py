@@ -51,6 +51,28 @@ def computed(run):
     return {"hash": hashed, "step": state.step, "position": state.position, "lines": lines}
 
 
+def events(run, name):
+    return [line for line in read_lines(run) if line.get("event") == name]
+
+
+class StopAt:
+    """A stop signal that comes in the middle of a step: each look at it counts."""
+
+    def __init__(self, steps):
+        self.steps, self.looks = steps, 0
+
+    @property
+    def code(self):
+        self.looks += 1
+        return 75 if self.looks > self.steps else 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+
 def main():
     run, *changes = sys.argv[1:]
     changes = {name: json.loads(value) for name, _, value in (change.partition("=") for change in changes)}

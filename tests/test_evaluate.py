@@ -86,13 +86,14 @@ def test_a_head_that_is_not_there_has_no_score():
 
 
 def test_baselines_are_those_of_counted_words():
+    """6 a, 3 b, 1 c and 1 that the tokenizer does not know; one more of each."""
     tokenizer = WordTokenizer(["a", "b", "c"])
-    corpus = Corpus.from_documents([Document(["a a a a a a", "b b b c"], "text", None)], tokenizer)
-    ids = tokenizer.encode("a a b")
-    batch = Batch.random(PRESETS["tiny"].replace(vocab_size=8), 3, 4, 1)._replace(
-        mlm_labels=np.array(ids)[:, None], mlm_weights=np.ones((3, 1), np.float32)
+    corpus = Corpus.from_documents([Document(["a a a a a a", "b b b c d"], "text", None)], tokenizer)
+    ids = tokenizer.encode("a a b d")
+    batch = Batch.random(PRESETS["tiny"].replace(vocab_size=8), 4, 4, 1)._replace(
+        mlm_labels=np.array(ids)[:, None], mlm_weights=np.ones((4, 1), np.float32)
     )
     found = baselines(corpus, batch)
-    assert found.most_frequent_word == pytest.approx(2 / 3)
-    chances = np.array([7, 7, 4]) / 13  # 6, 3 and 1 of 10, and one more each
+    assert found.most_frequent_word == pytest.approx(2 / 4)
+    chances = np.array([7, 7, 4, 2]) / 15
     assert found.unigram_entropy == pytest.approx(-np.log(chances).mean())

@@ -247,7 +247,10 @@ def test_a_step_never_waits_for_the_device(optimiser, monkeypatch):
     params, grads, moments = start("float32", "cuda")
     for way in ("__float__", "__bool__", "__int__", "get"):
         monkeypatch.setattr(fake_cupy.ndarray, way, waits)
+    before = params.flat.copy()
     optimiser.step(params, grads, moments, RATE, 1, clip_factor(global_norm(grads), 1.0))
+    monkeypatch.undo()
+    assert not np.array_equal(params.flat._host, before._host)
 
 
 STEP = """

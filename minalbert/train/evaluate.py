@@ -6,7 +6,7 @@ import numpy as np
 
 from ..backend import to_host
 from ..batch import Batch
-from ..data.tokenizer import MASK
+from ..data.tokenizer import CLS, MASK, PAD, SEP
 from ..layers import log_softmax
 
 ROWS = 64                                            # at a time
@@ -75,8 +75,8 @@ def baselines(corpus, batch):
     for shard in corpus.shards:
         tokens = shard.tokens[: max(1, TOKENS // len(corpus.shards))]
         counts += np.bincount(tokens, minlength=corpus.vocab_size)
-    counts[: MASK + 1] = 0                           # control tokens are never targets
-    counts[MASK + 1 :] += 1                          # a word may be missing from what was counted
+    counts += 1                                      # a word may be missing from what was counted
+    counts[[PAD, CLS, SEP, MASK]] = 0                # never targets, as an unknown word may be
     labels = batch.mlm_labels[batch.mlm_weights > 0]
     chances = counts[labels] / counts.sum()
     entropy = -np.log(np.maximum(chances, 1e-300)).mean()
