@@ -13,10 +13,10 @@ prediction (which of two segments came first?).
 Read `layers` first (the mathematics), then `model` (the parts put together), then `params`.
 """
 
+from .albert import Albert
 from .backend import Stream
 from .batch import Batch
 from .config import PRESETS, AlbertConfig
-from .model.albert import Albert
 from .model.pretraining import Losses, Totals
 from .params import Params
 

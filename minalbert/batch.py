@@ -11,6 +11,14 @@ class InputError(ValueError):
     """An input the model cannot take."""
 
 
+class Inputs(NamedTuple):
+    """What the encoder reads."""
+
+    input_ids: np.ndarray                            # (B, T)
+    attention_mask: np.ndarray                       # (B, T)  1 a token, 0 padding
+    token_type_ids: np.ndarray                       # (B, T)  0 first segment, 1 second
+
+
 class Batch(NamedTuple):
     input_ids: np.ndarray                            # (B, T)
     attention_mask: np.ndarray                       # (B, T)  1 a token, 0 padding

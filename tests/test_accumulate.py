@@ -9,7 +9,8 @@ from minalbert.data.instances import Instances, Recipe
 from minalbert.data.shards import Corpus
 from minalbert.data.tiny_worlds import TinyWorlds
 from minalbert.data.word_tokenizer import WordTokenizer
-from minalbert.train.accumulate import Accumulator, tree_sum
+from minalbert.fast.accumulate import Accumulator, tree_sum
+from minalbert.fast.crew import Crew
 from minalbert.train.stream import micro_batches
 
 CONFIG = PRESETS["tiny"].replace(hidden_dropout_prob=0.1, attention_probs_dropout_prob=0.1, vocab_size=50)
@@ -21,12 +22,12 @@ def parts_of(batch, count):
 
 
 def flat_gradient(model, parts, workers=1):
-    accumulate = Accumulator(model, workers)
+    crew = Crew(model.config, model.params, workers)
     try:
-        sums = accumulate(parts, seed=3, number=7)
-        return to_host(sums.grads.flat).copy(), float(sums.mlm), float(sums.sop)
+        sums = Accumulator(crew)(parts, Stream(3, 7))
+        return to_host(sums.grads.flat).copy(), float(sums.losses.mlm), float(sums.losses.sop)
     finally:
-        accumulate.close()
+        crew.close()
 
 
 def test_a_tree_adds_neighbours_first():
@@ -89,7 +90,7 @@ def test_halves_can_be_summed_elsewhere():
 def test_an_error_in_a_worker_is_not_lost():
     model = Albert.init(CONFIG, seed=1)
     parts = parts_of(Batch.random(CONFIG, 8, 12, 3), 4)
-    parts[2] = parts[2]._replace(input_ids=None)
+    parts[2] = parts[2]._replace(input_ids=parts[2].input_ids + 1000)
     with pytest.raises(IndexError):
         flat_gradient(model, parts, workers=2)
 

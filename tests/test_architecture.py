@@ -45,11 +45,14 @@ MAY_IMPORT = {                                       # of our own rooms
     "optim": {"backend", "config", "optim", "params"},
     "data": {"backend", "batch", "data", "options", "plots"},
     "plots": {"data"},
-    "model": {"backend", "batch", "config", "layers", "params", "model", "interop"},
+    "model": {"backend", "batch", "config", "layers", "params", "model"},
+    "kernels": {"backend", "kernels", "layers"},
+    "fast": {"backend", "batch", "config", "fast", "kernels", "layers", "model", "params"},
+    "albert": {"backend", "batch", "config", "fast", "interop", "layers", "model", "params"},
     "interop": {"backend", "config", "params", "interop"},
     "analysis": {"backend", "config", "params", "model", "layers", "analysis"},
-    "train": {"backend", "batch", "config", "data", "interop", "layers", "model", "optim", "options", "params", "plots",
-              "plots_attention", "plots_rates", "plots_training", "train"},
+    "train": {"albert", "backend", "batch", "config", "data", "fast", "interop", "layers", "optim", "options",
+              "params", "plots", "plots_attention", "plots_rates", "plots_training", "train"},
     "gradcheck": {"backend", "batch", "config", "params", "model", "layers", "gradcheck"},
 }  # fmt: skip
 

@@ -15,9 +15,9 @@ from minalbert.data.build import build
 from minalbert.data.sources import story_sources
 from minalbert.data.tiny_worlds import TinyWorlds
 from minalbert.data.word_tokenizer import WordTokenizer
+from minalbert.fast.accumulate import Accumulator
 from minalbert.plots_rates import rate_curve
 from minalbert.train import find_rate_command
-from minalbert.train.accumulate import Accumulator
 from minalbert.train.find_rate import averages, find_rate, judged
 from minalbert.train.find_rate_command import report_lines
 from minalbert.train.metrics import read_lines
@@ -78,11 +78,13 @@ class Strange(Accumulator):
 
     loss = gradient = None
 
-    def __call__(self, parts, seed, number):
-        sums = super().__call__(parts, seed, number)
+    def __call__(self, parts, stream):
+        sums, number = super().__call__(parts, stream), stream.step
         if number >= 20 and self.gradient is not None:
             sums.grads["sop.b"][0] = self.gradient
-        return sums._replace(mlm=self.loss) if number >= 20 and self.loss is not None else sums
+        if number >= 20 and self.loss is not None:
+            return sums._replace(losses=sums.losses._replace(mlm=self.loss))
+        return sums
 
 
 @pytest.mark.parametrize(

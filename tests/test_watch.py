@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from small_run import StopAt, computed, events, train
 
+from minalbert.fast.accumulate import Accumulator
 from minalbert.train import checkpoint, loop, standing
-from minalbert.train.accumulate import Accumulator
 from minalbert.train.errors import TrainError
 from minalbert.train.metrics import read_lines
 from minalbert.train.watch import SpikeWatch
@@ -19,11 +19,13 @@ class Poisoned(Accumulator):
 
     kinds = {}  # noqa: RUF012
 
-    def __call__(self, parts, seed, number):
-        sums = super().__call__(parts, seed, number)
+    def __call__(self, parts, stream):
+        sums, number = super().__call__(parts, stream), stream.step
         if self.kinds.get(number) == "nan":
             sums.grads["encoder.ffn.up.w"][0, 0] = math.nan
-        return sums._replace(mlm=sums.mlm + 1e3) if self.kinds.get(number) == "great" else sums
+        if self.kinds.get(number) == "great":
+            return sums._replace(losses=sums.losses._replace(mlm=sums.losses.mlm + 1e3))
+        return sums
 
 
 @pytest.fixture

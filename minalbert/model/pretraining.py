@@ -28,6 +28,11 @@ class Losses(NamedTuple):
     sop: Any
     total: Any
 
+    def numbers(self):
+        """By the names of metrics.jsonl, on the host; None where the model has no head for it."""
+        mlm, sop = (None if loss is None else float(loss) for loss in (self.mlm, self.sop))
+        return {"loss": (mlm or 0.0) + (sop or 0.0), "mlm_loss": mlm, "sop_loss": sop}
+
 
 class Totals(NamedTuple):
     """What the two losses are divided by, where the batch is one part of a larger one."""

@@ -3,9 +3,8 @@
     settings    what a run is told, in sections           sections has the words for each
     prepare     the data to train on, and to test on      stream: in which order it comes
     loop        the loop                                  standing: where it stands
-    accumulate  the gradient of a batch in parts          watch: when not to believe it
-    records     what is told of it                        evaluate, metrics, screen
+    records     what is told of it                        watch: when not to believe it; evaluate, metrics, screen
     checkpoint  what a kill cannot take                   lock, circumstances, signals
 
-Read in this order: accumulate, loop, standing, watch, checkpoint; then what they call.
+Read in this order: loop, standing, watch, checkpoint; then what they call.
 """

@@ -15,6 +15,7 @@ from ..data.instances import Instances
 from ..data.recipe import Recipe
 from ..data.recipe_options import add_recipe_arguments
 from ..data.shards import Corpus
+from ..fast.threads import blas_threads
 from ..options import given_fields
 from . import checkpoint
 from .errors import TrainError
@@ -23,7 +24,6 @@ from .prepare import digest, first_of, prepare
 from .report import evaluation_lines, guessing_line
 from .run_directory import kept_settings
 from .settings import Settings
-from .threads import blas_threads
 from .trained import open_trained
 
 

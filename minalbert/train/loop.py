@@ -11,10 +11,12 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..backend import check_device
+from ..backend import Stream, check_device
+from ..fast.accumulate import Accumulator
+from ..fast.crew import Crew
+from ..fast.threads import blas_threads
 from ..optim import clip_factor, global_norm, rate_warning
 from . import checkpoint, run_directory
-from .accumulate import Accumulator
 from .circumstances import circumstances
 from .errors import TrainError
 from .evaluate import evaluate
@@ -25,7 +27,6 @@ from .report import introduction, time_is_up
 from .signals import StopSignals
 from .standing import begin, on_device
 from .stream import micro_batches
-from .threads import blas_threads
 from .watch import hunt
 
 SMALL = 128                                          # H, up to which models bear far larger rates than LAMB's rule
@@ -67,7 +68,9 @@ class Trainer:
         self.circumstances = circumstances(settings.training.device) | prepared.hashes
         self.standing, self.said = begin(settings, prepared, self.circumstances, run, from_step)
         self.records = Records(run, settings, self.standing, prepared, quiet)
-        self.accumulate = Accumulator(self.standing.model, settings.training.workers, settings.training.recompute)
+        model = self.standing.model
+        self.crew = Crew(model.config, model.params, settings.training.workers)
+        self.accumulate = Accumulator(self.crew, settings.training.recompute)
         self.optimiser, self.schedule = settings.make_optimiser(), settings.make_schedule()
         self.clocks = dict.fromkeys(("data", "forward", "backward", "optimiser", "rest"), 0.0)
         self.saved = None if self.standing.fresh else self.standing.step
@@ -77,7 +80,7 @@ class Trainer:
         return self
 
     def __exit__(self, *error):
-        self.accumulate.close()
+        self.crew.close()
         self.records.close()
 
     def introduce(self, changes):
@@ -133,10 +136,10 @@ class Trainer:
         standing, begin = self.standing, time.perf_counter()
         parts = self.next_parts()
         loaded = time.perf_counter()
-        sums = self.accumulate(parts, self.settings.training.seed, standing.position)
+        sums = self.accumulate(parts, Stream(self.settings.training.seed, standing.position))
         norm = global_norm(sums.grads)
         added = time.perf_counter()
-        losses = sums.losses()
+        losses = sums.losses.numbers()
         verdict = standing.watch.judge(losses["loss"], float(norm))
         standing.position += 1
         if verdict.event:

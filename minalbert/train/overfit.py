@@ -61,11 +61,13 @@ def first_thing(losses, settings, rate):
         return f"the spread of the first weights: initializer_range is {model.initializer_range:g}, usual is 0.02"
     fifth = len(losses) // 5
     before, last = np.mean(losses[-2 * fifth : -fifth]), np.mean(losses[-fifth:])
-    if last > 0.95 * losses[0] and max(losses) < 1.05 * losses[0]:
+    rose = max(losses) > 1.05 * losses[0]
+    if last > 0.95 * losses[0] and not rose:
         return f"the rate: the loss hardly moved; try --rate {10 * rate:g}"
     if model.hidden_dropout_prob or model.attention_probs_dropout_prob:
         return ("dropout, which is there to keep a model from learning by heart: "
                 "--hidden-dropout-prob 0 --attention-probs-dropout-prob 0")  # fmt: skip
-    if before - last > 0.005 * losses[0]:
+    if before - last > 0.005 * losses[0] and not rose:
         return f"the rate, or patience: the loss was falling to the end; try --rate {3 * rate:g}, or more --trials"
-    return f"the rate: the loss is stuck; try --rate {rate / 10:g}, and if that does not help `minalbert gradcheck`"
+    what = "rose" if rose else "is stuck"
+    return f"the rate: the loss {what}; try --rate {rate / 10:g}, and if that does not help `minalbert gradcheck`"

@@ -1,6 +1,6 @@
 """Where a run stands: all that a checkpoint holds, and all that decides how the run goes on."""
 
-from ..model.albert import Albert
+from ..albert import Albert
 from ..optim import Moments
 from ..params import HEADS
 from . import checkpoint

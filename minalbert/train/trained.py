@@ -8,10 +8,10 @@
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..albert import Albert
 from ..data.build import TOKENIZERS
 from ..data.tokenizer import load_tokenizer
 from ..interop.errors import PretrainedError
-from ..model.albert import Albert
 from . import checkpoint
 from .errors import TrainError
 

@@ -5,13 +5,15 @@ import time
 from contextlib import ExitStack
 from itertools import islice
 
+from ..backend import Stream
+from ..fast.accumulate import Accumulator
+from ..fast.crew import Crew
+from ..fast.threads import blas_threads
 from ..optim import clip_factor, global_norm
-from .accumulate import Accumulator
 from .prepare import prepare
 from .screen import Screen
 from .standing import first_state
 from .stream import micro_batches
-from .threads import blas_threads
 
 
 class Trial:
@@ -29,8 +31,9 @@ class Trial:
         training = self.settings.training
         with ExitStack() as stack:
             stack.enter_context(blas_threads(1 if self.settings.parts > 1 else None))
-            self.accumulate = Accumulator(self.model, training.workers, training.recompute)
-            stack.callback(self.accumulate.close)
+            crew = Crew(self.model.config, self.model.params, training.workers)
+            stack.callback(crew.close)
+            self.accumulate = Accumulator(crew, training.recompute)
             self.screen = Screen(self._steps, quiet=self._quiet)
             stack.callback(self.screen.close)
             self._stack = stack.pop_all()
@@ -48,9 +51,9 @@ class Trial:
     def step(self, batch, rate):
         """The batch's losses before the step, by the names of metrics.jsonl; the step, if all is finite."""
         training, begin = self.settings.training, time.perf_counter()
-        sums = self.accumulate(batch, training.seed, self.done)
+        sums = self.accumulate(batch, Stream(training.seed, self.done))
         norm = global_norm(sums.grads)
-        losses = sums.losses()
+        losses = sums.losses.numbers()
         self.done += 1
         if not math.isfinite(float(norm)):
             losses["loss"] = math.nan

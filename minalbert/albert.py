@@ -1,21 +1,25 @@
 """`Albert`: a configuration and its parameters, with the doors a user walks through.
 
-It holds no cache and no state of training; the work is done by the functions of `pretraining`.
+It holds no state of training. The work is done by `fast`, whose buffers it keeps from one call to the next.
 """
 
+import functools
 from collections import deque
 
 import numpy as np
 
-from .. import params as parameters
-from ..backend import Stream, array_module, to_device
-from ..batch import Batch, InputError, as_whole_numbers, check_inputs, check_range, check_shape
-from ..config import AlbertConfig, ConfigError
-from ..layers import key_mask
-from .embeddings import embeddings_forward
-from .encoder import Context, encoder_attention, encoder_states
-from .heads import mlm_forward, pooler_forward, sop_forward
-from .pretraining import Totals, pretraining_backward, pretraining_forward
+from . import params as parameters
+from .backend import Stream, array_module, to_device
+from .batch import Batch, InputError, Inputs, as_whole_numbers, check_inputs, check_range, check_shape
+from .config import AlbertConfig, ConfigError
+from .fast.accumulate import Accumulator
+from .fast.crew import Crew
+from .fast.engine import engine_for
+from .layers import key_mask
+from .model.embeddings import embeddings_forward
+from .model.encoder import Context, encoder_attention
+from .model.heads import mlm_forward, pooler_forward, sop_forward
+from .model.pretraining import Totals
 
 
 class Albert:
@@ -24,6 +28,10 @@ class Albert:
         if params.shapes != parameters.shapes(config, heads):
             raise ConfigError("params has other names or shapes than this config: was it made from another?")
         self.config, self.params = config, params
+
+    def __reduce__(self):
+        """Copies and pickles are made anew, with buffers of their own."""
+        return Albert, (self.config, self.params)
 
     @classmethod
     def init(cls, config, seed=0, heads=parameters.HEADS, dtype="float32", device="cpu"):
@@ -38,14 +46,14 @@ class Albert:
 
         The model has the heads the file has. With `strict`, a tensor that has no place in it is an error.
         """
-        from ..interop import huggingface
+        from .interop import huggingface
 
         config, params = huggingface.load(directory, dtype, strict)
         return cls(config, params.to(device))
 
     def save_pretrained(self, directory):
         """Write config.json and model.safetensors, which `transformers` and `from_pretrained` read."""
-        from ..interop import huggingface
+        from .interop import huggingface
 
         huggingface.save(directory, self.config, self.params)
 
@@ -54,17 +62,31 @@ class Albert:
 
     def encode(self, input_ids, attention_mask=None, token_type_ids=None):
         """ids (B, T) -> hidden (B, T, H) and pooled (B, H), or None without a pooler."""
-        (hidden,) = deque(self._states(input_ids, attention_mask, token_type_ids), maxlen=1)     # the last one
+        inputs = self._inputs(input_ids, attention_mask, token_type_ids)
+        shape = *inputs.input_ids.shape, self.config.hidden_size
+        hidden = array_module(self.params.flat).empty(shape, self.params.dtype)
+
+        def work(engine, part, first):
+            (last,) = deque(engine.states(part), maxlen=1)
+            hidden[first : first + len(last)] = last
+
+        with self._crew.cut(inputs) as parts:
+            deque(self._crew.map(work, parts), maxlen=0)
         pooled = pooler_forward(hidden, self.params)[0] if "pooler.b" in self.params else None
         return hidden, pooled
 
     def hidden_states(self, input_ids, attention_mask=None, token_type_ids=None):
         """What enters each layer, and what leaves the last: L + 1 arrays (B, T, H)."""
-        return list(self._states(input_ids, attention_mask, token_type_ids))
+        inputs = self._inputs(input_ids, attention_mask, token_type_ids)
+        engine = engine_for(self.config, self.params)
+        return [state.copy() for state in engine.states(inputs)]
 
     def attention_maps(self, input_ids, attention_mask=None, token_type_ids=None):
         """How much of token j token i takes, at [b, n, i, j]: L arrays (B, N, T, T), their rows summing to 1."""
-        return list(encoder_attention(*self._embedded(input_ids, attention_mask, token_type_ids)))
+        inputs = self._inputs(input_ids, attention_mask, token_type_ids)
+        x, _ = embeddings_forward(inputs.input_ids, inputs.token_type_ids, self.params, self.config)
+        context = Context(self.params, key_mask(inputs.attention_mask, x.dtype), self.config)
+        return list(encoder_attention(x, context))
 
     def mlm_logits(self, hidden, positions=None):
         """hidden (B, T, H) -> scores over words at `positions` (B, P), or at every position."""
@@ -82,9 +104,11 @@ class Albert:
         return sop_forward(pooled, self.params)[0]
 
     def loss(self, batch, totals=Totals()):
-        """The losses alone, without dropout, keeping no more than each layer's input."""
+        """The losses alone, without dropout."""
         batch = self._ready(batch, None, totals)
-        return pretraining_forward(self.params, batch, self.config, recompute=True, totals=totals)[0]
+
+        with self._crew.cut(batch) as parts:
+            return Accumulator(self._crew).losses(parts, totals)
 
     def loss_and_grads(self, batch, stream=None, into=None, recompute=False, totals=Totals()):
         """Losses, and a gradient for every parameter.
@@ -98,23 +122,21 @@ class Albert:
         grads = self.params.zeros_like() if into is None else into
         if (grads.shapes, grads.dtype, grads.device) != (self.params.shapes, self.params.dtype, self.params.device):
             raise InputError(f"into is {into!r}; it must be like the model's own {self.params!r}")
-        losses, cache = pretraining_forward(self.params, batch, self.config, stream, recompute, totals)
-        pretraining_backward(cache, grads)
-        return losses, grads
+        with self._crew.cut(batch) as parts:
+            sums = Accumulator(self._crew, recompute)(parts, stream, totals, into=grads)
+        return sums.losses, grads
 
-    def _states(self, input_ids, attention_mask, token_type_ids):
-        return encoder_states(*self._embedded(input_ids, attention_mask, token_type_ids))
+    @functools.cached_property
+    def _crew(self):
+        return Crew(self.config, self.params)
 
-    def _embedded(self, input_ids, attention_mask, token_type_ids):
-        """(x, context): what the first layer is given, once the inputs are checked."""
+    def _inputs(self, input_ids, attention_mask, token_type_ids):
         input_ids = self._ids(input_ids)
         xp = array_module(input_ids)
         attention_mask = xp.ones_like(input_ids) if attention_mask is None else self._ids(attention_mask)
         token_type_ids = xp.zeros_like(input_ids) if token_type_ids is None else self._ids(token_type_ids)
         check_inputs(self.config, input_ids, attention_mask, token_type_ids)
-        x, _ = embeddings_forward(input_ids, token_type_ids, self.params, self.config)
-        mask = key_mask(attention_mask, x.dtype)
-        return x, Context(self.params, mask, self.config)
+        return Inputs(input_ids, attention_mask, token_type_ids)
 
     def _ids(self, array):
         if not hasattr(array, "dtype"):

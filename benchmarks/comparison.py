@@ -1,0 +1,89 @@
+"""What all benchmarks share: threads, turns, floors, and how a row is told.
+
+Ours and the peer's runs take turns, so that a busy machine slows both; a ratio is the median over pairs of neighbours.
+The floor is what no program can be faster than: the matrix products' operations at the rate of one large product, or
+the bytes at the rate of one large copy, both measured between the runs.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import time
+
+early = argparse.ArgumentParser(add_help=False)  # libraries read the number of threads when they are imported
+early.add_argument("--threads", default="2", help="for both sides (default: 2)")
+THREADS = early.parse_known_args()[0].threads
+os.environ |= {"OMP_NUM_THREADS": THREADS, "OPENBLAS_NUM_THREADS": THREADS, "MKL_NUM_THREADS": THREADS}
+
+import numpy as np  # noqa: E402
+from tqdm import tqdm  # noqa: E402
+
+
+def seconds(call):
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def product_seconds():
+    """Of one operation of a large float32 matrix product."""
+    a, b = np.ones((2, 2048, 2048), np.float32)
+    return seconds(lambda: a @ b) / (2 * 2048**3)
+
+
+def copy_seconds():
+    """Of one byte read or written by a large copy."""
+    a = np.ones(2**25, np.float32)
+    b = np.empty_like(a)
+    np.copyto(b, a)
+    return seconds(lambda: np.copyto(b, a)) / (2 * a.nbytes)
+
+
+def compare(case, ours, theirs, floor, runs):
+    """floor: a function that prices it now, in seconds. Returns the row, times in seconds."""
+    for call in (ours, theirs, ours, theirs, floor):
+        call()  # the first touch fresh memory
+    times = {ours: [], theirs: []}
+    floors = []
+    for run in tqdm(range(runs), desc=case, leave=False, disable=not sys.stderr.isatty()):
+        for call in (ours, theirs) if run % 2 else (theirs, ours):
+            times[call].append(seconds(call))
+        floors.append(floor())
+    ratios = sorted(a / b for a, b in zip(times[ours], times[theirs], strict=True))
+    return {
+        "case": case,
+        "ours": statistics.median(times[ours]),
+        "peer": statistics.median(times[theirs]),
+        "floor": statistics.median(floors),
+        "ratio": statistics.median(ratios),
+        "spread": [ratios[0], ratios[-1]],
+    }
+
+
+HEAD = f"{'':42} {'ours':>9} {'peer':>9} {'floor':>9} {'ours/peer':>10}  {'spread':11} {'ours/floor':>10}"
+
+
+def line(row):
+    """One row of the table; times in milliseconds, or bytes in MB where the row says so."""
+    scale, unit = (1e6, "MB") if row.get("unit") == "bytes" else (1e-3, "ms")
+    numbers = "".join(
+        f"{row[key] / scale:7.{0 if row[key] / scale >= 100 else 1}f} {unit}" for key in ("ours", "peer", "floor")
+    )
+    low, high = row["spread"]
+    return f"{row['case']:42}{numbers} {row['ratio']:10.2f}  {low:.2f} - {high:.2f} {row['ours'] / row['floor']:10.2f}"
+
+
+def main(doc, cases, measure, runs):
+    """measure(name, runs) -> a row, for each of the cases asked for."""
+    parser = argparse.ArgumentParser(description=doc.splitlines()[0], parents=[early])
+    parser.add_argument("--case", nargs="*", default=list(cases), choices=cases, metavar="NAME", help=" | ".join(cases))
+    parser.add_argument("--runs", type=int, default=runs, help=f"pairs of runs per case (default: {runs})")
+    parser.add_argument("--json", action="store_true", help="one object per case")
+    options = parser.parse_args()
+    if not options.json:
+        print(HEAD)
+    for name in options.case:
+        row = measure(name, options.runs)
+        print(json.dumps(row) if options.json else line(row), flush=True)

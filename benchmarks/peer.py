@@ -1,0 +1,88 @@
+"""The peer: `transformers` on PyTorch, with our weights, over our batch.
+
+As released, ALBERT's configuration asks for a GELU that is composed of eight operations, and its pretraining head
+scores words at every position. "tuned" gives the peer PyTorch's own tanh GELU in one operation, scores at the masked
+positions alone, as we and the released code have them, and its compiled AdamW: the best it can do without a compiler.
+"""
+
+import tempfile
+
+import numpy as np
+import torch
+import transformers
+from comparison import THREADS
+
+from minalbert.optim import exempt
+
+torch.set_num_threads(int(THREADS))
+transformers.logging.set_verbosity_error()
+transformers.utils.logging.disable_progress_bar()
+
+
+class Peer:
+    def __init__(self, model, batch, tuned=False, bf16=False):
+        self.tuned, self.bf16 = tuned, bf16
+        self.net = same_model(model, "gelu_pytorch_tanh" if tuned else "gelu_new")
+        self.optimiser = torch.optim.AdamW(groups(self.net), lr=1e-6, eps=1e-6, fused=tuned)
+        ids, mask, types, positions, labels = (torch.tensor(x) for x in batch[:5])
+        self.inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": types}
+        self.positions, self.labels, self.orders = positions, labels, torch.tensor(batch.sop_labels)
+        self.everywhere = torch.full(ids.shape, -100).scatter(1, positions, labels)
+
+    def step(self):
+        """Forward, backward and the optimiser's step; the loss."""
+        self.net.train()  # dropout rates are 0
+        self.optimiser.zero_grad(set_to_none=True)
+        with torch.autocast("cpu", torch.bfloat16, enabled=self.bf16):
+            loss = self.tuned_loss() if self.tuned else self.loss()
+        loss.backward()
+        self.optimiser.step()
+        return float(loss.detach())
+
+    def loss(self):
+        return self.net(**self.inputs, labels=self.everywhere, sentence_order_label=self.orders).loss
+
+    def tuned_loss(self):
+        entropy = torch.nn.functional.cross_entropy
+        out = self.net.albert(**self.inputs)
+        where = self.positions[..., None].expand(-1, -1, self.net.config.hidden_size)
+        hidden = out.last_hidden_state.gather(1, where)
+        words = entropy(self.net.predictions(hidden).flatten(0, 1).float(), self.labels.flatten())
+        return words + entropy(self.net.sop_classifier(out.pooler_output).float(), self.orders)
+
+    def encode(self):
+        self.net.eval()
+        with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16, enabled=self.bf16):
+            return self.net.albert(**self.inputs).last_hidden_state
+
+
+def same_model(model, gelu):
+    with tempfile.TemporaryDirectory() as directory:
+        model.save_pretrained(directory)
+        config = transformers.AlbertConfig.from_pretrained(directory, hidden_act=gelu)
+        net = transformers.AlbertForPreTraining.from_pretrained(
+            directory, config=config, attn_implementation="sdpa", dtype=torch.float32
+        )
+    for module in net.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.0  # the SOP head has one of its own
+    return net
+
+
+def groups(net):
+    """Weights that decay, and those that do not."""
+    tensors = list(net.named_parameters())
+    spared = [tensor for name, tensor in tensors if exempt(name, tensor)]
+    others = [tensor for name, tensor in tensors if not exempt(name, tensor)]
+    return [{"params": others, "weight_decay": 0.01}, {"params": spared, "weight_decay": 0.0}]
+
+
+def assert_same_loss(name, ours, theirs, tolerance=1e-4):
+    if not abs(ours - theirs) <= tolerance * abs(theirs):
+        raise SystemExit(f"{name}: the losses differ, ours {ours}, the peer's {theirs}: nothing to compare")
+
+
+def assert_same_states(name, ours, theirs):
+    worst = np.abs(ours - theirs.numpy()).max()
+    if not worst <= 1e-3:
+        raise SystemExit(f"{name}: the last states differ by {worst}: nothing to compare")

@@ -1,0 +1,55 @@
+"""What is timed: models and batches."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from minalbert import PRESETS, AlbertConfig, Batch
+from minalbert.analysis.cost import forward_operations, training_operations
+
+
+class Workload(NamedTuple):
+    config: AlbertConfig
+    size: int
+    length: int
+
+    @property
+    def predictions(self):
+        return max(1, round(0.15 * self.length))
+
+    def batch(self):
+        """Without padding: every position is work for both sides."""
+        rng = np.random.default_rng(1)
+        config, shape = self.config, (self.size, self.length)
+        batch = Batch.random(config, *shape, self.predictions)
+        return batch._replace(
+            input_ids=rng.integers(5, config.vocab_size, shape),
+            attention_mask=np.ones(shape, np.int64),
+            mlm_positions=np.sort(rng.random(shape).argsort(axis=1)[:, : self.predictions]),
+            mlm_labels=rng.integers(5, config.vocab_size, (self.size, self.predictions)),
+            mlm_weights=np.ones((self.size, self.predictions), np.float32),
+        )
+
+    def training_operations(self, recompute=False):
+        return self.size * training_operations(self.config, self.length, self.predictions, recompute=recompute)
+
+    def encoding_operations(self):
+        return self.size * forward_operations(self.config, self.length, 0, heads=())
+
+
+def teaching(hidden, layers):
+    return AlbertConfig(
+        vocab_size=1000, embedding_size=64, hidden_size=hidden, num_hidden_layers=layers,
+        num_attention_heads=hidden // 32, intermediate_size=4 * hidden, max_position_embeddings=64,
+    )  # fmt: skip
+
+
+BASE = PRESETS["albert-base-v2"]
+WORKLOADS = {
+    "ALBERT-base, 8 × 128": Workload(BASE, 8, 128),
+    "ALBERT-base, 2 × 512": Workload(BASE, 2, 512),
+    "H 64, L 2, 64 × 32": Workload(teaching(64, 2), 64, 32),
+    "H 64, L 4, 64 × 64": Workload(teaching(64, 4), 64, 64),
+    "H 128, L 2, 64 × 32": Workload(teaching(128, 2), 64, 32),
+    "H 128, L 4, 64 × 64": Workload(teaching(128, 4), 64, 64),
+}

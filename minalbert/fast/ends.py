@@ -1,0 +1,114 @@
+"""What comes before the encoder and after it, over buffers: `model.embeddings` and `model.heads` have the pairs.
+
+    ids (B, T)  ->  tables, norm, dropout (R, E)  ->  projection (R, H)
+    hidden (R, H)  ->  the K masked rows  ->  dense, GELU, norm (K, E)  ->  words' loss
+    hidden (R, H)  ->  each first row  ->  pooler, order's loss: few rows, so the plain pairs do it
+"""
+
+from typing import Any, NamedTuple
+
+from ..backend import array_module
+from ..layers import cross_entropy_backward, cross_entropy_forward
+from ..model.embeddings import DROPOUT_SITE, TABLES
+from ..model.heads import pooler_backward, pooler_forward, sop_backward, sop_forward
+
+
+class Targets(NamedTuple):
+    """The masked positions of a part, those alone that count."""
+
+    rows: Any                                        # (K,) which of the R
+    labels: Any                                      # (K,)
+    shares: Any                                      # (K,) weight over the sum of weights
+
+
+def embeddings_forward(batch, part, x):
+    """Fills x: (R, H) from the ids."""
+    do, params, config = part.kernels, part.params, part.config
+    y = part.rows("embedded", config.embedding_size) if config.has_projection else x
+    xhat, rstd = part.rows("xhat_embeddings", config.embedding_size), part.row_numbers("rstd_embeddings")
+    do.embed_forward(batch.input_ids, batch.token_type_ids, *(params[f"embeddings.{name}"] for name in TABLES), xhat)
+    gain, beta = params["embeddings.norm.gain"], params["embeddings.norm.bias"]
+    do.norm_forward(xhat, None, None, None, gain, beta, config.layer_norm_eps, y, rstd)
+    do.drop(y, part.coins(config.hidden_dropout_prob, site=DROPOUT_SITE))
+    if config.has_projection:
+        do.gemm(y, params["embeddings.projection.w"], x)
+        do.add_bias(x, params["embeddings.projection.b"])
+
+
+def embeddings_backward(d, batch, part, grads):
+    do, params, config = part.kernels, part.params, part.config
+    xhat, rstd = part.rows("xhat_embeddings", config.embedding_size), part.row_numbers("rstd_embeddings")
+    dy = d
+    if config.has_projection:
+        y, dy = part.rows("embedded", config.embedding_size), part.rows("dembedded", config.embedding_size)
+        do.column_sums(d, grads["embeddings.projection.b"])
+        do.gemm(y.T, d, grads["embeddings.projection.w"], add=True)
+        do.gemm(d, params["embeddings.projection.w"].T, dy)
+    do.drop(dy, part.coins(config.hidden_dropout_prob, site=DROPOUT_SITE))
+    gain = params["embeddings.norm.gain"]
+    dgain, dbeta = grads["embeddings.norm.gain"], grads["embeddings.norm.bias"]
+    do.norm_backward(dy, xhat, rstd, gain, None, dgain, dbeta, None, None)
+    do.embed_backward(dy, batch.input_ids, batch.token_type_ids, *(grads[f"embeddings.{name}"] for name in TABLES))
+
+
+class WordsBuffers(NamedTuple):
+    x: Any                                           # (K, H) the masked rows
+    u: Any                                           # (K, E) before bias and GELU
+    xhat: Any                                        # (K, E)
+    rstd: Any                                        # (K,)
+    y: Any                                           # (K, E) what is compared with the word table
+    lse: Any                                         # (K,)
+
+
+def words_buffers(K, part):
+    H, E, ws, dtype = part.config.hidden_size, part.config.embedding_size, part.workspace, part.params.dtype
+    return WordsBuffers(
+        x=ws("words.x", (K, H)), u=ws("words.u", (K, E)), xhat=ws("words.xhat", (K, E)),
+        rstd=ws("words.rstd", (K,), dtype), y=ws("words.y", (K, E)), lse=ws("words.lse", (K,), dtype),
+    )  # fmt: skip
+
+
+def words_forward(hidden, targets, part):
+    """The loss of the masked words."""
+    do, params, config = part.kernels, part.params, part.config
+    x, u, xhat, rstd, y, lse = words_buffers(len(targets.rows), part)
+    losses = part.workspace("words.losses", lse.shape, lse.dtype)
+    do.take(hidden, targets.rows, x)
+    do.gemm(x, params["mlm.dense.w"], u)
+    do.gelu_forward(u, params["mlm.dense.b"], xhat, config.gelu_form)
+    gain, beta = params["mlm.norm.gain"], params["mlm.norm.bias"]
+    do.norm_forward(xhat, None, None, None, gain, beta, config.layer_norm_eps, y, rstd)
+    do.cross_entropy_forward(y, params["embeddings.word"], params["mlm.bias"], targets.labels, lse, losses)
+    return (losses * targets.shares).sum()
+
+
+def words_backward(d, targets, part, grads):
+    """Adds to d: (R, H)."""
+    do, params, config = part.kernels, part.params, part.config
+    x, u, xhat, rstd, y, lse = words_buffers(len(targets.rows), part)
+    dy, dx = part.workspace("words.dy", y.shape), part.workspace("words.dx", x.shape)
+    table, dtable, dbias = params["embeddings.word"], grads["embeddings.word"], grads["mlm.bias"]
+    do.cross_entropy_backward(y, table, params["mlm.bias"], targets.labels, targets.shares, lse, dy, dtable, dbias)
+    dgain, dbeta = grads["mlm.norm.gain"], grads["mlm.norm.bias"]
+    do.norm_backward(dy, xhat, rstd, params["mlm.norm.gain"], None, dgain, dbeta, None, None)
+    do.gelu_backward(dy, u, params["mlm.dense.b"], grads["mlm.dense.b"], config.gelu_form)
+    do.gemm(x.T, dy, grads["mlm.dense.w"], add=True)
+    do.gemm(dy, params["mlm.dense.w"].T, dx)
+    do.add_rows(d, targets.rows, dx)
+
+
+def order_forward(first, labels, total, part):
+    """first: (B, H), each example's first row  ->  the loss of the sentences' order, and the plain pairs' cache."""
+    pooled, pooler = pooler_forward(first[:, None], part.params)
+    logits, head = sop_forward(pooled, part.params)
+    every = array_module(first).ones(len(first), first.dtype)
+    loss, cross_entropy = cross_entropy_forward(logits, labels, every, total)
+    return loss, (pooler, head, cross_entropy)
+
+
+def order_backward(cache, grads):
+    """The gradient of `first`."""
+    pooler, head, cross_entropy = cache
+    dlogits, _, _ = cross_entropy_backward(1.0, cross_entropy)
+    dpooled = sop_backward(dlogits, head, grads)
+    return pooler_backward(dpooled, pooler, grads)[:, 0]

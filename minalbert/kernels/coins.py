@@ -1,0 +1,18 @@
+"""Which dropout coins an array gets: the rate, and the place in the stream of random numbers."""
+
+from typing import NamedTuple
+
+from ..backend import Stream, keep_mask
+
+
+class Coins(NamedTuple):
+    """Rows of a kernel are tokens; `length` of them make an example, and coins are counted by example."""
+
+    rate: float
+    stream: Stream
+    length: int
+
+    def factors(self, x, first):
+        """For x: (examples, ...), of which the first is number `first` of the part: 0, or 1 / P(keep)."""
+        keep, scale = keep_mask(x, self.rate, self.stream.at(example=self.stream.example + first))
+        return keep * x.dtype.type(scale)

@@ -1,0 +1,65 @@
+"""The words' loss and its gradients, without ever holding all logits; `layers.decoder` and `layers.losses`.
+
+    forward     logits = x tableᵀ + bias        lse = log Σ_words exp(logits)        losses = lse - logits[label]
+    backward    dlogits = (exp(logits - lse) - onehot(label)) share
+                dx = dlogits table              dtable adds dlogitsᵀ x               dbias adds Σ_k dlogits
+
+x, dx: (K, E)   table, dtable: (V, E)   bias, dbias: (V,)   labels, lse, losses, shares: (K,)
+
+Some words at a time. Forward keeps the largest logit and the sum so far; backward makes the logits again: K·E·V
+more multiplications, K·V fewer numbers.
+"""
+
+import numpy as np
+
+from .gemm import gemm
+from .tiles import TILE_BYTES
+
+
+def cross_entropy_forward(x, table, bias, labels, lse, losses):
+    top, total = np.full_like(lse, -np.inf), np.zeros_like(lse)
+    for words in _vocabulary(x, table):
+        logits = _logits(x, table[words], bias[words])
+        places = _label_places(labels, words)
+        losses[places[1]] = -logits[places]
+        higher = np.maximum(top, logits.max(axis=0))
+        logits -= higher
+        np.exp(logits, out=logits)
+        total *= np.exp(top - higher)                # what was summed under a lower top
+        total += np.ones(len(logits), x.dtype) @ logits
+        top = higher
+    np.log(total, out=lse)
+    lse += top
+    losses += lse
+
+
+def cross_entropy_backward(x, table, bias, labels, shares, lse, dx, dtable, dbias):
+    dx.fill(0)
+    for words in _vocabulary(x, table):
+        dlogits = _logits(x, table[words], bias[words])
+        dlogits -= lse
+        np.exp(dlogits, out=dlogits)                 # p
+        dlogits[_label_places(labels, words)] -= 1.0  # p - onehot
+        dlogits *= shares
+        gemm(dlogits.T, table[words], dx, add=True)
+        gemm(dlogits, x, dtable[words], add=True)
+        dbias[words] += dlogits @ np.ones(len(x), x.dtype)
+
+
+def _vocabulary(x, table):
+    """Slices of words whose logits for all of x fit the cache."""
+    step = max(1, 4 * TILE_BYTES // (max(1, len(x)) * x.itemsize))
+    return [slice(v, min(v + step, len(table))) for v in range(0, len(table), step)]
+
+
+def _logits(x, table, bias):
+    """(words, K): words down, so that softmax over them runs along the memory."""
+    logits = table @ x.T
+    logits += bias[:, None]
+    return logits
+
+
+def _label_places(labels, words):
+    """Where in (words, K) the labels are that lie among these words."""
+    (k,) = np.nonzero((words.start <= labels) & (labels < words.stop))
+    return labels[k] - words.start, k

@@ -1,0 +1,157 @@
+"""The fast paths against the plain ones, which are the specification: every case of the gradient-check table."""
+
+import numpy as np
+import pytest
+
+from minalbert import Albert, AlbertConfig, Batch, Stream, Totals
+from minalbert.fast import crew
+from minalbert.fast.crew import Crew
+from minalbert.fast.engine import Engine
+from minalbert.fast.plain import PlainEngine
+from minalbert.fast.threads import blas_threads, threads
+from minalbert.fast.workspace import Workspace
+from minalbert.gradcheck.cases import TINY, hard_batch, hard_params, model_cases
+
+WIDE = AlbertConfig(
+    vocab_size=3000, embedding_size=64, hidden_size=192, num_hidden_layers=2, num_attention_heads=3,
+    intermediate_size=768, max_position_embeddings=160, hidden_dropout_prob=0.1, attention_probs_dropout_prob=0.1,
+)  # fmt: skip
+EPS = {"float64": 2.0**-52, "float32": 2.0**-23}
+
+
+def passed(engine, batch, stream=None, totals=Totals(), keep="all"):
+    """Losses and gradient of one pass."""
+    grads = engine.params.zeros_like()
+    losses = engine.forward(batch, stream, totals, keep)
+    engine.backward(grads)
+    return losses, grads
+
+
+def assert_same(found, expected, units):
+    """Every tensor's gradient within so many rounding units of the largest entry of any."""
+    (losses, grads), (plain_losses, plain_grads) = found, expected
+    eps = EPS[grads.dtype.name]
+    for loss, plain in zip(losses, plain_losses, strict=True):
+        assert (loss is None) == (plain is None)
+        assert loss is None or abs(float(loss) - float(plain)) <= units * eps * abs(float(plain))
+    scale = np.abs(plain_grads.flat).max()
+    for name, grad in grads.items():
+        np.testing.assert_allclose(grad, plain_grads[name], rtol=0, atol=units * eps * scale, err_msg=name)
+
+
+@pytest.mark.parametrize("keep", ["all", "inputs"])
+@pytest.mark.parametrize("case", model_cases(), ids=lambda case: case.name)
+def test_every_case_agrees_with_the_plain_model(case, keep):
+    """Entries of size one in float64: some 30 additions each, so a few dozen units of the last place."""
+    params, batch = hard_params(case.config, case.heads), hard_batch(case.config)
+    expected = passed(PlainEngine(case.config, params), batch, case.stream)
+    assert_same(passed(Engine(case.config, params), batch, case.stream, keep=keep), expected, units=100)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("length", [33, 160])
+def test_tiles_of_all_kinds_agree_with_the_plain_model(dtype, length):
+    """Large enough that rows, heads, examples and words are cut into tiles, the last ones smaller."""
+    params = Albert.init(WIDE, seed=3, dtype=dtype).params
+    batch = Batch.random(WIDE, 7, length, 9, seed=1)
+    stream, totals = Stream(5, 2), Totals(targets=40.0, sequences=11.0)
+    expected = passed(PlainEngine(WIDE, params), batch, stream, totals)
+    assert_same(passed(Engine(WIDE, params), batch, stream, totals), expected, units=200)
+
+
+def test_recomputing_changes_no_bit_and_keeps_less():
+    params, batch = Albert.init(WIDE, seed=3).params, Batch.random(WIDE, 7, 33, 9, seed=1)
+    engines = {keep: Engine(WIDE, params) for keep in ("all", "inputs")}
+    (losses, grads), (again, grads_again) = (
+        passed(engine, batch, Stream(5), keep=keep) for keep, engine in engines.items()
+    )
+    assert losses == again
+    assert grads.flat.tobytes() == grads_again.flat.tobytes()
+    kept, recomputed = (sum(engine.workspace.sizes().values()) for engine in engines.values())
+    assert recomputed < 0.7 * kept  # with two layers; of twelve it is a fifth
+
+
+def test_what_an_earlier_batch_left_behind_is_not_seen():
+    """Buffers full of NaN, and of a larger batch, give the bits of fresh ones."""
+    params = Albert.init(WIDE, seed=3).params
+    small, large = Batch.random(WIDE, 3, 20, 5, seed=1), Batch.random(WIDE, 5, 60, 9, seed=2)
+    _, fresh = passed(Engine(WIDE, params), small, Stream(5))
+    engine = Engine(WIDE, params)
+    passed(engine, large, Stream(5))
+    for block in engine.workspace._blocks.values():
+        block.fill(np.nan)
+    _, used = passed(engine, small, Stream(5))
+    assert fresh.flat.tobytes() == used.flat.tobytes()
+
+
+def test_a_second_batch_allocates_no_buffer():
+    params = Albert.init(WIDE, seed=3).params
+    engine, batch = Engine(WIDE, params), Batch.random(WIDE, 3, 20, 5, seed=1)
+    passed(engine, batch)
+    blocks = {name: id(block) for name, block in engine.workspace._blocks.items()}
+    passed(engine, batch)
+    assert {name: id(block) for name, block in engine.workspace._blocks.items()} == blocks
+
+
+def test_a_workspace_gives_the_same_memory_for_the_same_name():
+    workspace = Workspace(np, np.float32)
+    first = workspace("x", (4, 5))
+    assert np.shares_memory(first, workspace("x", (2, 3)))
+    assert not np.shares_memory(first, workspace("y", (4, 5)))
+    larger = workspace("x", (40, 5))
+    assert larger.shape == (40, 5)
+    assert workspace.sizes() == {"x": 800, "y": 80}
+
+
+@pytest.mark.parametrize("case", model_cases(), ids=lambda case: case.name)
+def test_the_gradient_is_the_slope_of_the_loss(case):
+    """Against nothing but the fast forward pass itself: differences of fourth order along a random direction.
+
+    Their error is h⁴ = 2e-19 times the fifth derivative, and rounding, 1e-16 / h.
+    """
+    params, batch = hard_params(case.config, case.heads), hard_batch(case.config)
+    engine = Engine(case.config, params)
+    _, grads = passed(engine, batch, case.stream)
+    direction, start, h = np.random.default_rng(1).standard_normal(params.flat.size), params.flat.copy(), 2e-5
+
+    def loss(steps):
+        params.flat[...] = start + steps * h * direction
+        return float(engine.forward(batch, case.stream, Totals(), "all").total)
+
+    slope = (8 * (loss(1) - loss(-1)) - (loss(2) - loss(-2))) / (12 * h)
+    assert slope == pytest.approx(float(grads.flat @ direction), rel=1e-8)
+
+
+def test_a_batch_is_cut_into_parts_where_blas_has_threads(monkeypatch):
+    """Its losses, gradients and states are those of the whole, however it is cut."""
+    monkeypatch.setattr(crew, "SMALL", 1)
+    config = TINY.replace(hidden_dropout_prob=0.2, attention_probs_dropout_prob=0.3)
+    model, batch = Albert(config, hard_params(config)), hard_batch(config)
+    found = {}
+    for count in (1, 2, 3):
+        monkeypatch.setattr(crew, "threads", lambda count=count: count)
+        monkeypatch.setattr(model, "_crew", Crew(config, model.params, workers=3))
+        with model._crew.cut(batch) as parts:
+            assert len(parts) == count
+            assert threads() == 1 or count == 1
+        losses, grads = model.loss_and_grads(batch, Stream(4))
+        found[count] = losses, grads, model.loss(batch), *model.encode(*batch[:3])
+    losses, grads, loss, hidden, pooled = found[1]
+    for count in (2, 3):
+        assert_same(found[count][:2], (losses, grads), units=100)
+        assert float(found[count][2].total) == pytest.approx(float(loss.total), rel=1e-14)
+        np.testing.assert_allclose(found[count][3], hidden, rtol=0, atol=1e-14)
+        np.testing.assert_allclose(found[count][4], pooled, rtol=0, atol=1e-14)
+
+
+def test_a_small_batch_wakes_no_thread():
+    model = Albert(TINY, hard_params(TINY))
+    with model._crew.cut(hard_batch(TINY)) as parts:
+        assert len(parts) == 1
+
+
+def test_blas_gets_its_threads_back():
+    before = threads()
+    with blas_threads(1):
+        assert threads() == 1
+    assert threads() == before
