@@ -20,6 +20,8 @@ os.environ |= {"OMP_NUM_THREADS": THREADS, "OPENBLAS_NUM_THREADS": THREADS, "MKL
 import numpy as np  # noqa: E402
 from tqdm import tqdm  # noqa: E402
 
+from minalbert.kernels import bf16 as bf16_kernels  # noqa: E402
+
 
 def seconds(call):
     start = time.perf_counter()
@@ -27,10 +29,13 @@ def seconds(call):
     return time.perf_counter() - start
 
 
-def product_seconds():
-    """Of one operation of a large float32 matrix product."""
-    a, b = np.ones((2, 2048, 2048), np.float32)
-    return seconds(lambda: a @ b) / (2 * 2048**3)
+def product_seconds(bf16=False):
+    """Of one operation of a large matrix product, float32 or bf16."""
+    a, b, out = np.ones((3, 2048, 2048), np.float32)
+    if not bf16:
+        return seconds(lambda: np.matmul(a, b, out=out)) / (2 * 2048**3)
+    a, b = bf16_kernels.rounded(a), bf16_kernels.rounded(b)
+    return seconds(lambda: bf16_kernels.gemm(a, b, out)) / (2 * 2048**3)
 
 
 def copy_seconds():
@@ -71,7 +76,7 @@ def line(row):
     numbers = "".join(
         f"{row[key] / scale:7.{0 if row[key] / scale >= 100 else 1}f} {unit}" for key in ("ours", "peer", "floor")
     )
-    low, high = row["spread"]
+    low, high = row.get("spread", (row["ratio"],) * 2)
     return f"{row['case']:42}{numbers} {row['ratio']:10.2f}  {low:.2f} - {high:.2f} {row['ours'] / row['floor']:10.2f}"
 
 

@@ -82,7 +82,7 @@ def assert_same_loss(name, ours, theirs, tolerance=1e-4):
         raise SystemExit(f"{name}: the losses differ, ours {ours}, the peer's {theirs}: nothing to compare")
 
 
-def assert_same_states(name, ours, theirs):
-    worst = np.abs(ours - theirs.numpy()).max()
-    if not worst <= 1e-3:
+def assert_same_states(name, ours, theirs, tolerance=1e-3):
+    worst = np.abs(ours - theirs.float().numpy()).max()
+    if not worst <= tolerance:
         raise SystemExit(f"{name}: the last states differ by {worst}: nothing to compare")

@@ -53,3 +53,10 @@ WORKLOADS = {
     "H 128, L 2, 64 × 32": Workload(teaching(128, 2), 64, 32),
     "H 128, L 4, 64 × 64": Workload(teaching(128, 4), 64, 64),
 }
+CASES = {
+    # name: (workload, is the peer tuned, bf16)
+    f"{name}, {kind}": (name, "tuned" in kind, "bf16" in kind)
+    for name, work in WORKLOADS.items()
+    for kind in ("as released", "tuned", "bf16 as released", "bf16 tuned")
+    if work.config is BASE or "bf16" not in kind
+}

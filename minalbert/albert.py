@@ -14,7 +14,7 @@ from .batch import Batch, InputError, Inputs, as_whole_numbers, check_inputs, ch
 from .config import AlbertConfig, ConfigError
 from .fast.accumulate import Accumulator
 from .fast.crew import Crew
-from .fast.engine import engine_for
+from .fast.engine import check_precision, engine_for
 from .layers import key_mask
 from .model.embeddings import embeddings_forward
 from .model.encoder import Context, encoder_attention
@@ -23,25 +23,30 @@ from .model.pretraining import Totals
 
 
 class Albert:
-    def __init__(self, config, params):
+    """precision    of matrix products: "full", as exact as the weights are stored, or "bf16", with inputs rounded
+    to 8 bits and float32 sums, where the processor has instructions for it
+    """
+
+    def __init__(self, config, params, precision="full"):
         heads = {name.split(".")[0] for name in params} & set(parameters.HEADS)
         if params.shapes != parameters.shapes(config, heads):
             raise ConfigError("params has other names or shapes than this config: was it made from another?")
-        self.config, self.params = config, params
+        check_precision(precision, params)
+        self.config, self.params, self.precision = config, params, precision
 
     def __reduce__(self):
         """Copies and pickles are made anew, with buffers of their own."""
-        return Albert, (self.config, self.params)
+        return Albert, (self.config, self.params, self.precision)
 
     @classmethod
-    def init(cls, config, seed=0, heads=parameters.HEADS, dtype="float32", device="cpu"):
+    def init(cls, config, seed=0, heads=parameters.HEADS, dtype="float32", device="cpu", precision="full"):
         """A model with fresh weights. `heads`: any of "pooler", "mlm", "sop" (which needs the pooler)."""
         if not isinstance(config, AlbertConfig):
             raise ConfigError(f"config is {config!r}; it must be an AlbertConfig, such as PRESETS['tiny']")
-        return cls(config, parameters.initialise(config, seed, heads, dtype, device))
+        return cls(config, parameters.initialise(config, seed, heads, dtype, device), precision)
 
     @classmethod
-    def from_pretrained(cls, directory, dtype=None, device="cpu", strict=True):
+    def from_pretrained(cls, directory, dtype=None, device="cpu", strict=True, precision="full"):
         """Read a Hugging Face directory, in the dtype of its file unless told otherwise.
 
         The model has the heads the file has. With `strict`, a tensor that has no place in it is an error.
@@ -49,7 +54,7 @@ class Albert:
         from .interop import huggingface
 
         config, params = huggingface.load(directory, dtype, strict)
-        return cls(config, params.to(device))
+        return cls(config, params.to(device), precision)
 
     def save_pretrained(self, directory):
         """Write config.json and model.safetensors, which `transformers` and `from_pretrained` read."""
@@ -58,7 +63,7 @@ class Albert:
         huggingface.save(directory, self.config, self.params)
 
     def to(self, device):
-        return Albert(self.config, self.params.to(device))
+        return Albert(self.config, self.params.to(device), self.precision)
 
     def encode(self, input_ids, attention_mask=None, token_type_ids=None):
         """ids (B, T) -> hidden (B, T, H) and pooled (B, H), or None without a pooler."""
@@ -78,7 +83,7 @@ class Albert:
     def hidden_states(self, input_ids, attention_mask=None, token_type_ids=None):
         """What enters each layer, and what leaves the last: L + 1 arrays (B, T, H)."""
         inputs = self._inputs(input_ids, attention_mask, token_type_ids)
-        engine = engine_for(self.config, self.params)
+        engine = engine_for(self.config, self.params, self.precision)
         return [state.copy() for state in engine.states(inputs)]
 
     def attention_maps(self, input_ids, attention_mask=None, token_type_ids=None):
@@ -128,7 +133,7 @@ class Albert:
 
     @functools.cached_property
     def _crew(self):
-        return Crew(self.config, self.params)
+        return Crew(self)
 
     def _inputs(self, input_ids, attention_mask, token_type_ids):
         input_ids = self._ids(input_ids)

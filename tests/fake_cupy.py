@@ -2,8 +2,12 @@
 
 It computes nothing new. It is as strict as CuPy about where an array lives: a device array meets only device
 arrays and numbers, never turns into a NumPy array by itself, and is read with `.get()`. So a `np.` where `xp.`
-was meant, or a host array left in a formula, fails here as it would on a card.
+was meant, or a host array left in a formula, fails here as it would on a card. Kernels in CUDA C run on the CPU too,
+compiled by g++: cuda/cuda_on_cpu.h.
 """
+
+import sys
+from pathlib import Path
 
 import numpy as np
 
@@ -108,6 +112,37 @@ def on_host(value):
 def asarray(value, dtype=None):
     """The one way in from the host."""
     return ndarray(np.array(value._host if isinstance(value, ndarray) else value, dtype=dtype))
+
+
+class RawModule:
+    """Only what `kernels.launch` asks of CuPy's."""
+
+    def __init__(self, *, code, options=()):
+        if (here := str(Path(__file__).parent / "cuda")) not in sys.path:
+            sys.path.append(here)
+        from cpu_module import FLAGS, CpuModule
+
+        definitions = tuple(option for option in options if option.startswith("-D"))
+        self._module = CpuModule(code, (*FLAGS, *definitions))
+
+    def get_function(self, name):
+        return RawKernel(self._module.get_function(name))
+
+
+class RawKernel:
+    def __init__(self, kernel):
+        self._kernel = kernel
+
+    @property
+    def max_dynamic_shared_size_bytes(self):
+        return self._kernel.max_dynamic_shared_size_bytes
+
+    @max_dynamic_shared_size_bytes.setter
+    def max_dynamic_shared_size_bytes(self, value):
+        self._kernel.max_dynamic_shared_size_bytes = value
+
+    def __call__(self, grid, block, args, *, shared_mem=0):
+        self._kernel(grid, block, on_host(args), shared_mem=shared_mem)
 
 
 class cuda:

@@ -22,7 +22,7 @@ def parts_of(batch, count):
 
 
 def flat_gradient(model, parts, workers=1):
-    crew = Crew(model.config, model.params, workers)
+    crew = Crew(model, workers)
     try:
         sums = Accumulator(crew)(parts, Stream(3, 7))
         return to_host(sums.grads.flat).copy(), float(sums.losses.mlm), float(sums.losses.sop)

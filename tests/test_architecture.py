@@ -46,7 +46,7 @@ MAY_IMPORT = {                                       # of our own rooms
     "data": {"backend", "batch", "data", "options", "plots"},
     "plots": {"data"},
     "model": {"backend", "batch", "config", "layers", "params", "model"},
-    "kernels": {"backend", "kernels", "layers"},
+    "kernels": {"backend", "config", "kernels", "layers", "optim"},
     "fast": {"backend", "batch", "config", "fast", "kernels", "layers", "model", "params"},
     "albert": {"backend", "batch", "config", "fast", "interop", "layers", "model", "params"},
     "interop": {"backend", "config", "params", "interop"},

@@ -4,13 +4,16 @@ import numpy as np
 import pytest
 
 from minalbert import Albert, AlbertConfig, Batch, Stream, Totals
+from minalbert.backend import DeviceError
+from minalbert.config import ConfigError
 from minalbert.fast import crew
 from minalbert.fast.crew import Crew
-from minalbert.fast.engine import Engine
+from minalbert.fast.engine import Engine, engine_for
 from minalbert.fast.plain import PlainEngine
 from minalbert.fast.threads import blas_threads, threads
 from minalbert.fast.workspace import Workspace
 from minalbert.gradcheck.cases import TINY, hard_batch, hard_params, model_cases
+from minalbert.kernels.bf16 import bf16_missing
 
 WIDE = AlbertConfig(
     vocab_size=3000, embedding_size=64, hidden_size=192, num_hidden_layers=2, num_attention_heads=3,
@@ -122,6 +125,31 @@ def test_the_gradient_is_the_slope_of_the_loss(case):
     assert slope == pytest.approx(float(grads.flat @ direction), rel=1e-8)
 
 
+@pytest.mark.skipif(bf16_missing() is not None, reason=str(bf16_missing()))
+def test_bf16_rounds_what_is_multiplied_and_no_more():
+    """Inputs of 8 bits err by 2⁻⁹ of themselves at most, at random; a dozen products in a row by some 1 %."""
+    params, batch = Albert.init(WIDE, seed=3).params, Batch.random(WIDE, 7, 33, 9, seed=1)
+    losses, grads = passed(engine_for(WIDE, params), batch, Stream(5))
+    found, rounded = passed(engine_for(WIDE, params, "bf16"), batch, Stream(5))
+    assert found.total == pytest.approx(float(losses.total), rel=1e-3)
+    for name in ("encoder.ffn.up.w", "encoder.attention.value.w", "embeddings.word"):
+        error = np.linalg.norm(rounded[name] - grads[name]) / np.linalg.norm(grads[name])
+        assert 1e-4 < error < 0.02, name
+
+
+def test_a_precision_that_cannot_be_had_is_refused():
+    with pytest.raises(ConfigError, match="precision is 'bf8'; it must be one of: full, bf16"):
+        Albert.init(TINY, precision="bf8")
+    with pytest.raises(ConfigError, match="precision 'bf16' needs float32 weights on the CPU, not float64 on cpu"):
+        Albert.init(TINY, dtype="float64", precision="bf16")
+
+
+def test_without_its_library_bf16_says_what_to_install(monkeypatch):
+    monkeypatch.setattr("minalbert.fast.engine.bf16_missing", lambda: "oneDNN is not installed (pip install x)")
+    with pytest.raises(DeviceError, match=r"precision 'bf16' cannot be used: oneDNN is not installed \("):
+        Albert.init(TINY, precision="bf16")
+
+
 def test_a_batch_is_cut_into_parts_where_blas_has_threads(monkeypatch):
     """Its losses, gradients and states are those of the whole, however it is cut."""
     monkeypatch.setattr(crew, "SMALL", 1)
@@ -130,7 +158,7 @@ def test_a_batch_is_cut_into_parts_where_blas_has_threads(monkeypatch):
     found = {}
     for count in (1, 2, 3):
         monkeypatch.setattr(crew, "threads", lambda count=count: count)
-        monkeypatch.setattr(model, "_crew", Crew(config, model.params, workers=3))
+        monkeypatch.setattr(model, "_crew", Crew(model, workers=3))
         with model._crew.cut(batch) as parts:
             assert len(parts) == count
             assert threads() == 1 or count == 1

@@ -13,9 +13,9 @@ SMALL = 2**15                                        # numbers in a layer's inpu
 
 
 class Crew:
-    def __init__(self, config, params, workers=0):
+    def __init__(self, model, workers=0):
         """workers: 0 stands for as many as there are cores."""
-        self.config, self.params = config, params
+        self.config, self.params, self.precision = model.config, model.params, model.precision
         self.workers = workers or os.cpu_count() or 1
         self._idle = []                              # engines that nobody uses
         self._pool = ThreadPoolExecutor(self.workers) if self.workers > 1 else None
@@ -50,7 +50,7 @@ class Crew:
         try:
             engine = self._idle.pop()
         except IndexError:
-            engine = engine_for(self.config, self.params)
+            engine = engine_for(self.config, self.params, self.precision)
         try:
             return work(engine, part, first)
         finally:

@@ -31,7 +31,7 @@ def embeddings_forward(batch, part, x):
     do.norm_forward(xhat, None, None, None, gain, beta, config.layer_norm_eps, y, rstd)
     do.drop(y, part.coins(config.hidden_dropout_prob, site=DROPOUT_SITE))
     if config.has_projection:
-        do.gemm(y, params["embeddings.projection.w"], x)
+        do.gemm(y, part.tensor("embeddings.projection.w"), x)
         do.add_bias(x, params["embeddings.projection.b"])
 
 
@@ -43,7 +43,7 @@ def embeddings_backward(d, batch, part, grads):
         y, dy = part.rows("embedded", config.embedding_size), part.rows("dembedded", config.embedding_size)
         do.column_sums(d, grads["embeddings.projection.b"])
         do.gemm(y.T, d, grads["embeddings.projection.w"], add=True)
-        do.gemm(d, params["embeddings.projection.w"].T, dy)
+        do.gemm(d, part.tensor("embeddings.projection.w").T, dy)
     do.drop(dy, part.coins(config.hidden_dropout_prob, site=DROPOUT_SITE))
     gain = params["embeddings.norm.gain"]
     dgain, dbeta = grads["embeddings.norm.gain"], grads["embeddings.norm.bias"]
@@ -74,7 +74,7 @@ def words_forward(hidden, targets, part):
     x, u, xhat, rstd, y, lse = words_buffers(len(targets.rows), part)
     losses = part.workspace("words.losses", lse.shape, lse.dtype)
     do.take(hidden, targets.rows, x)
-    do.gemm(x, params["mlm.dense.w"], u)
+    do.gemm(x, part.tensor("mlm.dense.w"), u)
     do.gelu_forward(u, params["mlm.dense.b"], xhat, config.gelu_form)
     gain, beta = params["mlm.norm.gain"], params["mlm.norm.bias"]
     do.norm_forward(xhat, None, None, None, gain, beta, config.layer_norm_eps, y, rstd)
@@ -93,7 +93,7 @@ def words_backward(d, targets, part, grads):
     do.norm_backward(dy, xhat, rstd, params["mlm.norm.gain"], None, dgain, dbeta, None, None)
     do.gelu_backward(dy, u, params["mlm.dense.b"], grads["mlm.dense.b"], config.gelu_form)
     do.gemm(x.T, dy, grads["mlm.dense.w"], add=True)
-    do.gemm(dy, params["mlm.dense.w"].T, dx)
+    do.gemm(dy, part.tensor("mlm.dense.w").T, dx)
     do.add_rows(d, targets.rows, dx)
 
 

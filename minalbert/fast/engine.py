@@ -2,10 +2,13 @@
 
 import numpy as np
 
-from ..backend import array_module
-from ..kernels import cpu
+from ..backend import DeviceError, array_module
+from ..config import ConfigError
+from ..kernels import cpu, cpu_bf16
+from ..kernels.bf16 import bf16_missing
 from ..layers import key_mask
 from ..model.pretraining import Losses
+from ..params import Params
 from .encoder import block_forward, encoder_backward, encoder_forward, layer_input
 from .ends import (
     Targets,
@@ -20,20 +23,33 @@ from .part import Part
 from .plain import PlainEngine
 from .workspace import Workspace
 
+KERNELS = {"full": cpu, "bf16": cpu_bf16}
 FLOATS = (np.float32, np.float64)                    # what BLAS multiplies
 
 
-def engine_for(config, params):
+def check_precision(precision, params):
+    if precision not in KERNELS:
+        raise ConfigError(f"precision is {precision!r}; it must be one of: {', '.join(KERNELS)}")
+    if precision == "bf16":
+        if params.dtype != np.float32 or params.device != "cpu":
+            kind = f"{params.dtype} on {params.device}"
+            raise ConfigError(f"precision 'bf16' needs float32 weights on the CPU, not {kind}")
+        if reason := bf16_missing():
+            raise DeviceError(f"precision 'bf16' cannot be used: {reason}")
+
+
+def engine_for(config, params, precision="full"):
     """With kernels where there are some for these arrays, else plain."""
-    on_cpu = array_module(params.flat) is np
-    return Engine(config, params) if on_cpu and params.dtype in FLOATS else PlainEngine(config, params)
+    if params.device == "cpu" and params.dtype in FLOATS:
+        return Engine(config, params, KERNELS[precision])
+    return PlainEngine(config, params)
 
 
 class Engine:
     """One thread's way through the model. Between `forward` and `backward` the workspace holds a part's cache."""
 
-    def __init__(self, config, params):
-        self.config, self.params = config, params
+    def __init__(self, config, params, kernels=cpu):
+        self.config, self.params, self.kernels = config, params, kernels
         self.xp = array_module(params.flat)
         self.workspace = Workspace(self.xp, params.dtype)
         self._pending = None
@@ -78,7 +94,15 @@ class Engine:
 
     def _part(self, batch, stream, keep):
         mask = key_mask(batch.attention_mask, self.params.dtype)[:, 0, 0]
-        return Part(cpu, self.params, self.config, self.workspace, mask, stream, keep)
+        return Part(self.kernels, self.params, self._operands(), self.config, self.workspace, mask, stream, keep)
+
+    def _operands(self):
+        kernels, params = self.kernels, self.params
+        if kernels.WEIGHTS is None:
+            return params
+        narrow = self.workspace("weights", params.flat.shape, kernels.WEIGHTS)
+        kernels.narrow(params.flat, narrow)
+        return Params(narrow, params.shapes)
 
     def _first_rows(self, batch):
         B, T = batch.input_ids.shape

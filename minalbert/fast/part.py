@@ -11,6 +11,7 @@ class Part(NamedTuple):
 
     kernels: Any                                     # kernels.cpu, or those of a GPU
     params: Any
+    operands: Any                                    # the weights as `gemm` reads them: params, or half as wide
     config: Any
     workspace: Any
     mask: Any                                        # (B, T), added to scores
@@ -28,7 +29,10 @@ class Part(NamedTuple):
 
     def tensors(self, part, layer, names):
         prefix = part_name(self.config, part, layer)
-        return [self.params[f"{prefix}.{name}"] for name in names]
+        return [self.tensor(f"{prefix}.{name}") for name in names]
+
+    def tensor(self, name):
+        return self.operands[name] if name.endswith(".w") else self.params[name]
 
     def gradients(self, grads, part, layer, names):
         prefix = part_name(self.config, part, layer)

@@ -63,8 +63,8 @@ def _call(function, integer, real, a, b, out):
 def _layout(x):
     """(order, stride of a row in elements) of a matrix whose rows, or whose columns, lie one after the other."""
     rows, columns = (stride // x.itemsize for stride in x.strides)
-    if columns == 1 or x.shape[1] == 1:
+    if (columns == 1 or x.shape[1] == 1) and (rows >= x.shape[1] or x.shape[0] == 1):
         return PLAIN, max(rows, x.shape[1])
-    if rows == 1 or x.shape[0] == 1:
+    if (rows == 1 or x.shape[0] == 1) and (columns >= x.shape[0] or x.shape[1] == 1):
         return TRANSPOSED, max(columns, x.shape[0])
     raise ValueError(f"a matrix of shape {x.shape} has strides {x.strides}: neither its rows nor its columns are dense")

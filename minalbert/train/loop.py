@@ -68,8 +68,7 @@ class Trainer:
         self.circumstances = circumstances(settings.training.device) | prepared.hashes
         self.standing, self.said = begin(settings, prepared, self.circumstances, run, from_step)
         self.records = Records(run, settings, self.standing, prepared, quiet)
-        model = self.standing.model
-        self.crew = Crew(model.config, model.params, settings.training.workers)
+        self.crew = Crew(self.standing.model, settings.training.workers)
         self.accumulate = Accumulator(self.crew, settings.training.recompute)
         self.optimiser, self.schedule = settings.make_optimiser(), settings.make_schedule()
         self.clocks = dict.fromkeys(("data", "forward", "backward", "optimiser", "rest"), 0.0)

@@ -61,6 +61,7 @@ class Training(Section):
     recompute: bool = setting(False, "make activations twice instead of keeping them")
     seed: int = setting(0, "of the weights, the instances and dropout", 0, 2**63)
     dtype: str = setting("float32", "of weights and arithmetic", choices=("float32", "float64"))
+    precision: str = setting("full", "of matrix products: bf16 rounds what it multiplies", choices=("full", "bf16"))
     device: str = setting("cpu", "where the arithmetic is done", choices=("cpu", "cuda"))
     weights: str = setting("", "a model or run to begin with, instead of fresh weights", metavar="DIR")
 

@@ -77,7 +77,7 @@ def begin(settings, prepared, circumstances, run, from_step=None):
         said += checkpoint.put_aside(run, from_step)
     state = on_device(state, settings.training.device)
     said += [f"going on from step {state.step:,}", *differences(before, circumstances)]
-    return Standing(Albert(prepared.config, state.params), settings, state), said
+    return Standing(Albert(prepared.config, state.params, settings.training.precision), settings, state), said
 
 
 def on_device(state, device):
@@ -93,10 +93,10 @@ def first_state(settings, prepared):
         check_sizes(model.config, config, training.weights)
         if not {"mlm.bias", "sop.b"} & set(model.params):
             raise TrainError(f"weights {training.weights} have neither an mlm nor a sop head, so there is no loss")
-        model = Albert(config, model.params)
+        model = Albert(config, model.params, training.precision)
     else:
         heads = HEADS if settings.recipe.segments == 2 else ("mlm",)
-        model = Albert.init(config, training.seed, heads, training.dtype, training.device)
+        model = Albert.init(config, training.seed, heads, training.dtype, training.device, training.precision)
     return model, settings, checkpoint.State(0, 0, model.params, Moments.zeros(model.params), {})
 
 

@@ -31,7 +31,7 @@ class Trial:
         training = self.settings.training
         with ExitStack() as stack:
             stack.enter_context(blas_threads(1 if self.settings.parts > 1 else None))
-            crew = Crew(self.model.config, self.model.params, training.workers)
+            crew = Crew(self.model, training.workers)
             stack.callback(crew.close)
             self.accumulate = Accumulator(crew, training.recompute)
             self.screen = Screen(self._steps, quiet=self._quiet)

@@ -1,0 +1,141 @@
+// Attention forward on tensor cores; no T × T array is ever in memory.
+//
+//     scores = q kᵀ / √D + mask        lse = log Σ_keys exp(scores)        context = dropout(exp(scores - lse)) v
+//
+// Online softmax (Milakov & Gimelshein, 2018; FlashAttention: Dao et al., 2022). A block owns some queries and meets
+// the keys a few at a time. It knows of each query the largest score so far and sums relative to it,
+//
+//     top = max scores       total = Σ exp(scores - top)       sums = Σ dropout(exp(scores - top)) v
+//
+// and when a larger score comes, exp(top - new top) turns the old sums into what they would have been:
+//
+//     total = total exp(top - new top) + Σ_new exp(scores - new top)              sums likewise
+//     in the end      context = sums / total                 lse = top + log total
+//
+// dropout's coins fall on the probabilities in the context alone, not in the total.
+//
+// qkv: (B·T, 3·N·D), q | k | v   mask: (B, T)   context: (B·T, N·D)   lse: (B, N, T)
+// grid: (queries / ROWS, N, B)   block: 4 warps; of its 16·M queries a warp holds all scores in registers
+// shared memory: q (ROWS, D), and twice k, v (COLUMNS, D) and mask (COLUMNS): one set to compute with, one that arrives
+//
+// NVRTC: HEAD=32 DROPOUT=0 ROW_TILES=2 STEP=64
+// NVRTC: HEAD=32 DROPOUT=1 ROW_TILES=2 STEP=64
+// NVRTC: HEAD=64 DROPOUT=0 ROW_TILES=2 STEP=64
+// NVRTC: HEAD=64 DROPOUT=1 ROW_TILES=2 STEP=64
+// NVRTC: HEAD=128 DROPOUT=0 ROW_TILES=1 STEP=32
+// NVRTC: HEAD=128 DROPOUT=1 ROW_TILES=1 STEP=32
+#include "attention_tiles.cuh"
+
+template <class S>
+__device__ inline void attention_forward(const S* qkv, const float* mask, S* context, float* lse, int T, int N,
+                                         float scale, Coins coins) {
+    DYN_SHARED(S, q_tile);
+    S* k_tiles = q_tile + ROWS * PITCH;
+    S* v_tiles = k_tiles + 2 * COLUMNS * PITCH;
+    float* mask_tiles = reinterpret_cast<float*>(v_tiles + 2 * COLUMNS * PITCH);
+
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+    const int n = blockIdx.y, b = blockIdx.z, own = 16 * M * warp;
+    const int query = blockIdx.x * ROWS + own;                           // the warp's first
+    const long long width = 3LL * N * D;
+    const S* q = qkv + static_cast<long long>(b) * T * width + n * D;
+    const S* k = q + N * D;
+    const S* v = k + N * D;
+    mask += static_cast<long long>(b) * T;
+    const Keys keys = keys_of(mask, T);
+
+    auto fetch = [&](int key) {
+        const int buffer = key / COLUMNS % 2;
+        copy_rows<COLUMNS>(k_tiles + buffer * COLUMNS * PITCH, k, width, key, keys.count);
+        copy_rows<COLUMNS>(v_tiles + buffer * COLUMNS * PITCH, v, width, key, keys.count);
+        copy_numbers<COLUMNS>(mask_tiles + buffer * COLUMNS, mask, key, keys.count);
+        end_group();
+    };
+    copy_rows<ROWS>(q_tile, q, width, blockIdx.x * ROWS, T);
+    fetch(0);
+
+    float sums[M][D / 8][4] = {}, top[M][2], total[M][2];
+    #pragma unroll
+    for (int m = 0; m < M; m++) {
+        for (int half = 0; half < 2; half++) {
+            top[m][half] = LOWEST;
+            total[m][half] = 0.0f;
+        }
+    }
+
+    for (int key = 0; key < keys.count; key += COLUMNS) {
+        const int buffer = key / COLUMNS % 2;
+        wait_for_groups<0>();
+        __syncthreads();                                                 // what has arrived is there for all to see
+        if (key + COLUMNS < keys.count) fetch(key + COLUMNS);
+
+        float p[M][K][4];                                                // scores, in units of log 2; then probs
+        rows_times_rows(p, q_tile + own * PITCH, k_tiles + buffer * COLUMNS * PITCH);
+        #pragma unroll
+        for (int column = 0; column < 2 * K; column++) {
+            const int j = column / 2 * 8 + 2 * t + column % 2;
+            const float bias = key + j < keys.count ? (mask_tiles[buffer * COLUMNS + j] - keys.top) * LOG2_E : LOWEST;
+            #pragma unroll
+            for (int m = 0; m < M; m++) {
+                for (int half = 0; half < 2; half++) {
+                    float& score = p[m][column / 2][2 * half + column % 2];
+                    score = score * (scale * LOG2_E) + bias;
+                }
+            }
+        }
+        #pragma unroll
+        for (int m = 0; m < M; m++) {
+            #pragma unroll
+            for (int half = 0; half < 2; half++) {
+                float new_top = top[m][half];
+                #pragma unroll
+                for (int c = 0; c < 2 * K; c++) new_top = fmaxf(new_top, p[m][c / 2][2 * half + c % 2]);
+                new_top = row_max(new_top);
+                const float shrink = fast_exp2(top[m][half] - new_top);
+                top[m][half] = new_top;
+                total[m][half] *= shrink;
+                #pragma unroll
+                for (int c = 0; c < D / 4; c++) sums[m][c / 2][2 * half + c % 2] *= shrink;
+                #pragma unroll
+                for (int c = 0; c < 2 * K; c++) {
+                    float& score = p[m][c / 2][2 * half + c % 2];
+                    score = fast_exp2(score - new_top);
+                    total[m][half] += score;
+                }
+            }
+            if (DROPOUT) {
+                const QueryCoins drawn = query_coins(coins, b, n, N, T, query + 16 * m, key);
+                #pragma unroll
+                for (int c = 0; c < 4 * K; c++) {
+                    if (!drawn.kept(c / 4, c % 4)) p[m][c / 4][c % 4] = 0.0f;
+                }
+            }
+        }
+        times_rows(sums, p, v_tiles + buffer * COLUMNS * PITCH);
+    }
+
+    lse += (static_cast<long long>(b) * N + n) * T;
+    #pragma unroll
+    for (int m = 0; m < M; m++) {
+        #pragma unroll
+        for (int half = 0; half < 2; half++) {
+            const int row = query + 16 * m + 8 * half + g;
+            const float all = row_sum(total[m][half]);
+            #pragma unroll
+            for (int c = 0; c < D / 4; c++) sums[m][c / 2][2 * half + c % 2] /= all;
+            if (row < T && t == 0) lse[row] = (top[m][half] + log2f(all)) * LN_2 + keys.top;
+        }
+    }
+    store_rows(context + (static_cast<long long>(b) * T * N + n) * D, 1LL * N * D, query, T, sums, coins.scale);
+}
+
+#define KERNELS(suffix, S)                                                                                             \
+    extern "C" __global__ void __launch_bounds__(128)                                                                  \
+    attention_forward_##suffix(const S* qkv, const float* mask, S* context, float* lse, int T, int N, float scale,     \
+                               const unsigned long long* place, unsigned long long layer, unsigned long long site,     \
+                               unsigned threshold, float keep_scale) {                                                 \
+        const Coins coins = coins_at(place, layer, site, threshold, keep_scale);                                       \
+        attention_forward(qkv, mask, context, lse, T, N, scale, coins);                                                \
+    }
+KERNELS(bf16, bf16)
+KERNELS(f16, f16)

@@ -1,0 +1,84 @@
+// What all attention kernels share: which keys count, and the coins of dropout.
+//
+// HEAD is the head size D, DROPOUT 0 or 1; both are given on compiling.
+#pragma once
+#include "philox.cuh"
+#include "storage.cuh"
+
+#ifndef CUDA_ON_CPU
+#define DYN_SHARED(type, name)                                                                                         \
+    extern __shared__ __align__(16) unsigned char dynamic_shared[];                                                    \
+    type* name = reinterpret_cast<type*>(dynamic_shared)
+#endif
+
+constexpr int D = HEAD;
+constexpr float LOWEST = -1e30f;                         // for -inf, whose difference with itself is NaN
+constexpr float FAR = 5000.0f;                           // half of what `layers.attention` calls MASKED
+constexpr unsigned ALL_LANES = 0xffffffffu;
+
+__device__ inline float warp_max(float x) {
+    for (int far = 16; far; far /= 2) x = fmaxf(x, __shfl_xor_sync(ALL_LANES, x, far));
+    return x;
+}
+
+// Of one example's mask (T,): its largest value, and one more than the last key that is not far below it.
+//
+// The largest value is taken off the mask, which changes no probability. So a row whose keys are all masked has the
+// softmax of a row without mask to the last bit, and -10000 does not eat up the digits of its scores. The keys behind
+// the last one that counts, a batch's padding, have probability zero and are not even read.
+struct Keys {
+    float top;
+    int count;
+};
+
+__device__ inline Keys keys_of(const float* mask, int T) {
+    const int lane = threadIdx.x % 32;
+    float top = LOWEST;
+    for (int key = lane; key < T; key += 32) top = fmaxf(top, mask[key]);
+    top = warp_max(top);
+    int count = 0;
+    for (int key = lane; key < T; key += 32) {
+        if (mask[key] > top - FAR) count = key + 1;
+    }
+    for (int far = 16; far; far /= 2) count = max(count, __shfl_xor_sync(ALL_LANES, count, far));
+    return {top, count};
+}
+
+// Dropout's coins for an array (B, N, T, T), as `backend.keep_mask` draws them: [n, i, j] is element (n T + i) T + j of
+// an example. A kernel without dropout never looks at them.
+struct Coins {
+    Stream stream;
+    unsigned threshold;
+    float scale;                                         // 1 / P(keep)
+};
+
+__device__ inline Coins coins_at(const unsigned long long* place, unsigned long long layer, unsigned long long site,
+                                 unsigned threshold, float scale) {
+    if (!DROPOUT) return {{}, 0, 1.0f};
+    return {stream_at(place, layer, site), threshold, scale};
+}
+
+// Bit i: is element i of this block of 16 kept?
+__device__ inline unsigned keep_bits(const Coins& coins, unsigned long long block) {
+    const Words words = words_of_block(coins.stream, block);
+    unsigned bits = 0;
+    #pragma unroll
+    for (int i = 0; i < 16; i++) bits |= (coin(words, i) >= coins.threshold) << i;
+    return bits;
+}
+
+// Bit i: is element `element` + i of example b kept? Up to 32 of them, from two blocks or three.
+__device__ inline unsigned keep_row(const Coins& coins, int b, int N, int T, long long element, int count) {
+    const unsigned long long block = first_block(coins.stream, b, 1LL * N * T * T) + element / 16;
+    const int start = element % 16;
+    unsigned long long bits = keep_bits(coins, block);
+    #pragma unroll
+    for (int i = 1; i < 3; i++) {
+        if (16 * i < start + count) bits |= static_cast<unsigned long long>(keep_bits(coins, block + i)) << (16 * i);
+    }
+    return static_cast<unsigned>(bits >> start);
+}
+
+__device__ inline long long element_of(int n, int query, int key, int T) {
+    return (1LL * n * T + query) * T + key;
+}

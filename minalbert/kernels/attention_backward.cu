@@ -1,0 +1,223 @@
+// Attention backward on tensor cores; no T × T array is ever in memory.
+//
+// lse makes the probabilities again, each where it is needed:
+//
+//     probs   = exp(q kᵀ / √D + mask - lse)             dprobs  = dropout(dcontext vᵀ)
+//     dscores = probs (dprobs - delta)                  delta   = Σ_keys dprobs probs = Σ_d dcontext context
+//
+// and then
+//
+//     dq = dscores k / √D         a block owns queries and meets the keys; it also finds their delta
+//     dv = dropout(probs)ᵀ dcontext, dk = dscoresᵀ q / √D         a block owns keys and meets the queries
+//
+// so every sum is one warp's own, in a fixed order, and no two blocks add to the same number. The price: scores and
+// dprobs are computed twice, seven products in place of five.
+//
+// qkv, dqkv: (B·T, 3·N·D), q | k | v   mask: (B, T)   context, dcontext: (B·T, N·D)   lse, delta: (B, N, T)
+// grid: (rows / ROWS, N, B)   block: 4 warps, of 16·M rows each
+// shared memory: two tiles (ROWS, D) that the block owns; twice two tiles (COLUMNS, D) and two rows of COLUMNS numbers
+//
+// NVRTC: HEAD=32 DROPOUT=0 ROW_TILES=2 STEP=32
+// NVRTC: HEAD=32 DROPOUT=1 ROW_TILES=2 STEP=32
+// NVRTC: HEAD=64 DROPOUT=0 ROW_TILES=1 STEP=64
+// NVRTC: HEAD=64 DROPOUT=1 ROW_TILES=1 STEP=64
+// NVRTC: HEAD=128 DROPOUT=0 ROW_TILES=1 STEP=32
+// NVRTC: HEAD=128 DROPOUT=1 ROW_TILES=1 STEP=32
+#include "attention_tiles.cuh"
+
+template <class S>
+__device__ inline void attention_backward_q(const S* dcontext, const S* qkv, const float* mask, const S* context,
+                                            const float* lse, S* dqkv, float* delta, int T, int N, float scale,
+                                            Coins coins) {
+    DYN_SHARED(S, q_tile);
+    S* dcontext_tile = q_tile + ROWS * PITCH;
+    S* k_tiles = dcontext_tile + ROWS * PITCH;
+    S* v_tiles = k_tiles + 2 * COLUMNS * PITCH;
+    float* mask_tiles = reinterpret_cast<float*>(v_tiles + 2 * COLUMNS * PITCH);
+
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+    const int n = blockIdx.y, b = blockIdx.z, own = 16 * M * warp;
+    const int query = blockIdx.x * ROWS + own;                           // the warp's first
+    const long long width = 3LL * N * D, context_width = 1LL * N * D;
+    const long long example = static_cast<long long>(b) * T, head = (static_cast<long long>(b) * N + n) * T;
+    const S* q = qkv + example * width + n * D;
+    const S* k = q + N * D;
+    const S* v = k + N * D;
+    dcontext += example * context_width + n * D;
+    context += example * context_width + n * D;
+    mask += example;
+    const Keys keys = keys_of(mask, T);
+
+    auto fetch = [&](int key) {
+        const int buffer = key / COLUMNS % 2;
+        copy_rows<COLUMNS>(k_tiles + buffer * COLUMNS * PITCH, k, width, key, keys.count);
+        copy_rows<COLUMNS>(v_tiles + buffer * COLUMNS * PITCH, v, width, key, keys.count);
+        copy_numbers<COLUMNS>(mask_tiles + buffer * COLUMNS, mask, key, keys.count);
+        end_group();
+    };
+    copy_rows<ROWS>(q_tile, q, width, blockIdx.x * ROWS, T);
+    copy_rows<ROWS>(dcontext_tile, dcontext, context_width, blockIdx.x * ROWS, T);
+    end_group();
+    fetch(0);
+    wait_for_groups<1>();
+    __syncthreads();
+
+    float dq[M][D / 8][4] = {}, log_total[M][2], delta_of[M][2];
+    #pragma unroll
+    for (int m = 0; m < M; m++) {
+        #pragma unroll
+        for (int half = 0; half < 2; half++) {
+            const int row = 16 * m + 8 * half + g;                       // of the warp
+            const bool there = query + row < T;
+            float sum = 0.0f;
+            #pragma unroll
+            for (int d = 2 * t; d < D; d += 8) {
+                if (there) {
+                    sum += product_of_pairs(dcontext_tile + (own + row) * PITCH + d,
+                                            context + (query + row) * context_width + d);
+                }
+            }
+            sum = row_sum(sum);
+            if (there && t == 0) delta[head + query + row] = sum;
+            delta_of[m][half] = sum;
+            log_total[m][half] = there ? (lse[head + query + row] - keys.top) * LOG2_E : 0.0f;
+        }
+    }
+
+    for (int key = 0; key < keys.count; key += COLUMNS) {
+        const int buffer = key / COLUMNS % 2;
+        wait_for_groups<0>();
+        __syncthreads();                                                 // what has arrived is there for all to see
+        if (key + COLUMNS < keys.count) fetch(key + COLUMNS);
+
+        float p[M][K][4], dp[M][K][4];
+        rows_times_rows(p, q_tile + own * PITCH, k_tiles + buffer * COLUMNS * PITCH);
+        rows_times_rows(dp, dcontext_tile + own * PITCH, v_tiles + buffer * COLUMNS * PITCH);
+        #pragma unroll
+        for (int m = 0; m < M; m++) {
+            QueryCoins drawn;
+            if (DROPOUT) drawn = query_coins(coins, b, n, N, T, query + 16 * m, key);
+            #pragma unroll
+            for (int c = 0; c < 4 * K; c++) {
+                const int j = c / 4 * 8 + 2 * t + c % 2, half = c % 4 / 2;
+                const float bias =
+                    key + j < keys.count ? (mask_tiles[buffer * COLUMNS + j] - keys.top) * LOG2_E : LOWEST;
+                float& dprob = dp[m][c / 4][c % 4];
+                if (DROPOUT) dprob = drawn.kept(c / 4, c % 4) ? dprob * coins.scale : 0.0f;
+                const float prob = fast_exp2(p[m][c / 4][c % 4] * (scale * LOG2_E) + bias - log_total[m][half]);
+                dprob = prob * (dprob - delta_of[m][half]);              // dscores
+            }
+        }
+        times_rows(dq, dp, k_tiles + buffer * COLUMNS * PITCH);
+    }
+    store_rows(dqkv + example * width + n * D, width, query, T, dq, scale);
+}
+
+// Rows are keys here and columns queries: every T × T array stands transposed.
+template <class S>
+__device__ inline void attention_backward_kv(const S* dcontext, const S* qkv, const float* mask, const float* lse,
+                                             const float* delta, S* dqkv, int T, int N, float scale, Coins coins) {
+    DYN_SHARED(S, k_tile);
+    S* v_tile = k_tile + ROWS * PITCH;
+    S* q_tiles = v_tile + ROWS * PITCH;
+    S* dcontext_tiles = q_tiles + 2 * COLUMNS * PITCH;
+    float* lse_tiles = reinterpret_cast<float*>(dcontext_tiles + 2 * COLUMNS * PITCH);
+    float* delta_tiles = lse_tiles + 2 * COLUMNS;
+
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+    const int n = blockIdx.y, b = blockIdx.z, own = 16 * M * warp;
+    const int key = blockIdx.x * ROWS + own;                             // the warp's first
+    const long long width = 3LL * N * D, context_width = 1LL * N * D;
+    const long long example = static_cast<long long>(b) * T, head = (static_cast<long long>(b) * N + n) * T;
+    const S* q = qkv + example * width + n * D;
+    const S* k = q + N * D;
+    const S* v = k + N * D;
+    dcontext += example * context_width + n * D;
+    mask += example;
+    lse += head;
+    delta += head;
+    const Keys keys = keys_of(mask, T);
+
+    float dk[M][D / 8][4] = {}, dv[M][D / 8][4] = {}, bias[M][2];
+    #pragma unroll
+    for (int m = 0; m < M; m++) {
+        for (int half = 0; half < 2; half++) {
+            const int row = key + 16 * m + 8 * half + g;
+            bias[m][half] = row < keys.count ? (mask[row] - keys.top) * LOG2_E : LOWEST;
+        }
+    }
+
+    auto fetch = [&](int query) {
+        const int buffer = query / COLUMNS % 2;
+        copy_rows<COLUMNS>(q_tiles + buffer * COLUMNS * PITCH, q, width, query, T);
+        copy_rows<COLUMNS>(dcontext_tiles + buffer * COLUMNS * PITCH, dcontext, context_width, query, T);
+        copy_numbers<COLUMNS>(lse_tiles + buffer * COLUMNS, lse, query, T);
+        copy_numbers<COLUMNS>(delta_tiles + buffer * COLUMNS, delta, query, T);
+        end_group();
+    };
+    const int queries = blockIdx.x * ROWS < keys.count ? T : 0;          // keys that all are padding: zeros, no work
+    if (queries) {
+        copy_rows<ROWS>(k_tile, k, width, blockIdx.x * ROWS, keys.count);
+        copy_rows<ROWS>(v_tile, v, width, blockIdx.x * ROWS, keys.count);
+        fetch(0);
+    }
+
+    for (int query = 0; query < queries; query += COLUMNS) {
+        const int buffer = query / COLUMNS % 2;
+        wait_for_groups<0>();
+        __syncthreads();                                                 // what has arrived is there for all to see
+        if (query + COLUMNS < T) fetch(query + COLUMNS);
+
+        float p[M][K][4], dp[M][K][4];
+        rows_times_rows(p, k_tile + own * PITCH, q_tiles + buffer * COLUMNS * PITCH);
+        rows_times_rows(dp, v_tile + own * PITCH, dcontext_tiles + buffer * COLUMNS * PITCH);
+        KeyCoins drawn;
+        if (DROPOUT) drawn = key_coins(coins, b, n, N, T, query, key);
+        #pragma unroll
+        for (int column = 0; column < 2 * K; column++) {
+            const int i = column / 2 * 8 + 2 * t + column % 2;
+            const float log_total = (lse_tiles[buffer * COLUMNS + i] - keys.top) * LOG2_E;
+            const float delta_of = delta_tiles[buffer * COLUMNS + i];
+            unsigned kept = 0;
+            if (DROPOUT) kept = drawn.column(i);
+            #pragma unroll
+            for (int m = 0; m < M; m++) {
+                #pragma unroll
+                for (int half = 0; half < 2; half++) {
+                    float& prob = p[m][column / 2][2 * half + column % 2];
+                    float& dprob = dp[m][column / 2][2 * half + column % 2];
+                    const bool dropped = DROPOUT && !(kept >> (16 * m + 8 * half + g) & 1);
+                    prob = fast_exp2(prob * (scale * LOG2_E) + bias[m][half] - log_total);
+                    if (DROPOUT) dprob = dropped ? 0.0f : dprob * coins.scale;
+                    dprob = prob * (dprob - delta_of);                   // dscores
+                    if (dropped) prob = 0.0f;
+                }
+            }
+        }
+        times_rows(dv, p, dcontext_tiles + buffer * COLUMNS * PITCH);
+        times_rows(dk, dp, q_tiles + buffer * COLUMNS * PITCH);
+    }
+    S* dk_of = dqkv + example * width + N * D + n * D;
+    store_rows(dk_of, width, key, T, dk, scale);
+    store_rows(dk_of + N * D, width, key, T, dv, coins.scale);
+}
+
+#define KERNELS(suffix, S)                                                                                             \
+    extern "C" __global__ void __launch_bounds__(128)                                                                  \
+    attention_backward_q_##suffix(const S* dcontext, const S* qkv, const float* mask, const S* context,                \
+                                  const float* lse, S* dqkv, float* delta, int T, int N, float scale,                  \
+                                  const unsigned long long* place, unsigned long long layer, unsigned long long site,  \
+                                  unsigned threshold, float keep_scale) {                                              \
+        const Coins coins = coins_at(place, layer, site, threshold, keep_scale);                                       \
+        attention_backward_q(dcontext, qkv, mask, context, lse, dqkv, delta, T, N, scale, coins);                      \
+    }                                                                                                                  \
+    extern "C" __global__ void __launch_bounds__(128)                                                                  \
+    attention_backward_kv_##suffix(const S* dcontext, const S* qkv, const float* mask, const float* lse,               \
+                                   const float* delta, S* dqkv, int T, int N, float scale,                             \
+                                   const unsigned long long* place, unsigned long long layer, unsigned long long site, \
+                                   unsigned threshold, float keep_scale) {                                             \
+        const Coins coins = coins_at(place, layer, site, threshold, keep_scale);                                       \
+        attention_backward_kv(dcontext, qkv, mask, lse, delta, dqkv, T, N, scale, coins);                              \
+    }
+KERNELS(bf16, bf16)
+KERNELS(f16, f16)

@@ -1,0 +1,154 @@
+"""The matrix product on a GPU, by cuBLAS.
+
+    out = a b        or, with add,        out = out + a b
+
+a: (M, K)   b: (K, N)   out: (M, N); a and b may be transposed views or slices of wider rows: nothing is copied
+
+float32 in and out, or 16 bits in (float16, or bf16 in uint16 arrays) and 16 or 32 out, as a gradient of weights
+wants it. Sums are float32. With `tf32` the tensor cores multiply float32 numbers too, with 10 bits of their fractions.
+
+cuBLAS thinks in columns: what lies in memory as out by rows is outᵀ by columns, (N, M). So it is asked for
+outᵀ = bᵀ aᵀ, with b first, and an array by rows is a "plain" operand.
+
+CuPy has cuBLAS too, but refuses to call it while a stream is captured into a graph, and its `matmul` cannot add. We
+have a handle of our own, which has its scratch memory once and for all: nothing is allocated in a product.
+"""
+
+import ctypes
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..backend import DeviceError
+
+TYPES = {"float32": 0, "float16": 2, "uint16": 14}   # CUDA_R_32F, CUDA_R_16F, CUDA_R_16BF
+COMPUTE_32F, COMPUTE_TF32, DEFAULT_ALGORITHM = 68, 77, -1
+SUMS_STAY_FLOAT32 = 16                               # CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION
+WORKSPACE = 2**25                                    # bytes: what NVIDIA recommends for an H100
+NAMES = ("libcublas.so.13", "libcublas.so.12")
+
+INT, POINTER = ctypes.c_int, ctypes.c_void_p
+NUMBER = ctypes.POINTER(ctypes.c_float)
+FUNCTIONS = {
+    "cublasCreate_v2": (ctypes.POINTER(POINTER),),
+    "cublasDestroy_v2": (POINTER,),
+    "cublasSetStream_v2": (POINTER, POINTER),
+    "cublasSetWorkspace_v2": (POINTER, POINTER, ctypes.c_size_t),
+    "cublasSetMathMode": (POINTER, INT),
+    "cublasGemmEx": (
+        POINTER, INT, INT, INT, INT, INT,                                # handle, transposed first and second, m, n, k
+        NUMBER, POINTER, INT, INT, POINTER, INT, INT,                    # alpha, first, its type, stride; second, ...
+        NUMBER, POINTER, INT, INT, INT, INT,                             # beta, out, its type, stride; arithmetic, how
+    ),
+}  # fmt: skip
+
+
+class Plan(NamedTuple):
+    """The product by columns: outᵀ (m, n) = first (m, k) second (k, n)."""
+
+    m: int
+    n: int
+    k: int
+    first: Any                                       # is b
+    first_transposed: int
+    first_stride: int
+    second: Any                                      # is a
+    second_transposed: int
+    second_stride: int
+    out_stride: int
+    compute: int
+
+
+def plan(a, b, out, tf32=False):
+    if not (a.ndim == b.ndim == out.ndim == 2 and a.shape[1] == b.shape[0] and out.shape == (a.shape[0], b.shape[1])):
+        raise ValueError(f"a product of {a.shape} and {b.shape} does not fit {out.shape}")
+    if a.dtype != b.dtype or str(a.dtype) not in TYPES or str(out.dtype) not in ("float32", str(a.dtype)):
+        raise TypeError(
+            f"a product of {a.dtype} and {b.dtype} to fill {out.dtype}: both must be float32, float16 or bf16 (uint16),"
+            " and out the same or float32"
+        )
+    a_transposed, a_stride = layout(a)
+    b_transposed, b_stride = layout(b)
+    out_transposed, out_stride = layout(out)
+    if out_transposed:
+        raise ValueError(f"out has strides {out.strides}: its rows must be dense")
+    compute = COMPUTE_TF32 if tf32 and a.dtype == np.float32 else COMPUTE_32F
+    (M, K), N = a.shape, b.shape[1]
+    return Plan(N, M, K, b, b_transposed, b_stride, a, a_transposed, a_stride, out_stride, compute)
+
+
+def layout(x):
+    """(0, elements from row to row) where the numbers of a row follow one another; (1, from column to column) of a
+    column."""
+    for transposed, rows in enumerate((x, x.T)):
+        (lines, length), (outer, inner) = rows.shape, (stride / x.itemsize for stride in rows.strides)
+        if (inner == 1 or length <= 1) and (lines <= 1 or (outer >= length and outer.is_integer())):
+            return transposed, max(1, length if lines <= 1 else int(outer))
+    raise ValueError(f"a matrix of shape {x.shape} has strides {x.strides}: neither its rows nor its columns are dense")
+
+
+class Gemm:
+    """gemm = Gemm(workspace, stream); gemm(a, b, out, add=True)
+
+    workspace: bytes on the GPU that nobody else writes to; stream: a function that gives the current one's pointer
+    """
+
+    def __init__(self, workspace, stream, tf32=False, library=None):
+        self.library = declared(library or find_library())
+        self.workspace, self.current_stream, self.tf32 = workspace, stream, tf32
+        self.handle, self.stream = POINTER(), None
+        self.call("cublasCreate_v2", ctypes.byref(self.handle))
+        self.call("cublasSetMathMode", self.handle, SUMS_STAY_FLOAT32)
+
+    def __call__(self, a, b, out, add=False):
+        p = plan(a, b, out, self.tf32)
+        if 0 in (p.m, p.n):
+            return
+        self.follow(self.current_stream())
+        alpha, beta = ctypes.c_float(1.0), ctypes.c_float(1.0 if add else 0.0)
+        self.call(
+            "cublasGemmEx", self.handle, p.first_transposed, p.second_transposed, p.m, p.n, p.k,
+            ctypes.byref(alpha), p.first.data.ptr, TYPES[str(p.first.dtype)], p.first_stride,
+            p.second.data.ptr, TYPES[str(p.second.dtype)], p.second_stride,
+            ctypes.byref(beta), out.data.ptr, TYPES[str(out.dtype)], p.out_stride, p.compute, DEFAULT_ALGORITHM,
+        )  # fmt: skip
+
+    def follow(self, stream):
+        """cuBLAS forgets its workspace with its stream."""
+        if stream != self.stream:
+            self.call("cublasSetStream_v2", self.handle, stream)
+            self.call("cublasSetWorkspace_v2", self.handle, self.workspace.data.ptr, self.workspace.nbytes)
+            self.stream = stream
+
+    def call(self, name, *arguments):
+        if status := getattr(self.library, name)(*arguments):
+            raise DeviceError(f"{name} failed: cuBLAS says {status}")
+
+    def close(self):
+        if self.handle:
+            self.call("cublasDestroy_v2", self.handle)
+            self.handle = POINTER()
+
+
+def declared(library):
+    """The library, told what its functions take: ctypes would guess."""
+    for name, types in FUNCTIONS.items():
+        function = getattr(library, name)
+        function.argtypes, function.restype = types, INT
+    return library
+
+
+def find_library():
+    """cuBLAS where CuPy finds it (NVIDIA's wheels, conda, CUDA_PATH), or where the system does."""
+    try:
+        from cuda.pathfinder import load_nvidia_dynamic_lib
+
+        return ctypes.CDLL(load_nvidia_dynamic_lib("cublas").abs_path)
+    except (ImportError, OSError, RuntimeError):         # pathfinder's own errors are RuntimeErrors
+        pass
+    for name in NAMES:
+        try:
+            return ctypes.CDLL(name)
+        except OSError:
+            continue
+    raise DeviceError("cuBLAS is not found: it comes with the CUDA toolkit, or by pip install 'cupy-cuda13x[ctk]'")

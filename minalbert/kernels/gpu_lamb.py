@@ -1,0 +1,109 @@
+"""`optim.Lamb` on a GPU: the whole vector of weights in two launches (lamb.cu).
+
+    optimiser = GpuLamb(Lamb(weight_decay=0.01), params)
+    norm, scale = optimiser.gradient_scale(grads, limit=1.0)
+    ratios = optimiser.step(params, grads, moments, rate, t, scale, half)
+
+The vector is cut into chunks of at most 4096 weights, no chunk part of two tensors. Which chunk begins where and is
+whose is found once. A step agrees with `Lamb.step` to the roundings of float32: what belongs to one weight is the same
+arithmetic, and the sums of squares are of float64 there and here. Two runs agree to the last bit.
+
+Gradients of float16 come multiplied by a factor that keeps them from vanishing; `unscale` is its inverse. Where one
+of them is not finite, `scale` is NaN, and the step that gets it changes nothing.
+"""
+
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..backend import array_module
+from ..config import ConfigError
+from ..optim.adamw import corrections
+from ..optim.blocks import check, exempt
+from .launch import launch
+
+CHUNK = 4096
+THREADS = 256                                        # lamb.cu has the same
+STORAGE = {"uint16": "bf16", "float16": "f16"}
+
+
+class Tables(NamedTuple):
+    """Which chunk is whose, on the GPU."""
+
+    start: Any                                       # (chunks,) int64
+    length: Any                                      # (chunks,) int32
+    tensor: Any                                      # (chunks,) int32
+    first: Any                                       # (tensors,) int32: a tensor's first chunk
+    count: Any                                       # (tensors,) int32: and how many it has
+    adapted: Any                                     # (tensors,) int32: 1 with decay and a ratio, 0 without
+
+    @classmethod
+    def of(cls, params, chunk):
+        sizes = [tensor.size for tensor in params.values()]
+        counts = [-(-size // chunk) for size in sizes]
+        ends, firsts = np.cumsum([0, *sizes]), np.cumsum([0, *counts])
+        starts = np.concatenate([np.arange(*ends_of, chunk) for ends_of in pairwise(ends)])
+        stops = np.minimum(starts + chunk, np.repeat(ends[1:], counts))
+        adapted = [not exempt(*item) for item in params.items()]
+        tensor = np.repeat(np.arange(len(sizes)), counts)
+        tables = starts, stops - starts, tensor, firsts[:-1], counts, adapted
+        dtypes = ("int64", *("int32",) * 5)
+        xp = array_module(params.flat)
+        return cls(*(xp.asarray(np.asarray(table, dtype)) for table, dtype in zip(tables, dtypes, strict=True)))
+
+
+class GpuLamb:
+    def __init__(self, settings, params, chunk=CHUNK):
+        """settings: an `optim.Lamb`."""
+        if params.dtype != np.float32 or params.device != "cuda":
+            raise ConfigError(f"LAMB on a GPU needs float32 weights on a GPU; these are {params!r}")
+        xp = self.xp = array_module(params.flat)
+        self.settings, self.shapes = settings, params.shapes
+        self.tables = Tables.of(params, chunk)
+        self.chunks = len(self.tables.start)
+        self.squares = xp.empty((self.chunks, 2), "float64")
+        self.ratios = xp.full(len(params), 1.0, "float64")
+        self.norm, self.scale = xp.zeros((), "float64"), xp.zeros((), "float32")
+
+    def gradient_scale(self, grads, limit=0.0, unscale=1.0):
+        """The norm of unscale · grads, and what to multiply grads by: buffers that the next call writes over.
+
+        Without a limit (0) the factor is `unscale`; with one, `unscale` · clip_factor(norm, limit).
+        """
+        start, length = self.tables[:2]
+        squares = self.squares.reshape(-1)[: self.chunks]
+        launch(("lamb.cu", "gradient_squares"), (self.chunks,), (THREADS,), grads.flat, start, length, squares)
+        numbers = self.chunks, float(unscale), float(limit)
+        launch(("lamb.cu", "gradient_scale"), (1,), (THREADS,), squares, *numbers, self.norm, self.scale)
+        return self.norm, self.scale
+
+    def step(self, params, grads, moments, rate, t, scale=1.0, half=None):
+        """As Lamb.step; `half`, a vector of bf16 or float16, becomes the new weights in 16 bits."""
+        check(params, grads, moments, t)
+        if params.shapes != self.shapes:
+            raise ConfigError("these are not the tensors that this optimiser was made for")
+        if scale is not self.scale:
+            self.scale[...] = scale
+        w, (m, v) = params.flat, (moment.flat for moment in moments)
+        settings, tables = self.settings, self.tables
+        c1, c2 = corrections(settings.betas, t) if settings.bias_correction else (1.0, 1.0)
+        both = c1, c2, settings.eps, settings.weight_decay
+        betas = [number for beta in settings.betas for number in (beta, 1 - beta)]
+        where = tables.start, tables.length, tables.tensor
+        grid, block = (self.chunks,), (THREADS,)
+        launch(
+            ("lamb.cu", "lamb_moments"), grid, block,
+            w, grads.flat, m, v, tables.start, tables.length, self.squares, self.scale, *betas, *both,
+        )  # fmt: skip
+        storage = "f32" if half is None else STORAGE[str(half.dtype)]
+        clamp = float("inf") if settings.clamp is None else float(settings.clamp)
+        launch(
+            ("lamb.cu", f"lamb_step_{storage}"), grid, block,
+            w, half, m, v, *where, tables.first, tables.count, tables.adapted, self.squares, self.ratios,
+            self.scale, *both, float(rate), clamp,
+        )  # fmt: skip
+        return self._named(self.ratios.copy(), params)
+
+    def _named(self, ratios, params):
+        return {name: ratios[i] for i, name in enumerate(params) if not exempt(name, params[name])}

@@ -1,0 +1,99 @@
+// Dropout's coins, computed where they are thrown: the words of numpy.random.Philox, exactly, and no state at all.
+//
+//     words of block b = Philox4x64-10(counter, key)     counter = (b + 1, 0, layer, site)     key = (seed, step)
+//     a block is 4 words of 64 bits = 16 coins of 16 bits, the lowest first        keep = coin >= threshold
+//
+// (Salmon et al., 2011; NumPy counts before it draws, hence b + 1.) A round multiplies two halves of the counter by
+// constants, crosses the halves of the products, and mixes in the key, which then moves on by a constant of its own.
+//
+// Which coin is whose: `backend.keep_mask`. Example b of the batch owns ceil(elements / 16) blocks, from
+// (example + b) · ceil(elements / 16) on, and element e of it has coin e mod 16 of block e / 16 of these.
+//
+// How a kernel is told its coins, the same arguments in every kernel:
+//
+//     const unsigned long long* place       (seed, step, example) in device memory, or null where nothing is dropped;
+//                                           in memory so that a captured step may be replayed with the next one
+//     unsigned long long layer, site        where in the step
+//     unsigned threshold, float scale       65536 P(drop), and 1 / P(keep)
+#pragma once
+
+struct Stream {
+    unsigned long long seed, step, example, layer, site;
+};
+
+struct Words {
+    unsigned long long word[4];
+};
+
+__device__ inline Stream stream_at(const unsigned long long* place, unsigned long long layer, unsigned long long site) {
+    return Stream{place[0], place[1], place[2], layer, site};
+}
+
+__device__ inline unsigned long long high_word(unsigned long long a, unsigned long long b) {
+#ifdef CUDA_ON_CPU
+    return (unsigned long long)(((unsigned __int128)a * b) >> 64);
+#else
+    return __umul64hi(a, b);
+#endif
+}
+
+__device__ inline Words words_of_block(const Stream& stream, unsigned long long block) {
+    const unsigned long long multiplier0 = 0xD2E7470EE14C6C93ull, multiplier1 = 0xCA5A826395121157ull;
+    unsigned long long x0 = block + 1, x1 = 0, x2 = stream.layer, x3 = stream.site;
+    unsigned long long key0 = stream.seed, key1 = stream.step;
+#pragma unroll
+    for (int round = 0; round < 10; ++round) {
+        const unsigned long long high0 = high_word(multiplier0, x0), low0 = multiplier0 * x0;
+        const unsigned long long high1 = high_word(multiplier1, x2), low1 = multiplier1 * x2;
+        x0 = high1 ^ x1 ^ key0;
+        x1 = low1;
+        x2 = high0 ^ x3 ^ key1;
+        x3 = low0;
+        key0 += 0x9E3779B97F4A7C15ull;                  // the golden ratio
+        key1 += 0xBB67AE8584CAA73Bull;                  // √3 - 1
+    }
+    return Words{{x0, x1, x2, x3}};
+}
+
+// One of several words by a number that is not known when compiling: selected, so that the words stay in registers.
+__device__ inline unsigned long long pick(const Words& words, int i) {
+    const unsigned long long even = i & 2 ? words.word[2] : words.word[0];
+    const unsigned long long odd = i & 2 ? words.word[3] : words.word[1];
+    return i & 1 ? odd : even;
+}
+
+// Coin i of 16.
+__device__ inline unsigned coin(const Words& words, int i) {
+    return (unsigned)(pick(words, i >> 2) >> (16 * (i & 3))) & 0xffffu;
+}
+
+// The first block of example b of this batch, each with `elements` elements.
+__device__ inline unsigned long long first_block(const Stream& stream, long long b, long long elements) {
+    return (stream.example + b) * ((elements + 15) / 16);
+}
+
+// The coins of eight elements that follow each other.
+struct EightCoins {
+    unsigned long long low, high;
+
+    __device__ unsigned coin(int i) const {             // i is known when compiling
+        return (unsigned)((i < 4 ? low : high) >> (16 * (i & 3))) & 0xffffu;
+    }
+};
+
+// Of elements e to e + 7 of the example whose first block is `first`: one block, or where e mod 16 > 8 also the next.
+__device__ inline EightCoins eight_coins(const Stream& stream, unsigned long long first, long long e) {
+    const int start = (int)(e & 15), skipped = start >> 2, shift = 16 * (start & 3);
+    const Words here = words_of_block(stream, first + (e >> 4));
+    Words next = here;
+    if (start > 8)
+        next = words_of_block(stream, first + (e >> 4) + 1);
+    unsigned long long a = pick(here, skipped);
+    unsigned long long b = skipped < 3 ? pick(here, skipped + 1) : next.word[0];
+    if (shift) {
+        const unsigned long long c = skipped < 2 ? pick(here, skipped + 2) : pick(next, skipped - 2);
+        a = a >> shift | b << (64 - shift);
+        b = b >> shift | c << (64 - shift);
+    }
+    return EightCoins{a, b};
+}
