@@ -14,7 +14,7 @@ from .batch import Batch, InputError, Inputs, as_whole_numbers, check_inputs, ch
 from .config import AlbertConfig, ConfigError
 from .fast.accumulate import Accumulator
 from .fast.crew import Crew
-from .fast.engine import check_precision, engine_for
+from .fast.precision import check_precision, engine_for
 from .layers import key_mask
 from .model.embeddings import embeddings_forward
 from .model.encoder import Context, encoder_attention
@@ -23,9 +23,7 @@ from .model.pretraining import Totals
 
 
 class Albert:
-    """precision    of matrix products: "full", as exact as the weights are stored, or "bf16", with inputs rounded
-    to 8 bits and float32 sums, where the processor has instructions for it
-    """
+    """precision: "full", or how matrix products may be less exact and faster; `fast.precision` has the list."""
 
     def __init__(self, config, params, precision="full"):
         heads = {name.split(".")[0] for name in params} & set(parameters.HEADS)

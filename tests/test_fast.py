@@ -8,8 +8,8 @@ from minalbert.backend import DeviceError
 from minalbert.config import ConfigError
 from minalbert.fast import crew
 from minalbert.fast.crew import Crew
-from minalbert.fast.engine import Engine, engine_for
 from minalbert.fast.plain import PlainEngine
+from minalbert.fast.precision import engine_for
 from minalbert.fast.threads import blas_threads, threads
 from minalbert.fast.workspace import Workspace
 from minalbert.gradcheck.cases import TINY, hard_batch, hard_params, model_cases
@@ -48,7 +48,7 @@ def test_every_case_agrees_with_the_plain_model(case, keep):
     """Entries of size one in float64: some 30 additions each, so a few dozen units of the last place."""
     params, batch = hard_params(case.config, case.heads), hard_batch(case.config)
     expected = passed(PlainEngine(case.config, params), batch, case.stream)
-    assert_same(passed(Engine(case.config, params), batch, case.stream, keep=keep), expected, units=100)
+    assert_same(passed(engine_for(case.config, params), batch, case.stream, keep=keep), expected, units=100)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -59,12 +59,12 @@ def test_tiles_of_all_kinds_agree_with_the_plain_model(dtype, length):
     batch = Batch.random(WIDE, 7, length, 9, seed=1)
     stream, totals = Stream(5, 2), Totals(targets=40.0, sequences=11.0)
     expected = passed(PlainEngine(WIDE, params), batch, stream, totals)
-    assert_same(passed(Engine(WIDE, params), batch, stream, totals), expected, units=200)
+    assert_same(passed(engine_for(WIDE, params), batch, stream, totals), expected, units=200)
 
 
 def test_recomputing_changes_no_bit_and_keeps_less():
     params, batch = Albert.init(WIDE, seed=3).params, Batch.random(WIDE, 7, 33, 9, seed=1)
-    engines = {keep: Engine(WIDE, params) for keep in ("all", "inputs")}
+    engines = {keep: engine_for(WIDE, params) for keep in ("all", "inputs")}
     (losses, grads), (again, grads_again) = (
         passed(engine, batch, Stream(5), keep=keep) for keep, engine in engines.items()
     )
@@ -78,8 +78,8 @@ def test_what_an_earlier_batch_left_behind_is_not_seen():
     """Buffers full of NaN, and of a larger batch, give the bits of fresh ones."""
     params = Albert.init(WIDE, seed=3).params
     small, large = Batch.random(WIDE, 3, 20, 5, seed=1), Batch.random(WIDE, 5, 60, 9, seed=2)
-    _, fresh = passed(Engine(WIDE, params), small, Stream(5))
-    engine = Engine(WIDE, params)
+    _, fresh = passed(engine_for(WIDE, params), small, Stream(5))
+    engine = engine_for(WIDE, params)
     passed(engine, large, Stream(5))
     for block in engine.workspace._blocks.values():
         block.fill(np.nan)
@@ -89,7 +89,7 @@ def test_what_an_earlier_batch_left_behind_is_not_seen():
 
 def test_a_second_batch_allocates_no_buffer():
     params = Albert.init(WIDE, seed=3).params
-    engine, batch = Engine(WIDE, params), Batch.random(WIDE, 3, 20, 5, seed=1)
+    engine, batch = engine_for(WIDE, params), Batch.random(WIDE, 3, 20, 5, seed=1)
     passed(engine, batch)
     blocks = {name: id(block) for name, block in engine.workspace._blocks.items()}
     passed(engine, batch)
@@ -113,7 +113,7 @@ def test_the_gradient_is_the_slope_of_the_loss(case):
     Their error is h⁴ = 2e-19 times the fifth derivative, and rounding, 1e-16 / h.
     """
     params, batch = hard_params(case.config, case.heads), hard_batch(case.config)
-    engine = Engine(case.config, params)
+    engine = engine_for(case.config, params)
     _, grads = passed(engine, batch, case.stream)
     direction, start, h = np.random.default_rng(1).standard_normal(params.flat.size), params.flat.copy(), 2e-5
 
@@ -138,14 +138,14 @@ def test_bf16_rounds_what_is_multiplied_and_no_more():
 
 
 def test_a_precision_that_cannot_be_had_is_refused():
-    with pytest.raises(ConfigError, match="precision is 'bf8'; it must be one of: full, bf16"):
+    with pytest.raises(ConfigError, match="precision is 'bf8'; on 'cpu' it must be one of: full, bf16"):
         Albert.init(TINY, precision="bf8")
-    with pytest.raises(ConfigError, match="precision 'bf16' needs float32 weights on the CPU, not float64 on cpu"):
+    with pytest.raises(ConfigError, match="precision 'bf16' needs float32 weights; these are float64"):
         Albert.init(TINY, dtype="float64", precision="bf16")
 
 
 def test_without_its_library_bf16_says_what_to_install(monkeypatch):
-    monkeypatch.setattr("minalbert.fast.engine.bf16_missing", lambda: "oneDNN is not installed (pip install x)")
+    monkeypatch.setattr("minalbert.fast.precision.bf16.bf16_missing", lambda: "oneDNN is not installed (pip install x)")
     with pytest.raises(DeviceError, match=r"precision 'bf16' cannot be used: oneDNN is not installed \("):
         Albert.init(TINY, precision="bf16")
 

@@ -9,8 +9,8 @@ from minalbert import PRESETS, Albert, AlbertConfig, Batch, Stream, Totals
 from minalbert.backend import to_host
 from minalbert.batch import InputError
 from minalbert.config import ConfigError
-from minalbert.fast.engine import Engine
 from minalbert.fast.plain import PlainEngine
+from minalbert.fast.precision import engine_for
 from minalbert.gradcheck.cases import TINY, hard_batch, hard_params, model_cases
 from minalbert.model.pretraining import pretraining_backward, pretraining_forward
 from minalbert.params import part_name
@@ -96,7 +96,7 @@ def test_dropout_needs_a_stream_and_obeys_it():
     assert calm == hard_model(TINY).loss_and_grads(batch)[0].total
 
 
-@pytest.mark.parametrize("engine", [Engine, PlainEngine])
+@pytest.mark.parametrize("engine", [engine_for, PlainEngine])
 def test_every_place_of_the_model_throws_its_own_coins(engine, monkeypatch):
     """Each layer and site, embeddings among them; a tensor dropped twice alike would go unseen."""
     from minalbert.kernels import coins
@@ -109,7 +109,7 @@ def test_every_place_of_the_model_throws_its_own_coins(engine, monkeypatch):
         return keep_mask(x, rate, stream)
 
     keep_mask = dropout.keep_mask
-    monkeypatch.setattr(coins if engine is Engine else dropout, "keep_mask", noting)
+    monkeypatch.setattr(coins if engine is engine_for else dropout, "keep_mask", noting)
     engine(DROPPED, hard_params(DROPPED)).forward(hard_batch(DROPPED), COINS, Totals(), "all")
     assert len(places) == 1 + 3 * DROPPED.num_hidden_layers
     assert len(set(places)) == len(places)

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import accumulate, pairwise
 
-from .engine import engine_for
+from .precision import engine_for
 from .threads import blas_threads, threads
 
 SMALL = 2**15                                        # numbers in a layer's input, for which no thread is woken

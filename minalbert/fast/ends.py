@@ -2,31 +2,22 @@
 
     ids (B, T)  ->  tables, norm, dropout (R, E)  ->  projection (R, H)
     hidden (R, H)  ->  the K masked rows  ->  dense, GELU, norm (K, E)  ->  words' loss
-    hidden (R, H)  ->  each first row  ->  pooler, order's loss: few rows, so the plain pairs do it
+    hidden (R, H)  ->  each first row  ->  dense, tanh (B, H)  ->  orders (B, 2)  ->  their loss
 """
 
 from typing import Any, NamedTuple
 
 from ..backend import array_module
-from ..layers import cross_entropy_backward, cross_entropy_forward
+from ..layers import cross_entropy_backward, cross_entropy_forward, tanh_backward
 from ..model.embeddings import DROPOUT_SITE, TABLES
-from ..model.heads import pooler_backward, pooler_forward, sop_backward, sop_forward
 
 
-class Targets(NamedTuple):
-    """The masked positions of a part, those alone that count."""
-
-    rows: Any                                        # (K,) which of the R
-    labels: Any                                      # (K,)
-    shares: Any                                      # (K,) weight over the sum of weights
-
-
-def embeddings_forward(batch, part, x):
+def embeddings_forward(inputs, part, x):
     """Fills x: (R, H) from the ids."""
     do, params, config = part.kernels, part.params, part.config
     y = part.rows("embedded", config.embedding_size) if config.has_projection else x
     xhat, rstd = part.rows("xhat_embeddings", config.embedding_size), part.row_numbers("rstd_embeddings")
-    do.embed_forward(batch.input_ids, batch.token_type_ids, *(params[f"embeddings.{name}"] for name in TABLES), xhat)
+    do.embed_forward(inputs.input_ids, inputs.token_type_ids, *(params[f"embeddings.{name}"] for name in TABLES), xhat)
     gain, beta = params["embeddings.norm.gain"], params["embeddings.norm.bias"]
     do.norm_forward(xhat, None, None, None, gain, beta, config.layer_norm_eps, y, rstd)
     do.drop(y, part.coins(config.hidden_dropout_prob, site=DROPOUT_SITE))
@@ -35,7 +26,7 @@ def embeddings_forward(batch, part, x):
         do.add_bias(x, params["embeddings.projection.b"])
 
 
-def embeddings_backward(d, batch, part, grads):
+def embeddings_backward(d, inputs, part, grads):
     do, params, config = part.kernels, part.params, part.config
     xhat, rstd = part.rows("xhat_embeddings", config.embedding_size), part.row_numbers("rstd_embeddings")
     dy = d
@@ -48,7 +39,7 @@ def embeddings_backward(d, batch, part, grads):
     gain = params["embeddings.norm.gain"]
     dgain, dbeta = grads["embeddings.norm.gain"], grads["embeddings.norm.bias"]
     do.norm_backward(dy, xhat, rstd, gain, None, dgain, dbeta, None, None)
-    do.embed_backward(dy, batch.input_ids, batch.token_type_ids, *(grads[f"embeddings.{name}"] for name in TABLES))
+    do.embed_backward(dy, inputs.input_ids, inputs.token_type_ids, *(grads[f"embeddings.{name}"] for name in TABLES))
 
 
 class WordsBuffers(NamedTuple):
@@ -68,47 +59,63 @@ def words_buffers(K, part):
     )  # fmt: skip
 
 
-def words_forward(hidden, targets, part):
+def words_forward(hidden, inputs, part):
     """The loss of the masked words."""
     do, params, config = part.kernels, part.params, part.config
-    x, u, xhat, rstd, y, lse = words_buffers(len(targets.rows), part)
+    x, u, xhat, rstd, y, lse = words_buffers(len(inputs.rows), part)
     losses = part.workspace("words.losses", lse.shape, lse.dtype)
-    do.take(hidden, targets.rows, x)
+    do.take(hidden, inputs.rows, x)
     do.gemm(x, part.tensor("mlm.dense.w"), u)
     do.gelu_forward(u, params["mlm.dense.b"], xhat, config.gelu_form)
     gain, beta = params["mlm.norm.gain"], params["mlm.norm.bias"]
     do.norm_forward(xhat, None, None, None, gain, beta, config.layer_norm_eps, y, rstd)
-    do.cross_entropy_forward(y, params["embeddings.word"], params["mlm.bias"], targets.labels, lse, losses)
-    return (losses * targets.shares).sum()
+    do.cross_entropy_forward(y, params["embeddings.word"], params["mlm.bias"], inputs.labels, lse, losses)
+    return (losses * inputs.shares).sum()
 
 
-def words_backward(d, targets, part, grads):
+def words_backward(d, inputs, part, grads, scale):
     """Adds to d: (R, H)."""
     do, params, config = part.kernels, part.params, part.config
-    x, u, xhat, rstd, y, lse = words_buffers(len(targets.rows), part)
+    x, u, xhat, rstd, y, lse = words_buffers(len(inputs.rows), part)
     dy, dx = part.workspace("words.dy", y.shape), part.workspace("words.dx", x.shape)
+    shares = inputs.shares if scale == 1.0 else inputs.shares * scale
     table, dtable, dbias = params["embeddings.word"], grads["embeddings.word"], grads["mlm.bias"]
-    do.cross_entropy_backward(y, table, params["mlm.bias"], targets.labels, targets.shares, lse, dy, dtable, dbias)
+    do.cross_entropy_backward(y, table, params["mlm.bias"], inputs.labels, shares, lse, dy, dtable, dbias)
     dgain, dbeta = grads["mlm.norm.gain"], grads["mlm.norm.bias"]
     do.norm_backward(dy, xhat, rstd, params["mlm.norm.gain"], None, dgain, dbeta, None, None)
     do.gelu_backward(dy, u, params["mlm.dense.b"], grads["mlm.dense.b"], config.gelu_form)
     do.gemm(x.T, dy, grads["mlm.dense.w"], add=True)
     do.gemm(dy, part.tensor("mlm.dense.w").T, dx)
-    do.add_rows(d, targets.rows, dx)
+    do.add_rows(d, inputs.rows, dx)
 
 
-def order_forward(first, labels, total, part):
-    """first: (B, H), each example's first row  ->  the loss of the sentences' order, and the plain pairs' cache."""
-    pooled, pooler = pooler_forward(first[:, None], part.params)
-    logits, head = sop_forward(pooled, part.params)
-    every = array_module(first).ones(len(first), first.dtype)
-    loss, cross_entropy = cross_entropy_forward(logits, labels, every, total)
-    return loss, (pooler, head, cross_entropy)
+def order_forward(hidden, inputs, part):
+    """The loss of the sentences' order, and what backward needs. So few rows that nothing is rounded for them."""
+    do, params, ws, dtype = part.kernels, part.params, part.workspace, part.params.dtype
+    (B,), H = inputs.first_rows.shape, part.config.hidden_size
+    first, pooled = ws("order.first", (B, H), dtype), ws("order.pooled", (B, H), dtype)
+    logits = ws("order.logits", (B, 2), dtype)
+    do.take(hidden, inputs.first_rows, first)
+    do.gemm(first, params["pooler.w"], pooled)
+    do.add_bias(pooled, params["pooler.b"])
+    array_module(pooled).tanh(pooled, out=pooled)
+    do.gemm(pooled, params["sop.w"], logits)
+    do.add_bias(logits, params["sop.b"])
+    loss, cross_entropy = cross_entropy_forward(logits, inputs.orders, inputs.order_shares, total=1.0)
+    return loss, (first, pooled, cross_entropy)
 
 
-def order_backward(cache, grads):
-    """The gradient of `first`."""
-    pooler, head, cross_entropy = cache
-    dlogits, _, _ = cross_entropy_backward(1.0, cross_entropy)
-    dpooled = sop_backward(dlogits, head, grads)
-    return pooler_backward(dpooled, pooler, grads)[:, 0]
+def order_backward(d, cache, inputs, part, grads, scale):
+    """Adds to d: (R, H)."""
+    do, params = part.kernels, part.params
+    first, pooled, cross_entropy = cache
+    dpooled = part.workspace("order.dpooled", pooled.shape, pooled.dtype)
+    dlogits, _, _ = cross_entropy_backward(scale, cross_entropy)
+    do.column_sums(dlogits, grads["sop.b"])
+    do.gemm(pooled.T, dlogits, grads["sop.w"], add=True)
+    do.gemm(dlogits, params["sop.w"].T, dpooled)
+    (dpooled,) = tanh_backward(dpooled, (pooled,))
+    do.column_sums(dpooled, grads["pooler.b"])
+    do.gemm(first.T, dpooled, grads["pooler.w"], add=True)
+    do.gemm(dpooled, params["pooler.w"].T, pooled)   # pooled has been read: it becomes dfirst
+    do.add_rows(d, inputs.first_rows, pooled)

@@ -8,8 +8,8 @@ from .gelu import gelu_backward, gelu_forward
 from .norm import norm_backward, norm_forward
 from .rows import add_bias, add_rows, column_sums, drop, take
 
-WEIGHTS = "uint16"                                   # gemm reads them as `narrow` made them
+WEIGHTS = "uint16"                                   # gemm reads them as `cast` made them
 
 
-def narrow(weights, out):
+def cast(weights, out):
     rounded(weights[None], out[None])

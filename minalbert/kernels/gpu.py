@@ -13,8 +13,9 @@ before each launch.
 
 import numpy as np
 
+from ..backend import DeviceError, cuda_missing
 from . import gpu_attention
-from .cublas import WORKSPACE, Gemm
+from .cublas import WORKSPACE, Gemm, find_library
 from .launch import launch
 
 STORAGE = {"float32": "f32", "uint16": "bf16", "float16": "f16"}
@@ -23,6 +24,23 @@ BLOCKS = 1056                                        # eight for each processor 
 NORM_COLUMNS, NORM_TEAMS, NORM_BLOCKS = 768, 4, 396  # what a warp holds of a row; rows of a block, if a warp holds all
 WIDEST = 4096
 LOGITS = 2**29                                       # of cross-entropy that are in memory at a time
+
+
+def missing():
+    """None where these kernels can be launched, else one line saying why not."""
+    if reason := cuda_missing():
+        return reason
+    try:
+        find_library()
+    except DeviceError as error:
+        return str(error)
+    return None
+
+
+def serves(config):
+    """Are the rows and heads of such a model within what the kernels hold in registers?"""
+    widest = max(config.hidden_size, config.embedding_size)
+    return widest <= WIDEST and config.hidden_size // config.num_attention_heads <= gpu_attention.LARGEST_HEAD
 
 
 class Kernels:
@@ -35,7 +53,7 @@ class Kernels:
 
     # ---------------------------------------------------------------------------------------------- weights
 
-    def narrow(self, x, out):
+    def cast(self, x, out):
         """out becomes x, rounded to its type."""
         if x.size:
             grid = (min(-(-x.size // 2048), BLOCKS),)
@@ -176,7 +194,7 @@ class Kernels:
         K, V = len(x), len(table)
         if table.dtype != x.dtype:
             half = self.workspace("table", table.shape, x.dtype)
-            self.narrow(table, half)
+            self.cast(table, half)
             table = half
         step = max(8, LOGITS // max(1, K) // 8 * 8)
         for start in range(0, V, step) if K else ():

@@ -22,11 +22,15 @@ def order_of(item):
     return item.callspec.params.get("order", 0)
 
 
-@pytest.fixture(params=["pretended", "real"])
+def pytest_report_header():
+    if reason := cuda_missing():
+        return f"no GPU ({reason}): its kernels are run on the CPU alone"
+    return None
+
+
+@pytest.fixture(params=["pretended"] if cuda_missing() else ["pretended", "real"])
 def gpu(request, monkeypatch):
     """cupy: NumPy and g++ behind CuPy's manners, and, where there is a card, CuPy."""
     if request.param == "pretended":
         monkeypatch.setitem(sys.modules, "cupy", fake_cupy)
-    elif reason := cuda_missing():
-        pytest.skip(f"no GPU: {reason}")
     return sys.modules["cupy"]

@@ -9,7 +9,6 @@ import pytest
 from minalbert import Albert, AlbertConfig, Batch, Stream, Totals
 from minalbert.fast.engine import Engine
 from minalbert.fast.plain import PlainEngine
-from minalbert.fast.workspace import Workspace
 
 CONFIG = AlbertConfig(
     vocab_size=300, embedding_size=24, hidden_size=64, num_hidden_layers=2, num_attention_heads=2,
@@ -25,8 +24,7 @@ ATTENTION_ONLY = replace(CONFIG, hidden_dropout_prob=0.0)
 def test_losses_and_gradients(gpu, config, storage, allowed):
     params, batch = Albert.init(config, seed=3, dtype="float32").params, Batch.random(config, 3, 33, 5, seed=1)
     expected, expected_losses = passed(PlainEngine(config, params), batch)
-    on_gpu = Engine(config, params.to("cuda"), poisoned.kernels(storage))
-    on_gpu.workspace = Workspace(gpu, np.dtype(storage))
+    on_gpu = Engine(config, params.to("cuda"), lambda workspace: poisoned.kernels(storage), np.dtype(storage))
     passed(on_gpu, batch.to("cuda"), Stream(4, 1))  # another step before: nothing of it is left
     found, losses = passed(on_gpu, batch.to("cuda"))
     np.testing.assert_allclose([float(x) for x in losses], expected_losses, rtol=allowed)
