@@ -176,6 +176,7 @@ def initialise(config, seed=0, heads=HEADS, dtype="float32", device="cpu"):
 def truncated_normal(rng, shape, sigma):
     """Normal draws with those outside ±2σ drawn again, which leaves a spread of 0.8796 σ."""
     draws = rng.standard_normal(shape)
-    while (outside := np.abs(draws) > 2).any():
+    while (outside := (draws > 2) | (draws < -2)).any():
         draws[outside] = rng.standard_normal(np.count_nonzero(outside))
-    return draws * sigma
+    draws *= sigma
+    return draws

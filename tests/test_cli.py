@@ -111,7 +111,7 @@ def test_json_holds_what_the_functions_say(capsys, argv, config, length, batch):
     operations = sum(product["operations_per_token"] for product in found["products"])
     assert operations == pytest.approx(cost.forward_operations(config, length) / length)
     layer = sum(kept["bytes"] for kept in found["layer_keeps"])
-    assert layer == memory.predicted_block_bytes(config, batch, length)
+    assert layer == memory.layer_bytes(config, batch, length)
     for kind, change in KINDS.items():
         model = change(config)
         assert found[kind] == {
@@ -124,8 +124,8 @@ def test_json_holds_what_the_functions_say(capsys, argv, config, length, batch):
             "training_operations_per_token_recomputing": (
                 cost.training_operations(model, length, recompute=True) / length
             ),
-            "activation_bytes": memory.predicted_cache_bytes(model, batch, length),
-            "activation_bytes_recomputing": memory.predicted_recompute_peak(model, batch, length),
+            "activation_bytes": memory.activation_bytes(model, batch, length),
+            "activation_bytes_recomputing": memory.activation_bytes(model, batch, length, recompute=True),
         }
 
 

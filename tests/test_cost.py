@@ -1,16 +1,18 @@
-"""Operations, counted in a real pass; memory, counted in a real cache and by Python's own allocator trace."""
+"""Operations, counted in a real pass; memory, counted in a real workspace and by Python's own allocator trace."""
 
 import gc
 import tracemalloc
+from collections import Counter
 
 import numpy as np
 import pytest
 
-from minalbert import PRESETS, Albert, AlbertConfig, Batch, Params, Stream
+from minalbert import PRESETS, Albert, AlbertConfig, Batch, Params, Stream, Totals
 from minalbert.analysis import cost, memory
 from minalbert.config import SHARING
+from minalbert.fast.precision import engine_for
 from minalbert.model.embeddings import embeddings_forward
-from minalbert.model.encoder import Context, block_forward, encoder_forward
+from minalbert.model.encoder import Context, encoder_forward
 from minalbert.model.pretraining import pretraining_backward, pretraining_forward
 from minalbert.params import HEADS
 
@@ -95,7 +97,7 @@ def test_sharing_changes_neither_operations_nor_activations(preset):
     configs = [PRESETS[preset].replace(sharing=sharing) for sharing in SHARING]
     length = configs[0].max_position_embeddings
     assert len({cost.forward_operations(config, length) for config in configs}) == 1
-    assert len({memory.predicted_cache_bytes(config, 8, length) for config in configs}) == 1
+    assert len({memory.activation_bytes(config, 8, length) for config in configs}) == 1
     assert len({cost.all_reduced_bytes(config) for config in configs}) == 4
 
 
@@ -126,57 +128,44 @@ def test_optimiser_holds_four_vectors():
     assert cost.all_reduced_bytes(SMALL) == params.zeros_like().flat.nbytes
 
 
-def real_pass(config, dtype, stream=None, recompute=False, heads=HEADS):
-    params = Albert.init(config, dtype=dtype, heads=heads).params
-    _, cache = pretraining_forward(params, Batch.random(config, B, T, P), config, stream, recompute)
-    return cache, params
+def real_workspace(config, dtype="float32", stream=None, recompute=False, heads=HEADS):
+    """{name: bytes} of what a real step holds, all layers' buffers of one kind together."""
+    engine = engine_for(config, Albert.init(config, dtype=dtype, heads=heads).params)
+    batch = Batch.random(config, B, T, P)._replace(mlm_weights=np.ones((B, P), np.float32))
+    engine.forward(batch, stream, Totals(), "inputs" if recompute else "all")
+    engine.backward(engine.params.zeros_like())
+    held = Counter()
+    for name, size in engine.workspace.sizes().items():
+        kind, _, layer = name.rpartition(".")
+        held[kind if layer.isdigit() or layer == "all layers" else name] += size
+    return held
 
 
 @every_config
 @both_dtypes
 @recomputing_or_not
 @pytest.mark.parametrize("stream", [None, Stream(seed=5)], ids=["no coins", "coins"])
-def test_prediction_is_what_a_cache_keeps(config, dtype, recompute, stream):
-    cache, params = real_pass(config, dtype, stream, recompute)
-    options = {"itemsize": params.dtype.itemsize, "dropout": stream is not None, "recompute": recompute}
-    layers, *_ = cache.encoder
-    for layer in layers:
-        assert memory.cache_bytes((layer,), params) == memory.predicted_block_bytes(config, B, T, **options)
-    assert memory.cache_bytes(cache.encoder, params) == memory.predicted_encoder_bytes(config, B, T, **options)
-    assert memory.cache_bytes(cache, params) == memory.predicted_cache_bytes(config, B, T, P, **options)
+def test_prediction_is_what_a_workspace_holds(config, dtype, recompute, stream):
+    held, itemsize = real_workspace(config, dtype, stream, recompute), np.dtype(dtype).itemsize
+    rows = [(row, config.num_hidden_layers) for row in memory.BLOCK]
+    if recompute:
+        rows = [(row, count if row is memory.LAYER_INPUT else 1) for row, count in rows]
+    rows += [(row, 1) for row in memory.outside_layers(config, dropout=stream is not None)]
+    predicted, buffers = Counter(), {}
+    for row, count in rows:
+        predicted[row.buffers] += count * memory.held_bytes([row], config, B, T, P, itemsize)
+        buffers |= dict.fromkeys(row.buffers)
+    for names, size in predicted.items():
+        assert size == sum(held[name] for name in names), names
+    assert set(held) == set(buffers)
+    whole = memory.activation_bytes(config, B, T, P, itemsize, stream is not None, recompute)
+    assert whole == sum(held.values())
 
 
 @every_heads
 def test_prediction_knows_the_heads(heads):
-    cache, params = real_pass(SMALL, "float32", heads=heads)
-    assert memory.cache_bytes(cache, params) == memory.predicted_cache_bytes(SMALL, B, T, P, heads=heads)
-
-
-@both_dtypes
-def test_recomputing_encoder_keeps_its_layers_inputs(dtype):
-    cache, params = real_pass(SMALL, dtype, recompute=True)
-    layers, *_ = cache.encoder
-    inputs = SMALL.num_hidden_layers * B * T * SMALL.hidden_size * params.dtype.itemsize
-    assert memory.cache_bytes(layers, params) == inputs
-
-
-@every_config
-def test_recomputing_peak_is_one_layer_on_top_of_the_inputs(config):
-    stream = Stream(seed=5)
-    cache, params = real_pass(config, "float32", stream, recompute=True)
-    inputs, context, _ = cache.encoder
-    last = config.num_hidden_layers - 1
-    _, made_again = block_forward(inputs[last], last, context)
-    assert memory.cache_bytes((cache, made_again), params) == memory.predicted_recompute_peak(config, B, T, P)
-
-
-def test_views_count_once_and_parameters_not_at_all():
-    params = Albert.init(SMALL).params
-    x = np.zeros((4, 6), np.float32)
-    cache = (x, [x[:, 0], x.T], params["embeddings.word"], (None, 3, "text", x.reshape(-1)[:2]), params)
-    assert memory.cache_bytes(cache, params) == 96
-    assert memory.cache_bytes((x[1:], np.zeros(3)), params) == 96 + 24
-    assert memory.cache_bytes((), params) == 0
+    held = real_workspace(SMALL, heads=heads)
+    assert sum(held.values()) == memory.activation_bytes(SMALL, B, T, P, heads=heads)
 
 
 @pytest.mark.parametrize("dropout", [0.0, 0.1])
@@ -185,21 +174,18 @@ def test_one_more_layer_takes_what_is_predicted(dropout, recompute):
     """What the allocator gives out, Python's own small objects included."""
     B, T = 8, 128
     config = PRESETS["mini"].replace(hidden_dropout_prob=dropout, attention_probs_dropout_prob=dropout)
-    params = Albert.init(config).params
-    x = np.random.default_rng(0).standard_normal((B, T, config.hidden_size), np.float32)
-    mask = np.zeros((B, 1, 1, T), np.float32)
+    batch = Batch.random(config, B, T, 20)
 
-    def kept(layers):
-        context = Context(params, mask, config.replace(num_hidden_layers=layers), Stream(seed=1))
+    def held(layers):
+        engine = engine_for(config.replace(num_hidden_layers=layers), Albert.init(config).params)
         gc.collect()
         tracemalloc.start()
-        result = encoder_forward(x, context, recompute)
+        engine.forward(batch, Stream(seed=1), Totals(), "inputs" if recompute else "all")
         size, _ = tracemalloc.get_traced_memory()
         tracemalloc.stop()
-        del result
         return size
 
-    kept(1)  # what Python makes once and keeps
-    predicted = memory.predicted_block_bytes(config, B, T, recompute=recompute)
+    held(1)  # what Python makes once and keeps
+    predicted = memory.layer_bytes(config, B, T, recompute=recompute)
     for layers in (2, 3):
-        assert kept(layers + 1) - kept(layers) == pytest.approx(predicted, rel=0.02)
+        assert held(layers + 1) - held(layers) == pytest.approx(predicted, rel=0.02)

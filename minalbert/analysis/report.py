@@ -47,9 +47,8 @@ def one_model(preset, config, length, batch):
             for product in cost.products(config)
         ],
         "layer_keeps": [
-            {"name": kept.name, "formula": kept.formula, "bytes": memory.table_bytes([kept], config, batch, length)}
-            for kept in memory.BLOCK
-            if memory.rows([kept], config, batch, length)
+            {"name": held.name, "formula": held.formula, "bytes": memory.held_bytes([held], config, batch, length)}
+            for held in memory.BLOCK
         ],
         "this_model": what_it_takes(config, length, batch),
         "all_shared": what_it_takes(parameters.shared(config), length, batch),
@@ -66,8 +65,8 @@ def what_it_takes(config, length, batch):
         "forward_operations_per_token": cost.forward_operations(config, length) / length,
         "training_operations_per_token": cost.training_operations(config, length) / length,
         "training_operations_per_token_recomputing": cost.training_operations(config, length, recompute=True) / length,
-        "activation_bytes": memory.predicted_cache_bytes(config, batch, length),
-        "activation_bytes_recomputing": memory.predicted_recompute_peak(config, batch, length),
+        "activation_bytes": memory.activation_bytes(config, batch, length),
+        "activation_bytes_recomputing": memory.activation_bytes(config, batch, length, recompute=True),
     }
 
 

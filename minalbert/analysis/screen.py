@@ -62,7 +62,7 @@ def screen(report):
     yield ""
     yield "FLOPs: matrix products only. Formulas count multiply-adds of a sequence; times 2, divided by T."
     predicted = f"P = {sizes['P']} of T = {sizes['T']} words are predicted."
-    yield f"{predicted} Numbers are float32, dropout masks bytes; 1 MB is 10^6 bytes."
+    yield f"{predicted} Numbers are float32; 1 MB is 10^6 bytes."
     if report["paper_millions"]:
         yield from PAPER[report["paper_millions"]].split("\n")
 
@@ -148,8 +148,8 @@ def where_the_memory_is(report):
     for name, size in (
         ("= one layer", layer),
         (f"{L} layers", L * layer),
-        ("embedding, heads, losses", total - L * layer),
-        ("= all that is kept", total),
+        ("embedding, heads, in passing", total - L * layer),
+        ("= all that a step holds", total),
     ):
         yield f"  {name:38}{size / unit:9,.1f}"
 
