@@ -13,6 +13,7 @@ from minalbert.fast.precision import engine_for
 from minalbert.fast.threads import blas_threads, threads
 from minalbert.fast.workspace import Workspace
 from minalbert.gradcheck.cases import TINY, hard_batch, hard_params, model_cases
+from minalbert.kernels import attention, cross_entropy, tiles
 from minalbert.kernels.bf16 import bf16_missing
 
 WIDE = AlbertConfig(
@@ -53,8 +54,10 @@ def test_every_case_agrees_with_the_plain_model(case, keep):
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("length", [33, 160])
-def test_tiles_of_all_kinds_agree_with_the_plain_model(dtype, length):
-    """Large enough that rows, heads, examples and words are cut into tiles, the last ones smaller."""
+def test_tiles_of_all_kinds_agree_with_the_plain_model(dtype, length, monkeypatch):
+    """So small that rows, heads, examples and words are cut into many tiles, the last ones smaller."""
+    for module in (tiles, attention, cross_entropy):
+        monkeypatch.setattr(module, "TILE_BYTES", 2**14)
     params = Albert.init(WIDE, seed=3, dtype=dtype).params
     batch = Batch.random(WIDE, 7, length, 9, seed=1)
     stream, totals = Stream(5, 2), Totals(targets=40.0, sequences=11.0)

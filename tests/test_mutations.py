@@ -25,7 +25,8 @@ class Mutation(NamedTuple):
     file: str
     right: str
     wrong: str
-    seen_by: str = "gradcheck"  # or "values": forward and backward are wrong together; or "steps": of optimisers
+    # "values": forward and backward are wrong together; "steps": of optimisers; "fast": of kernels
+    seen_by: str = "gradcheck"
 
 
 MUTATIONS = [
@@ -116,6 +117,43 @@ MUTATIONS = [
     Mutation("schedule: the fall counted from the end of warm-up", "optim/schedule.py",
              "self.peak * (1 - step / self.steps)",
              "self.peak * (1 - (step - self.warmup) / (self.steps - self.warmup))", "steps"),
+    Mutation("kernel gelu: bias forgotten on the way back", "kernels/gelu.py", "    u += bias\n    x, t =",
+             "    x, t =", "fast"),
+    Mutation("kernel gelu: u' without its 3", "kernels/gelu.py", "slope *= 3 * C * A", "slope *= C * A", "fast"),
+    Mutation("kernel gelu: the bias gradient of one tile alone", "kernels/gelu.py",
+             "column_sums(dy[rows], dbias)", "column_sums(dy[:1], dbias)", "fast"),
+    Mutation("kernel norm: the residual left out", "kernels/norm.py", "z += residual[rows]", "pass", "fast"),
+    Mutation("kernel norm: bias gradient before dropout", "kernels/norm.py", "            g = dh[rows]\n", "", "fast"),
+    Mutation("kernel norm: no mean taken out", "kernels/norm.py", "g -= row_means(g)", "g -= 0", "fast"),
+    Mutation("kernel tiles: the last one lost", "kernels/tiles.py", "for start in range(0, len(x), rows)]",
+             "for start in range(0, max(1, len(x) - rows), rows)]", "fast"),
+    Mutation("kernel drop: coins of the first example for all", "kernels/coins.py",
+             "example=self.stream.example + first", "example=self.stream.example", "fast"),
+    Mutation("kernel attention: mask of another example", "kernels/attention.py",
+             "scores_of += mask[:, None, :, None]", "scores_of += mask[::-1, None, :, None]", "fast"),
+    Mutation("kernel attention: not scaled on the way back", "kernels/attention.py",
+             "dq[part] /= math.sqrt(q.shape[-1])", "dq[part] /= 1", "fast"),
+    Mutation("kernel attention: delta left out", "kernels/attention.py",
+             "dprobs -= np.vecdot(dcontext[part], context[part]).reshape(-1)", "dprobs -= 0", "fast"),
+    Mutation("kernel attention: coins of the wrong heads", "kernels/attention.py",
+             "factors[:, n].swapaxes(-1, -2)", "factors[:, :n.stop - n.start].swapaxes(-1, -2)", "fast"),
+    Mutation("kernel words: old sums not made smaller", "kernels/cross_entropy.py",
+             "total *= np.exp(top - higher)", "total *= 1", "fast"),
+    Mutation("kernel words: labels of other tiles too", "kernels/cross_entropy.py",
+             "(labels < words.stop)", "(labels <= words.stop)", "fast"),
+    Mutation("kernel embeddings: a word's last place alone", "kernels/embedding.py",
+             "table[rows[starts]] += np.add.reduceat(updates[order], starts, axis=0)",
+             "table[rows] = updates[order]", "fast"),
+    Mutation("kernel gemm: added to nothing", "kernels/gemm.py",
+             "pointers[1], integer(b_stride),\n        real(1.0)", "pointers[1], integer(b_stride),\n        real(0.0)",
+             "fast"),
+    Mutation("engine: d not emptied", "fast/engine.py", "        d.fill(0)\n", "", "fast"),
+    Mutation("engine: one slot for all layers", "fast/encoder.py",
+             'slot = layer if part.keep == "all" else "all layers"', 'slot = "all layers"', "fast"),
+    Mutation("crew: every part its own first example", "fast/accumulate.py",
+             "stream.at(example=stream.example + first)", "stream", "fast"),
+    Mutation("crew: each part its own totals", "fast/accumulate.py",
+             "    if len(parts) == 1:\n", "    if parts:\n", "fast"),
 ]  # fmt: skip
 
 GRADCHECK = """
@@ -133,6 +171,7 @@ sys.exit(any([wrong(case) for case in all_cases()]))
 JUDGES = {
     "gradcheck": ["-c", GRADCHECK],
     "values": ["-m", "pytest", "-qx", "-p", "no:cacheprovider", "test_values.py", "test_golden.py", "test_model.py"],
+    "fast": ["-m", "pytest", "-qx", "-p", "no:cacheprovider", "test_fast.py"],
     "steps": ["-m", "pytest", "-qx", "-p", "no:cacheprovider", "test_optim.py", "test_schedule.py"],
 }
 
