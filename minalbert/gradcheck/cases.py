@@ -6,7 +6,7 @@ one sequence is padded, both segments occur, a position is predicted twice, weig
 layer is passed at least three times.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from .. import layers
 from ..backend import Stream
 from ..batch import Batch
 from ..config import AlbertConfig
+from ..fast.plain import PlainEngine
+from ..fast.precision import engine_for
 from ..params import HEADS, Params, shapes
 from .checks import check_model, check_pair
 
@@ -43,11 +45,12 @@ class ModelCase:
     heads: tuple = HEADS
     stream: Stream | None = None
     recompute: bool = False
+    engine: object = PlainEngine
 
     def check(self, entries=True, method="complex", seed=0):
         params, batch = hard_params(self.config, self.heads, seed), hard_batch(self.config)
         return check_model(
-            self.config, batch, params, self.stream, self.recompute, self.name, entries, method, seed
+            self.config, batch, params, self.stream, self.recompute, self.name, entries, method, seed, self.engine
         )
 
 
@@ -147,5 +150,10 @@ def hard_batch(config):
     )
 
 
+def kernel_cases():
+    """The same models by the fast path."""
+    return [replace(case, name=f"{case.name}, over kernels", engine=engine_for) for case in model_cases()]
+
+
 def all_cases():
-    return pair_cases() + model_cases()
+    return pair_cases() + model_cases() + kernel_cases()

@@ -7,7 +7,8 @@ A pair's output is contracted with a random upstream gradient, drawn here: there
 import numpy as np
 
 from ..backend import array_module, to_host
-from ..model.pretraining import pretraining_backward, pretraining_forward
+from ..fast.plain import PlainEngine
+from ..model.pretraining import Totals, pretraining_forward
 from .compare import LIMITS, GradientError, Report, TensorResult, judge
 from .contract import Pair, arguments
 from .diagnose import guess_shape
@@ -50,13 +51,18 @@ def check_pair(
 
 
 def check_model(
-    config, batch, params, stream=None, recompute=False, name="model", entries=True, method="complex", seed=0
-):
-    """Compare every parameter's gradient of the total loss with numeric ones, in float64."""
+    config, batch, params, stream=None, recompute=False, name="model", entries=True, method="complex", seed=0,
+    engine=PlainEngine,
+):  # fmt: skip
+    """Compare every parameter's gradient of the total loss with numeric ones, in float64.
+
+    engine    whose gradient it is; the numeric ones are always those of the plain model's loss
+    """
     params = params.astype(np.float64)
     grads = params.zeros_like()
-    _, cache = pretraining_forward(params, batch, config, stream, recompute)
-    pretraining_backward(cache, grads)
+    engine = engine(config, params)
+    engine.forward(batch, stream, Totals(), "inputs" if recompute else "all")
+    engine.backward(grads)
 
     def loss(tensors):
         return pretraining_forward(tensors, batch, config, stream)[0].total

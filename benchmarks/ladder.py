@@ -1,0 +1,90 @@
+"""What does each rung from the plain pairs to the fast path bring?
+
+    python benchmarks/ladder.py [--case NAME] [--runs 5] [--threads 2] [--json]
+
+Forward and backward of one batch, all rungs in turn, their medians and ratios to the first. The lower half takes one
+thing away from the fast path at a time.
+"""
+
+import argparse
+import json
+import statistics
+import sys
+from contextlib import ExitStack
+from unittest import mock
+
+import comparison
+from tqdm import tqdm
+from workloads import WORKLOADS
+
+from minalbert import Albert
+from minalbert.fast import crew
+from minalbert.fast.plain import PlainEngine
+from minalbert.kernels import attention, bf16, cross_entropy, gemm, tiles
+
+
+def plain_engine(config, params, precision):
+    return PlainEngine(config, params)
+
+
+def whole(batch, *_):
+    return [batch]
+
+
+PLAIN = (crew, "engine_for", plain_engine)
+ONE_PART = (crew, "cut", whole)
+NO_ADDING = (gemm, "_blas_gemm", lambda dtype: None)
+NO_TILES = [(module, "TILE_BYTES", 2**40) for module in (tiles, attention, cross_entropy)]
+RUNGS = {
+    # name: (precision, what is put in place of what)
+    "plain pairs": ("full", [PLAIN, ONE_PART]),
+    "plain pairs, a thread for each half": ("full", [PLAIN]),
+    "kernels over a workspace, one part": ("full", [ONE_PART]),
+    "kernels, a thread for each half": ("full", []),
+    "the same with bf16 products": ("bf16", []),
+    "without products that add": ("full", [NO_ADDING]),
+    "without tiles": ("full", NO_TILES),
+    "without a workspace that stays": ("full", []),
+}
+
+
+def stepper(name, work):
+    precision, changes = RUNGS[name]
+    model, batch = Albert.init(work.config, precision=precision), work.batch()
+    grads = model.params.zeros_like()
+
+    def step():
+        with ExitStack() as stack:
+            for change in changes:
+                stack.enter_context(mock.patch.object(*change))
+            model.loss_and_grads(batch, into=grads)
+        if "stays" in name:
+            model._crew._idle.clear()
+
+    return step
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0], parents=[comparison.early])
+    parser.add_argument("--case", default=next(iter(WORKLOADS)), choices=WORKLOADS, metavar="NAME")
+    parser.add_argument("--runs", type=int, default=5, help="of each rung (default: 5)")
+    parser.add_argument("--json", action="store_true", help="one object per rung")
+    options = parser.parse_args()
+    work = WORKLOADS[options.case]
+    names = [name for name in RUNGS if RUNGS[name][0] == "full" or not bf16.bf16_missing()]
+    steps = {name: stepper(name, work) for name in names}
+    times = {name: [] for name in names}
+    for run in tqdm(range(options.runs + 1), leave=False, disable=not sys.stderr.isatty()):
+        for name in names if run % 2 else names[::-1]:
+            times[name].append(comparison.seconds(steps[name]))
+    first = statistics.median(times[names[0]][1:])
+    floor = work.training_operations() * statistics.median(comparison.product_seconds() for _ in range(5))
+    rows = {name: statistics.median(times[name][1:]) for name in names} | {"floor: one large product": floor}
+    for name, seconds in rows.items():
+        row = {"case": f"{options.case}, {name}", "seconds": seconds, "ratio": seconds / first}
+        text = f"{name:42}{seconds * 1e3:9.1f} ms{seconds / first:8.2f}"
+        print(json.dumps(row) if options.json else text, flush=True)
+
+
+if __name__ == "__main__":
+    main()
