@@ -14,7 +14,7 @@ from .batch import Batch, InputError, Inputs, as_whole_numbers, check_inputs, ch
 from .config import AlbertConfig, ConfigError
 from .fast.accumulate import Accumulator
 from .fast.crew import Crew
-from .fast.precision import check_precision, engine_for
+from .fast.precision import How, engine_for
 from .layers import key_mask
 from .model.embeddings import embeddings_forward
 from .model.encoder import Context, encoder_attention
@@ -23,28 +23,28 @@ from .model.pretraining import Totals
 
 
 class Albert:
-    """precision: "full", or how matrix products may be less exact and faster; `fast.precision` has the list."""
+    """how: `precision` of matrix products and which `kernels`; see `fast.precision.How`."""
 
-    def __init__(self, config, params, precision="full"):
+    def __init__(self, config, params, **how):
         heads = {name.split(".")[0] for name in params} & set(parameters.HEADS)
         if params.shapes != parameters.shapes(config, heads):
             raise ConfigError("params has other names or shapes than this config: was it made from another?")
-        check_precision(precision, params)
-        self.config, self.params, self.precision = config, params, precision
+        self.config, self.params, self.how = config, params, How(**how)
+        self.how.check(params)
 
     def __reduce__(self):
         """Copies and pickles are made anew, with buffers of their own."""
-        return Albert, (self.config, self.params, self.precision)
+        return functools.partial(Albert, **self.how._asdict()), (self.config, self.params)
 
     @classmethod
-    def init(cls, config, seed=0, heads=parameters.HEADS, dtype="float32", device="cpu", precision="full"):
+    def init(cls, config, seed=0, heads=parameters.HEADS, dtype="float32", device="cpu", **how):
         """A model with fresh weights. `heads`: any of "pooler", "mlm", "sop" (which needs the pooler)."""
         if not isinstance(config, AlbertConfig):
             raise ConfigError(f"config is {config!r}; it must be an AlbertConfig, such as PRESETS['tiny']")
-        return cls(config, parameters.initialise(config, seed, heads, dtype, device), precision)
+        return cls(config, parameters.initialise(config, seed, heads, dtype, device), **how)
 
     @classmethod
-    def from_pretrained(cls, directory, dtype=None, device="cpu", strict=True, precision="full"):
+    def from_pretrained(cls, directory, dtype=None, device="cpu", strict=True, **how):
         """Read a Hugging Face directory, in the dtype of its file unless told otherwise.
 
         The model has the heads the file has. With `strict`, a tensor that has no place in it is an error.
@@ -52,7 +52,7 @@ class Albert:
         from .interop import huggingface
 
         config, params = huggingface.load(directory, dtype, strict)
-        return cls(config, params.to(device), precision)
+        return cls(config, params.to(device), **how)
 
     def save_pretrained(self, directory):
         """Write config.json and model.safetensors, which `transformers` and `from_pretrained` read."""
@@ -61,7 +61,7 @@ class Albert:
         huggingface.save(directory, self.config, self.params)
 
     def to(self, device):
-        return Albert(self.config, self.params.to(device), self.precision)
+        return Albert(self.config, self.params.to(device), **self.how._asdict())
 
     def encode(self, input_ids, attention_mask=None, token_type_ids=None):
         """ids (B, T) -> hidden (B, T, H) and pooled (B, H), or None without a pooler."""
@@ -81,7 +81,7 @@ class Albert:
     def hidden_states(self, input_ids, attention_mask=None, token_type_ids=None):
         """What enters each layer, and what leaves the last: L + 1 arrays (B, T, H)."""
         inputs = self._inputs(input_ids, attention_mask, token_type_ids)
-        engine = engine_for(self.config, self.params, self.precision)
+        engine = engine_for(self.config, self.params, self.how)
         return [state.copy() for state in engine.states(inputs)]
 
     def attention_maps(self, input_ids, attention_mask=None, token_type_ids=None):

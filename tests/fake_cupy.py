@@ -3,13 +3,19 @@
 It computes nothing new. It is as strict as CuPy about where an array lives: a device array meets only device
 arrays and numbers, never turns into a NumPy array by itself, and is read with `.get()`. So a `np.` where `xp.`
 was meant, or a host array left in a formula, fails here as it would on a card. Kernels in CUDA C run on the CPU too,
-compiled by g++: cuda/cuda_on_cpu.h.
+compiled by g++: cuda/cuda_on_cpu.h. Streams and the capture of graphs: fake_streams.py.
 """
 
 import sys
 from pathlib import Path
 
+import fake_streams
 import numpy as np
+
+
+def run(operation, *args, effect=False, **kwargs):
+    """What every operation goes through: host arrays in, device arrays out."""
+    return on_device(fake_streams.perform(operation, on_host(args), on_host(kwargs), effect))
 
 
 class Ufunc:
@@ -17,10 +23,10 @@ class Ufunc:
         self.ufunc = ufunc
 
     def __call__(self, *args, **kwargs):
-        return on_device(self.ufunc(*on_host(args), **on_host(kwargs)))
+        return run(self.ufunc, *args, **kwargs)
 
     def at(self, table, rows, updates):
-        self.ufunc.at(*on_host((table, rows, updates)))
+        run(self.ufunc.at, table, rows, updates, effect=True)
 
 
 class ndarray:
@@ -33,6 +39,7 @@ class ndarray:
         raise TypeError("Implicit conversion to a NumPy array is not allowed.")
 
     def get(self):
+        fake_streams.forbid("get")
         return self._host.copy()
 
     def __getattr__(self, name):
@@ -40,14 +47,15 @@ class ndarray:
             raise AttributeError(name)
         value = getattr(self._host, name)
         if callable(value):
-            return lambda *args, **kwargs: on_device(value(*on_host(args), **on_host(kwargs)))
+            method = getattr(np.ndarray, name)
+            return lambda *args, **kwargs: run(method, self, *args, effect=name == "fill", **kwargs)
         return on_device(value)
 
     def __getitem__(self, index):
-        return on_device(self._host[on_host(index)])
+        return run(np.ndarray.__getitem__, self, index)
 
     def __setitem__(self, index, value):
-        self._host[on_host(index)] = on_host(value)
+        run(np.ndarray.__setitem__, self, index, value, effect=True)
 
     def __len__(self):
         return len(self._host)
@@ -56,25 +64,28 @@ class ndarray:
         return (on_device(row) for row in self._host)
 
     def __float__(self):
+        fake_streams.forbid("float()")
         return float(self._host)
 
     def __int__(self):
+        fake_streams.forbid("int()")
         return int(self._host)
 
     def __bool__(self):
+        fake_streams.forbid("bool()")
         return bool(self._host)
 
 
 def _operator(name):
     def operator(self, *others):
-        return on_device(getattr(self._host, name)(*on_host(others)))
+        return run(getattr(np.ndarray, name), self, *others)
 
     return operator
 
 
 def _in_place(name):
     def operator(self, other):
-        getattr(self._host, name)(on_host(other))
+        run(getattr(np.ndarray, name), self, other, effect=True)
         return self
 
     return operator
@@ -111,7 +122,10 @@ def on_host(value):
 
 def asarray(value, dtype=None):
     """The one way in from the host."""
-    return ndarray(np.array(value._host if isinstance(value, ndarray) else value, dtype=dtype))
+    if not isinstance(value, ndarray):
+        fake_streams.forbid("asarray copies from the host")
+        return ndarray(np.array(value, dtype=dtype))
+    return value if dtype is None else run(np.asarray, value, dtype=dtype)
 
 
 class RawModule:
@@ -142,7 +156,7 @@ class RawKernel:
         self._kernel.max_dynamic_shared_size_bytes = value
 
     def __call__(self, grid, block, args, *, shared_mem=0):
-        self._kernel(grid, block, on_host(args), shared_mem=shared_mem)
+        run(self._kernel, grid, block, args, shared_mem=shared_mem, effect=True)
 
 
 class cuda:
@@ -155,6 +169,16 @@ class cuda:
         getDeviceProperties = staticmethod(lambda device: {"name": b"pretended"})
         runtimeGetVersion = driverGetVersion = staticmethod(lambda: 0)
 
+    Device, Event, MemoryPool, Stream = (
+        fake_streams.Device, fake_streams.Event, fake_streams.MemoryPool, fake_streams.Stream
+    )  # fmt: skip
+    get_current_stream = staticmethod(fake_streams.current)
+    using_allocator = staticmethod(fake_streams.using_allocator)
+    get_elapsed_time = staticmethod(lambda start, end: 1000 * (end.time - start.time))
+
+    class memory:
+        OutOfMemoryError = MemoryError
+
 
 def __getattr__(name):
     value = getattr(np, name)
@@ -162,4 +186,8 @@ def __getattr__(name):
         return Ufunc(value)
     if isinstance(value, type) or not callable(value):
         return value
-    return lambda *args, **kwargs: on_device(value(*on_host(args), **on_host(kwargs)))
+    return lambda *args, **kwargs: run(value, *args, **kwargs)
+
+
+def get_default_memory_pool():
+    return fake_streams.MemoryPool()

@@ -104,7 +104,7 @@ def test_functions_are_as_long_as_an_idea():
 def test_importing_brings_in_nothing_heavy():
     script = (
         "import sys, minalbert\n"
-        "heavy = {'cupy', 'torch', 'matplotlib', 'transformers', 'scipy', 'pytest', 'tqdm', 'safetensors'}\n"
+        "heavy = {'cupy', 'torch', 'matplotlib', 'transformers', 'scipy', 'pytest', 'tqdm', 'safetensors', 'numba'}\n"
         "print(*sorted(heavy & set(sys.modules)))"
     )
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

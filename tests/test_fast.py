@@ -1,5 +1,7 @@
 """The fast paths against the plain ones, which are the specification: every case of the gradient-check table."""
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ from minalbert.config import ConfigError
 from minalbert.fast import crew
 from minalbert.fast.crew import Crew
 from minalbert.fast.plain import PlainEngine
-from minalbert.fast.precision import engine_for
+from minalbert.fast.precision import How, engine_for
 from minalbert.fast.threads import blas_threads, threads
 from minalbert.fast.workspace import Workspace
 from minalbert.gradcheck.cases import TINY, hard_batch, hard_params, model_cases
@@ -133,7 +135,7 @@ def test_bf16_rounds_what_is_multiplied_and_no_more():
     """Inputs of 8 bits err by 2⁻⁹ of themselves at most, at random; a dozen products in a row by some 1 %."""
     params, batch = Albert.init(WIDE, seed=3).params, Batch.random(WIDE, 7, 33, 9, seed=1)
     losses, grads = passed(engine_for(WIDE, params), batch, Stream(5))
-    found, rounded = passed(engine_for(WIDE, params, "bf16"), batch, Stream(5))
+    found, rounded = passed(engine_for(WIDE, params, How("bf16")), batch, Stream(5))
     assert found.total == pytest.approx(float(losses.total), rel=1e-3)
     for name in ("encoder.ffn.up.w", "encoder.attention.value.w", "embeddings.word"):
         error = np.linalg.norm(rounded[name] - grads[name]) / np.linalg.norm(grads[name])
@@ -145,6 +147,25 @@ def test_a_precision_that_cannot_be_had_is_refused():
         Albert.init(TINY, precision="bf8")
     with pytest.raises(ConfigError, match="precision 'bf16' needs float32 weights; these are float64"):
         Albert.init(TINY, dtype="float64", precision="bf16")
+
+
+def test_compiled_kernels_that_cannot_be_had_are_refused(monkeypatch):
+    with pytest.raises(ConfigError, match="kernels is 'fast'; it must be one of: numpy, compiled"):
+        Albert.init(TINY, kernels="fast")
+    with pytest.raises(ConfigError, match="kernels 'compiled' needs float32 weights; these are float64"):
+        Albert.init(TINY, dtype="float64", kernels="compiled")
+    monkeypatch.setattr("minalbert.fast.precision.find_spec", lambda name: None)
+    with pytest.raises(DeviceError, match=r"kernels 'compiled' cannot be used: numba is not installed \("):
+        Albert.init(TINY, kernels="compiled")
+
+
+def test_a_copy_computes_as_its_model_does():
+    model = Albert.init(WIDE)
+    model.how = How("bf16")  # as if it could be had
+    kind, arguments = model.__reduce__()
+    assert kind.keywords == {"precision": "bf16", "kernels": "numpy"}
+    assert arguments == (model.config, model.params)
+    assert copy.deepcopy(Albert.init(TINY)).how == How()
 
 
 def test_without_its_library_bf16_says_what_to_install(monkeypatch):

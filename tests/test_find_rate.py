@@ -78,8 +78,8 @@ class Strange(Accumulator):
 
     loss = gradient = None
 
-    def __call__(self, parts, stream):
-        sums, number = super().__call__(parts, stream), stream.step
+    def __call__(self, parts, stream, **more):
+        sums, number = super().__call__(parts, stream, **more), stream.step
         if number >= 20 and self.gradient is not None:
             sums.grads["sop.b"][0] = self.gradient
         if number >= 20 and self.loss is not None:

@@ -63,6 +63,7 @@ def test_all_settings_are_printed_as_a_file_that_can_be_used(tmp_path, capsys, w
 @pytest.mark.parametrize(
     ("words", "said"),
     [
+        (["--precision", "float16"], "precision is 'float16'; on 'cpu' it must be one of: full, bf16"),
         (["--batch", "6"], "batch 6 is 1.5 times micro_batch 4; it must be 1, 2, 4, 8, ... times as large"),
         (["--held-out-share", "0"], "held_out_share is 0.0, which of 60 documents leaves none to test on"),
         (["--corpus", "nowhere"], "corpus nowhere is not there, looked for from"),

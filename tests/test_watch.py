@@ -19,8 +19,8 @@ class Poisoned(Accumulator):
 
     kinds = {}  # noqa: RUF012
 
-    def __call__(self, parts, stream):
-        sums, number = super().__call__(parts, stream), stream.step
+    def __call__(self, parts, stream, **more):
+        sums, number = super().__call__(parts, stream, **more), stream.step
         if self.kinds.get(number) == "nan":
             sums.grads["encoder.ffn.up.w"][0, 0] = math.nan
         if self.kinds.get(number) == "great":

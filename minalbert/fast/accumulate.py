@@ -40,19 +40,21 @@ def tree_sum(leaves, add):
 
 
 class Accumulator:
-    """Gradients of whole batches. Keeps its vectors from one to the next."""
+    """Gradients of whole batches. Its vectors stay with the crew, for the next batch."""
 
     def __init__(self, crew, recompute=False):
         self.crew, self.keep = crew, "inputs" if recompute else "all"
-        self._spare = []                             # vectors that nobody uses
 
-    def __call__(self, parts, stream, totals=Totals(), into=None):
-        """Sums over the parts. Dropout's coins are those of `stream`; `into`: gradients to add to, the result's own."""
+    def __call__(self, parts, stream, totals=Totals(), into=None, scale=1.0):
+        """Sums over the parts, the gradient `scale` times as large; losses as they are.
+
+        Dropout's coins are those of `stream`; `into`: gradients to add to, the result's own.
+        """
         totals = over_all(parts, totals)
 
         def leaf(engine, part, first):
             coins = stream and stream.at(example=stream.example + first)
-            return self._leaf(engine, part, coins, totals, into if first == 0 else None)
+            return self._leaf(engine, part, coins, totals, into if first == 0 else None, scale)
 
         return tree_sum(self.crew.map(leaf, parts), self._add)
 
@@ -66,19 +68,19 @@ class Accumulator:
         return tree_sum(self.crew.map(leaf, parts), add_losses)
 
     def give_back(self, sums):
-        self._spare.append(sums.grads)
+        self.crew.spare.append(sums.grads)
 
-    def _leaf(self, engine, part, stream, totals, into):
+    def _leaf(self, engine, part, stream, totals, into, scale):
         grads = self._zeros() if into is None else into
         start = time.perf_counter()
         losses = engine.forward(part.to(self.crew.params.device), stream, totals, self.keep)
         middle = time.perf_counter()
-        engine.backward(grads)
+        engine.backward(grads, scale)
         return Sums(losses, grads, middle - start, time.perf_counter() - middle)
 
     def _zeros(self):
         try:
-            grads = self._spare.pop()
+            grads = self.crew.spare.pop()
         except IndexError:
             return self.crew.params.zeros_like()
         grads.flat.fill(0)

@@ -14,10 +14,11 @@ SMALL = 2**15                                        # numbers in a layer's inpu
 
 class Crew:
     def __init__(self, model, workers=0):
-        """workers: 0 stands for as many as there are cores."""
-        self.config, self.params, self.precision = model.config, model.params, model.precision
-        self.workers = workers or os.cpu_count() or 1
+        """workers: 0 stands for as many as there are cores. A GPU shares a batch among its own: it has one worker."""
+        self.config, self.params, self.how = model.config, model.params, model.how
+        self.workers = 1 if model.params.device == "cuda" else workers or os.cpu_count() or 1
         self._idle = []                              # engines that nobody uses
+        self.spare = []                              # gradients that nobody uses
         self._pool = ThreadPoolExecutor(self.workers) if self.workers > 1 else None
 
     def close(self):
@@ -50,7 +51,7 @@ class Crew:
         try:
             engine = self._idle.pop()
         except IndexError:
-            engine = engine_for(self.config, self.params, self.precision)
+            engine = engine_for(self.config, self.params, self.how)
         try:
             return work(engine, part, first)
         finally:

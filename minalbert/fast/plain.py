@@ -21,6 +21,6 @@ class PlainEngine:
         )
         return losses
 
-    def backward(self, grads):
+    def backward(self, grads, scale=1.0):
         cache, self._cache = self._cache, None
-        pretraining_backward(cache, grads)
+        pretraining_backward(cache, grads, scale)

@@ -1,4 +1,4 @@
-"""Which engine serves which arrays, and with what numbers it multiplies.
+"""Which engine serves which arrays, with what numbers it multiplies, and who takes the steps.
 
     "full"      as exact as the weights are stored
     "bf16"      what is multiplied has 8 significant bits; sums, weights and statistics have 24
@@ -9,12 +9,15 @@ On a GPU bf16 and float16 are also how activations are stored.
 """
 
 import functools
+from importlib.util import find_spec
+from typing import NamedTuple
 
 import numpy as np
 
 from ..backend import DeviceError
 from ..config import ConfigError
 from ..kernels import bf16, cpu, cpu_bf16, gpu
+from ..kernels.gpu_lamb import twin
 from .engine import Engine
 from .plain import PlainEngine
 
@@ -26,26 +29,65 @@ GPU = {
     "bf16": ("uint16", False),
     "float16": ("float16", False),
 }
+BF16_WHEEL = bf16.WHEEL
+KERNELS = ("numpy", "compiled")
 FLOATS = (np.float32, np.float64)                    # what BLAS multiplies
 
 
-def check_precision(precision, params):
-    choices = CPU if params.device == "cpu" else GPU
-    if precision not in choices:
-        raise ConfigError(f"precision is {precision!r}; on {params.device!r} it must be one of: {', '.join(choices)}")
-    if precision == "full":
-        return
+class How(NamedTuple):
+    """What a model computes with, beside its weights' own dtype and device."""
+
+    precision: str = "full"                          # of matrix products
+    kernels: str = "numpy"                           # or "compiled": the elementwise chains, by numba
+
+    def check(self, params):
+        """Raise one sentence where it cannot be had."""
+        choices = CPU if params.device == "cpu" else GPU
+        if self.precision not in choices:
+            known = ", ".join(choices)
+            raise ConfigError(f"precision is {self.precision!r}; on {params.device!r} it must be one of: {known}")
+        if self.precision != "full":
+            missing = bf16.bf16_missing if params.device == "cpu" else gpu.missing
+            require_float32(f"precision {self.precision!r}", params, missing())
+        if self.kernels not in KERNELS:
+            raise ConfigError(f"kernels is {self.kernels!r}; it must be one of: {', '.join(KERNELS)}")
+        if self.kernels == "compiled":
+            if params.device != "cpu":
+                raise ConfigError(f"kernels 'compiled' are for the CPU; the weights are on {params.device!r}")
+            require_float32("kernels 'compiled'", params, numba_missing())
+
+
+def require_float32(what, params, missing):
     if params.dtype != np.float32:
-        raise ConfigError(f"precision {precision!r} needs float32 weights; these are {params.dtype}")
-    if reason := bf16.bf16_missing() if params.device == "cpu" else gpu.missing():
-        raise DeviceError(f"precision {precision!r} cannot be used: {reason}")
+        raise ConfigError(f"{what} needs float32 weights; these are {params.dtype}")
+    if missing:
+        raise DeviceError(f"{what} cannot be used: {missing}")
 
 
-def engine_for(config, params, precision="full"):
+def numba_missing():
+    """None where it is installed, else one line saying so."""
+    return None if find_spec("numba") else "numba is not installed (pip install 'minalbert[fast]')"
+
+
+def cpu_kernels(how):
+    if how.kernels == "numpy":
+        return CPU[how.precision]
+    from ..kernels import cpu_compiled  # which compiles, if it has not yet
+
+    return cpu_compiled.over(CPU[how.precision])
+
+
+def engine_for(config, params, how=How()):
     """With kernels where there are some for these arrays, else plain."""
     if params.device == "cpu" and params.dtype in FLOATS:
-        return Engine(config, params, lambda workspace: CPU[precision], params.dtype)
+        return Engine(config, params, lambda workspace: cpu_kernels(how), params.dtype)
     if params.device == "cuda" and params.dtype == np.float32 and gpu.serves(config) and not gpu.missing():
-        storage, tf32 = GPU[precision]
+        storage, tf32 = GPU[how.precision]
         return Engine(config, params, functools.partial(gpu.Kernels, storage=storage, tf32=tf32), np.dtype(storage))
     return PlainEngine(config, params)
+
+
+def optimiser_for(optimiser, params):
+    """With kernels where there are some for these weights, else itself; `step` is the same."""
+    on_gpu = params.device == "cuda" and params.dtype == np.float32 and gpu.missing() is None
+    return twin(optimiser, params) if on_gpu else optimiser

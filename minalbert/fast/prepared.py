@@ -21,15 +21,21 @@ class Prepared(NamedTuple):
     def of(cls, inputs, params, totals=None):
         """inputs: a Batch, or with totals None what the encoder alone needs."""
         mask = key_mask(inputs.attention_mask, params.dtype)[:, 0, 0]
+        read = kernel_ids(inputs.input_ids), kernel_ids(inputs.token_type_ids), mask
         if totals is None:
-            return cls(inputs.input_ids, inputs.token_type_ids, mask)
+            return cls(*read)
         B, T = inputs.input_ids.shape
         first_rows = array_module(mask).arange(0, B * T, T)
         sequences = B if totals.sequences is None else totals.sequences
         order_shares = array_module(mask).full(B, 1 / sequences, params.dtype)
-        orders = inputs.sop_labels, order_shares
+        orders = kernel_ids(inputs.sop_labels), order_shares
         words = targets(inputs, first_rows, params.dtype, totals.targets)
-        return cls(inputs.input_ids, inputs.token_type_ids, mask, first_rows, *orders, *words)
+        return cls(*read, first_rows, *orders, *words)
+
+
+def kernel_ids(array):
+    """As they are, or int64 on a GPU, whose kernels read nothing else."""
+    return array.astype("int64", copy=False) if device_of(array) == "cuda" else array
 
 
 def targets(batch, first_rows, dtype, total):
@@ -40,7 +46,7 @@ def targets(batch, first_rows, dtype, total):
     xp, weights = array_module(first_rows), batch.mlm_weights
     total = weights.sum(dtype=xp.float64) if total is None else xp.asarray(total)
     shares = (weights / xp.where(total == 0, 1.0, total)).astype(dtype)
-    found = [(batch.mlm_positions + first_rows[:, None]).ravel(), batch.mlm_labels.ravel(), shares.ravel()]
+    found = [(batch.mlm_positions + first_rows[:, None]).ravel(), kernel_ids(batch.mlm_labels.ravel()), shares.ravel()]
     if device_of(weights) == "cuda":
         return found
     (used,) = weights.ravel().nonzero()

@@ -16,7 +16,6 @@ number of threads may call at once.
 import contextlib
 import ctypes
 import functools
-from importlib import metadata
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
@@ -147,6 +146,8 @@ def _engine():
 
 @functools.cache
 def _library():
+    from importlib import metadata
+
     try:
         files = metadata.files(WHEEL) or ()
     except metadata.PackageNotFoundError:

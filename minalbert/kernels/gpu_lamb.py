@@ -19,6 +19,7 @@ import numpy as np
 
 from ..backend import array_module
 from ..config import ConfigError
+from ..optim import Lamb
 from ..optim.adamw import corrections
 from ..optim.blocks import check, exempt
 from .launch import launch
@@ -107,3 +108,8 @@ class GpuLamb:
 
     def _named(self, ratios, params):
         return {name: ratios[i] for i, name in enumerate(params) if not exempt(name, params[name])}
+
+
+def twin(optimiser, params):
+    """GpuLamb for a Lamb; other optimisers have none, and are their own."""
+    return GpuLamb(optimiser, params) if isinstance(optimiser, Lamb) else optimiser

@@ -20,7 +20,7 @@ from .softmax import log_softmax
 def cross_entropy_forward(logits, labels, weights, total=None):
     xp = array_module(logits)
     log_p = log_softmax(logits)                                     # (..., K)
-    total = weights.sum(dtype=xp.float64) if total is None else xp.asarray(total)
+    total = weights.sum(dtype=xp.float64) if total is None else xp.full((), total)
     share = weights / xp.where(total == 0, 1.0, total)              # (...,)  w / Σ w
     share = share.astype(logits.real.dtype, copy=False)
     picked = xp.take_along_axis(log_p, labels[..., None], axis=-1)[..., 0]

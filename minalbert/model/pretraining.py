@@ -68,9 +68,9 @@ def pretraining_forward(params, batch, config, stream=None, recompute=False, tot
     return Losses(mlm_loss, sop_loss, total), Cache(embeddings, encoder, mlm, sop, config)
 
 
-def pretraining_backward(cache, grads):
+def pretraining_backward(cache, grads, dtotal=1.0):
     """Adds into grads. Uses the cache up: the encoder frees each layer's part as it goes."""
-    dhidden, dtotal = 0.0, 1.0
+    dhidden = 0.0
     if cache.sop is not None:
         pooler, head, loss = cache.sop
         dlogits, _, _ = cross_entropy_backward(dtotal, loss)

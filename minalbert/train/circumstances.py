@@ -8,12 +8,14 @@ import os
 import platform
 import re
 import sys
+from importlib.metadata import version
 
 import numpy as np
 
 import minalbert
 
 from ..backend import gpu_circumstances
+from ..fast.precision import BF16_WHEEL as WHEEL
 
 FUNCTIONS = "^(add|subtract|multiply|divide|maximum|exp|log|tanh|sqrt|power|square)$"
 SWITCHES = ("CUPY_ACCELERATORS", "CUPY_TF32", "MKL_CBWR", "NPY_DISABLE_CPU_FEATURES", "NVIDIA_TF32_OVERRIDE",
@@ -86,5 +88,7 @@ FACTS = {
     "machine": lambda: f"{platform.system()} {platform.machine()}",
     "processor": _processor,
     "C library": lambda: " ".join(platform.libc_ver()).strip() or platform.release(),
+    "compilers": lambda: " ".join(f"{name} {version(name)}" for name in ("numba", "llvmlite")),
+    "bf16 library": lambda: f"oneDNN {version(WHEEL)}",
     "switches": _switches,
 }

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from ..backend import Stream, check_device
 from ..fast.accumulate import Accumulator
 from ..fast.crew import Crew
+from ..fast.precision import optimiser_for
 from ..fast.threads import blas_threads
 from ..optim import clip_factor, global_norm, rate_warning
 from . import checkpoint, run_directory
@@ -27,7 +28,7 @@ from .report import introduction, time_is_up
 from .signals import StopSignals
 from .standing import begin, on_device
 from .stream import micro_batches
-from .watch import hunt
+from .watch import Verdict, hunt
 
 SMALL = 128                                          # H, up to which models bear far larger rates than LAMB's rule
 ROLLBACKS = 3                                        # to one checkpoint, before giving up
@@ -70,7 +71,8 @@ class Trainer:
         self.records = Records(run, settings, self.standing, prepared, quiet)
         self.crew = Crew(self.standing.model, settings.training.workers)
         self.accumulate = Accumulator(self.crew, settings.training.recompute)
-        self.optimiser, self.schedule = settings.make_optimiser(), settings.make_schedule()
+        self.optimiser = optimiser_for(settings.make_optimiser(), self.standing.model.params)
+        self.schedule = settings.make_schedule()
         self.clocks = dict.fromkeys(("data", "forward", "backward", "optimiser", "rest"), 0.0)
         self.saved = None if self.standing.fresh else self.standing.step
         self.batches, self.rollbacks = None, []
@@ -135,16 +137,17 @@ class Trainer:
         standing, begin = self.standing, time.perf_counter()
         parts = self.next_parts()
         loaded = time.perf_counter()
-        sums = self.accumulate(parts, Stream(self.settings.training.seed, standing.position))
-        norm = global_norm(sums.grads)
+        unscale, stream = 1.0 / standing.loss_scale.value, Stream(self.settings.training.seed, standing.position)
+        sums = self.accumulate(parts, stream, scale=standing.loss_scale.value)
+        norm = global_norm(sums.grads) * unscale
         added = time.perf_counter()
         losses = sums.losses.numbers()
-        verdict = standing.watch.judge(losses["loss"], float(norm))
+        verdict = self.judge(losses["loss"], float(norm))
         standing.position += 1
         if verdict.event:
             self.tell(verdict, parts, sums)
         if not verdict.refused:
-            rate, ratios = self.step(sums.grads, norm)
+            rate, ratios = self.step(sums.grads, norm, unscale)
         self.accumulate.give_back(sums)
         end = time.perf_counter()
         standing.seconds += end - begin
@@ -158,6 +161,14 @@ class Trainer:
         self.records.step(losses, float(norm), rate, ratios, tokens)
         return True
 
+    def judge(self, loss, norm):
+        """A gradient too large for float16 is no fault of the run, and nothing for the watch to remember."""
+        scale = self.standing.loss_scale
+        if scale.overflowed(loss, norm):
+            return Verdict(True, "overflow", f"the gradient is beyond float16; from now on it is {scale.value:g} times "
+                                             "its size")  # fmt: skip
+        return self.standing.watch.judge(loss, norm)
+
     def next_parts(self):
         """The next batch's micro-batches. Its number is `position`."""
         standing, G = self.standing, self.settings.parts
@@ -169,10 +180,10 @@ class Trainer:
             self.batches = micro_batches(self.prepared.instances, size, standing.position * G)
         return [next(self.batches) for _ in range(G)]
 
-    def step(self, grads, norm):
+    def step(self, grads, norm, unscale):
         standing = self.standing
         rate = self.schedule.rate(standing.step, standing.ahead)
-        scale = clip_factor(norm, self.settings.optimiser.clip)
+        scale = clip_factor(norm, self.settings.optimiser.clip) * unscale
         standing.step += 1
         return rate, self.optimiser.step(standing.model.params, grads, standing.moments, rate, standing.step, scale)
 

@@ -61,9 +61,16 @@ class Training(Section):
     recompute: bool = setting(False, "make activations twice instead of keeping them")
     seed: int = setting(0, "of the weights, the instances and dropout", 0, 2**63)
     dtype: str = setting("float32", "of weights and arithmetic", choices=("float32", "float64"))
-    precision: str = setting("full", "of matrix products: bf16 rounds what it multiplies", choices=("full", "bf16"))
+    precision: str = setting("full", "of matrix products: bf16 rounds what it multiplies; on a GPU also tf32, float16",
+                             choices=("full", "bf16", "tf32", "float16"))  # fmt: skip
+    kernels: str = setting("numpy", "of what is done between products; numba's are compiled",
+                           choices=("numpy", "compiled"))  # fmt: skip
     device: str = setting("cpu", "where the arithmetic is done", choices=("cpu", "cuda"))
     weights: str = setting("", "a model or run to begin with, instead of fresh weights", metavar="DIR")
+
+    @property
+    def how(self):
+        return {"precision": self.precision, "kernels": self.kernels}
 
 
 @dataclass(frozen=True)

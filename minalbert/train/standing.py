@@ -6,6 +6,7 @@ from ..params import HEADS
 from . import checkpoint
 from .circumstances import differences
 from .errors import TrainError
+from .loss_scale import LossScale
 from .trained import model_directory
 from .watch import SpikeWatch
 
@@ -24,6 +25,7 @@ class Standing:
             self.model.params.flat[...] = state.params.flat
         self.step, self.position, self.moments = state.step, state.position, state.moments
         self.watch = SpikeWatch(self.settings.watch, state.extra.get("watch"))
+        self.loss_scale = LossScale(self.settings.training.precision, state.extra.get("loss_scale"))
         self.reached = state.extra.get("reached", [])            # milestones
         self.seconds = state.extra.get("seconds", 0.0)           # of training, earlier lives included
         self.refused = state.extra.get("refused", [])            # batches that no step was made of
@@ -41,6 +43,8 @@ class Standing:
             "seconds": self.seconds,
             "passed_over": [[batches.start, batches.stop] for batches in self.passed_over],
         }
+        if memory := self.loss_scale.memory:
+            extra["loss_scale"] = memory
         return checkpoint.State(self.step, self.position, self.model.params, self.moments, extra)
 
     @property
@@ -77,7 +81,7 @@ def begin(settings, prepared, circumstances, run, from_step=None):
         said += checkpoint.put_aside(run, from_step)
     state = on_device(state, settings.training.device)
     said += [f"going on from step {state.step:,}", *differences(before, circumstances)]
-    return Standing(Albert(prepared.config, state.params, settings.training.precision), settings, state), said
+    return Standing(Albert(prepared.config, state.params, **settings.training.how), settings, state), said
 
 
 def on_device(state, device):
@@ -93,10 +97,10 @@ def first_state(settings, prepared):
         check_sizes(model.config, config, training.weights)
         if not {"mlm.bias", "sop.b"} & set(model.params):
             raise TrainError(f"weights {training.weights} have neither an mlm nor a sop head, so there is no loss")
-        model = Albert(config, model.params, training.precision)
+        model = Albert(config, model.params, **training.how)
     else:
         heads = HEADS if settings.recipe.segments == 2 else ("mlm",)
-        model = Albert.init(config, training.seed, heads, training.dtype, training.device, training.precision)
+        model = Albert.init(config, training.seed, heads, training.dtype, training.device, **training.how)
     return model, settings, checkpoint.State(0, 0, model.params, Moments.zeros(model.params), {})
 
 

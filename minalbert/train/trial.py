@@ -8,8 +8,10 @@ from itertools import islice
 from ..backend import Stream
 from ..fast.accumulate import Accumulator
 from ..fast.crew import Crew
+from ..fast.precision import optimiser_for
 from ..fast.threads import blas_threads
 from ..optim import clip_factor, global_norm
+from .loss_scale import LossScale
 from .prepare import prepare
 from .screen import Screen
 from .standing import first_state
@@ -24,7 +26,8 @@ class Trial:
         self.settings = settings.change(vocab_size=self.prepared.config.vocab_size)
         self.model, _, state = first_state(self.settings, self.prepared)
         self.moments, self.done = state.moments, 0
-        self.optimiser = self.settings.make_optimiser()
+        self.optimiser = optimiser_for(self.settings.make_optimiser(), self.model.params)
+        self.loss_scale = LossScale(self.settings.training.precision)
         self._steps, self._quiet = steps, quiet
 
     def __enter__(self):
@@ -51,14 +54,16 @@ class Trial:
     def step(self, batch, rate):
         """The batch's losses before the step, by the names of metrics.jsonl; the step, if all is finite."""
         training, begin = self.settings.training, time.perf_counter()
-        sums = self.accumulate(batch, Stream(training.seed, self.done))
-        norm = global_norm(sums.grads)
+        unscale = 1.0 / self.loss_scale.value
+        sums = self.accumulate(batch, Stream(training.seed, self.done), scale=self.loss_scale.value)
+        norm = global_norm(sums.grads) * unscale
         losses = sums.losses.numbers()
         self.done += 1
-        if not math.isfinite(float(norm)):
+        overflowed = self.loss_scale.overflowed(losses["loss"], float(norm))
+        if not (overflowed or math.isfinite(float(norm))):
             losses["loss"] = math.nan
-        if math.isfinite(losses["loss"]):
-            scale = clip_factor(norm, self.settings.optimiser.clip)
+        if math.isfinite(losses["loss"]) and not overflowed:
+            scale = clip_factor(norm, self.settings.optimiser.clip) * unscale
             self.optimiser.step(self.model.params, sums.grads, self.moments, rate, self.done, scale)
         self.accumulate.give_back(sums)
         tokens = sum(float(part.attention_mask.sum()) for part in batch)
