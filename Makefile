@@ -16,7 +16,7 @@ help:
 	@echo "make test     set up .venv, run the tests and check every gradient"
 	@echo "make lint     check style"
 	@echo "make parity   compare with transformers and PyTorch, and build data under MPI and Dask, in .venv-parity"
-	@echo "make bench    time a training step against PyTorch, in .venv-parity"
+	@echo "make bench    time and weigh training steps against PyTorch, in .venv-parity: some four minutes"
 	@echo "make golden   write tests/golden anew from transformers, in .venv-parity"
 	@echo "make lock     pin the newest packages in requirements.lock (needs uv)"
 	@echo "make clean    remove the environments and caches"
@@ -50,7 +50,7 @@ golden: $(PARITY)/.ready
 	$(PARITY)/bin/python tests/golden/make.py
 
 bench: $(PARITY)/.ready
-	OMP_NUM_THREADS=2 $(PARITY)/bin/python benchmarks/step.py
+	$(PARITY)/bin/python benchmarks/report.py --quick
 
 lock:
 	uv pip compile pyproject.toml --extra notebooks --extra train --extra dev --universal --python-version 3.11 \

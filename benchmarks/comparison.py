@@ -1,8 +1,8 @@
 """What all benchmarks share: threads, turns, floors, and how a row is told.
 
 Ours and the peer's runs take turns, so that a busy machine slows both; a ratio is the median over pairs of neighbours.
-The floor is what no program can be faster than: the matrix products' operations at the rate of one large product, or
-the bytes at the rate of one large copy, both measured between the runs.
+The floor is what no program that multiplies these matrices can be faster than: the operations at the rate of one large
+product, or the fewest bytes at the rate of one large copy, whichever takes longer; both are measured between the runs.
 """
 
 import argparse
@@ -14,7 +14,8 @@ import time
 
 early = argparse.ArgumentParser(add_help=False)  # libraries read the number of threads when they are imported
 early.add_argument("--threads", default="2", help="for both sides (default: 2)")
-THREADS = early.parse_known_args()[0].threads
+early.add_argument("--kernels", default="numpy", choices=("numpy", "compiled"), help="of ours (default: numpy)")
+THREADS, KERNELS = vars(early.parse_known_args()[0]).values()
 os.environ |= {"OMP_NUM_THREADS": THREADS, "OPENBLAS_NUM_THREADS": THREADS, "MKL_NUM_THREADS": THREADS}
 
 import numpy as np  # noqa: E402
@@ -46,12 +47,18 @@ def copy_seconds():
     return seconds(lambda: np.copyto(b, a)) / (2 * a.nbytes)
 
 
+def floor(operations, transferred, bf16=False):
+    """Seconds: of that many operations, or of that many bytes, whichever takes longer."""
+    return max(operations * product_seconds(bf16), transferred * copy_seconds())
+
+
 def compare(case, ours, theirs, floor, runs):
     """floor: a function that prices it now, in seconds. Returns the row, times in seconds."""
     for call in (ours, theirs, ours, theirs, floor):
         call()  # the first touch fresh memory
     times = {ours: [], theirs: []}
     floors = []
+    runs = max(runs, min(41, round(3 / (seconds(ours) + seconds(theirs)))))  # short ones are cheap, and vary more
     for run in tqdm(range(runs), desc=case, leave=False, disable=not sys.stderr.isatty()):
         for call in (ours, theirs) if run % 2 else (theirs, ours):
             times[call].append(seconds(call))
@@ -76,8 +83,8 @@ def line(row):
     numbers = "".join(
         f"{row[key] / scale:7.{0 if row[key] / scale >= 100 else 1}f} {unit}" for key in ("ours", "peer", "floor")
     )
-    low, high = row.get("spread", (row["ratio"],) * 2)
-    return f"{row['case']:42}{numbers} {row['ratio']:10.2f}  {low:.2f} - {high:.2f} {row['ours'] / row['floor']:10.2f}"
+    spread = "{:.2f} - {:.2f}".format(*row["spread"]) if "spread" in row else ""
+    return f"{row['case']:42}{numbers} {row['ratio']:10.2f}  {spread:11} {row['ours'] / row['floor']:10.2f}"
 
 
 def main(doc, cases, measure, runs):

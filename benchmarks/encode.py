@@ -17,15 +17,16 @@ from minalbert import Albert
 def measure(name, runs):
     workload, tuned, bf16 = CASES[name]
     work = WORKLOADS[workload]
-    model, batch = Albert.init(work.config, precision="bf16" if bf16 else "full"), work.batch()
+    model = Albert.init(work.config, precision="bf16" if bf16 else "full", kernels=comparison.KERNELS)
+    batch = work.batch()
     theirs = Peer(model, batch, tuned, bf16).encode
 
     def ours():
         return model.encode(batch.input_ids, batch.attention_mask, batch.token_type_ids)[0]
 
     assert_same_states(name, ours(), theirs(), tolerance=0.2 if bf16 else 1e-3)
-    operations = work.encoding_operations()
-    return comparison.compare(name, ours, theirs, lambda: operations * comparison.product_seconds(bf16), runs)
+    least = work.encoding_operations(), work.encoding_bytes(), bf16
+    return comparison.compare(name, ours, theirs, lambda: comparison.floor(*least), runs)
 
 
 if __name__ == "__main__":

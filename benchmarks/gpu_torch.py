@@ -15,7 +15,7 @@ torch.set_float32_matmul_precision("high")  # TF32
 class Net(torch.nn.Module):
     def __init__(self, params, config):
         super().__init__()
-        self.config, self.tied = config, params["embeddings.word"].shape
+        self.config = config
         parts = [f"encoder.attention.{name}" for name in ("query", "key", "value")]
         arrays = {name: torch.tensor(array) for name, array in params.items() if not name.startswith(tuple(parts))}
         arrays["qkv.w"] = torch.cat([torch.tensor(params[f"{part}.w"]) for part in parts], dim=1)

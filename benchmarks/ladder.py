@@ -20,10 +20,11 @@ from workloads import WORKLOADS
 from minalbert import Albert
 from minalbert.fast import crew
 from minalbert.fast.plain import PlainEngine
+from minalbert.fast.precision import numba_missing
 from minalbert.kernels import attention, bf16, cross_entropy, gemm, tiles
 
 
-def plain_engine(config, params, precision):
+def plain_engine(config, params, how):
     return PlainEngine(config, params)
 
 
@@ -41,7 +42,9 @@ RUNGS = {
     "plain pairs, a thread for each half": ("full", [PLAIN]),
     "kernels over a workspace, one part": ("full", [ONE_PART]),
     "kernels, a thread for each half": ("full", []),
+    "the same, chains compiled": ("full", []),
     "the same with bf16 products": ("bf16", []),
+    "bf16 products, chains compiled": ("bf16", []),
     "without products that add": ("full", [NO_ADDING]),
     "without tiles": ("full", NO_TILES),
     "without a workspace that stays": ("full", []),
@@ -50,7 +53,8 @@ RUNGS = {
 
 def stepper(name, work):
     precision, changes = RUNGS[name]
-    model, batch = Albert.init(work.config, precision=precision), work.batch()
+    kernels = "compiled" if "compiled" in name else "numpy"
+    model, batch = Albert.init(work.config, precision=precision, kernels=kernels), work.batch()
     grads = model.params.zeros_like()
 
     def step():
@@ -59,7 +63,7 @@ def stepper(name, work):
                 stack.enter_context(mock.patch.object(*change))
             model.loss_and_grads(batch, into=grads)
         if "stays" in name:
-            model._crew._idle.clear()
+            model.release()
 
     return step
 
@@ -71,7 +75,8 @@ def main():
     parser.add_argument("--json", action="store_true", help="one object per rung")
     options = parser.parse_args()
     work = WORKLOADS[options.case]
-    names = [name for name in RUNGS if RUNGS[name][0] == "full" or not bf16.bf16_missing()]
+    names = [name for name in RUNGS if not ("bf16" in name and bf16.bf16_missing())]
+    names = [name for name in names if not ("compiled" in name and numba_missing())]
     steps = {name: stepper(name, work) for name in names}
     times = {name: [] for name in names}
     for run in tqdm(range(options.runs + 1), leave=False, disable=not sys.stderr.isatty()):

@@ -19,6 +19,8 @@ from pathlib import Path
 
 import comparison
 
+from minalbert.fast.precision import numba_missing
+
 HERE = Path(__file__).parent
 MAIN = [
     *("ALBERT-base, 8 × 128, as released", "ALBERT-base, 8 × 128, tuned", "ALBERT-base, 2 × 512, as released"),
@@ -29,10 +31,11 @@ BF16 = ["ALBERT-base, 8 × 128, bf16 as released"]
 TABLES = {
     # title: (script, cases of --quick, what follows them)
     "A training step: forward, backward, AdamW": ("step.py", [*MAIN, *BF16], ["--runs", "3"]),
+    "A training step, kernels compiled by numba": ("step.py --kernels compiled", [*MAIN[3:], *BF16], ["--runs", "3"]),
     "Encoding": ("encode.py", MAIN, ["--runs", "3"]),
     "Memory of a training step": ("memory.py", ["ALBERT-base, 8 × 128"], []),
 }
-PACKAGES = ("numpy", "torch", "transformers", "onednn-cpu-gomp", "threadpoolctl")
+PACKAGES = ("numpy", "torch", "transformers", "onednn-cpu-gomp", "numba")
 
 
 def machine():
@@ -76,7 +79,8 @@ def version(package):
 
 
 def rows(script, cases, options):
-    command = [sys.executable, HERE / script, "--json", "--threads", comparison.THREADS, *options]
+    script, *more = script.split()
+    command = [sys.executable, HERE / script, *more, "--json", "--threads", comparison.THREADS, *options]
     command += ["--case", *cases] if cases else []
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         yield from map(json.loads, process.stdout)
@@ -99,7 +103,11 @@ def main():
         say(fact)
     for title, (script, cases, few) in TABLES.items():
         say(f"\n{title}\n{comparison.HEAD}")
-        for row in rows(script, cases if options.quick else None, few if options.quick else []):
+        if "compiled" in script and numba_missing():
+            say(numba_missing())
+            continue
+        chosen = [case for case in cases if "bf16" not in case or not comparison.bf16_kernels.bf16_missing()]
+        for row in rows(script, chosen if options.quick else None, few if options.quick else []):
             say(comparison.line(row))
     if options.write:
         path = HERE / "results" / f"{datetime.date.today()}-cpu.md"

@@ -31,11 +31,12 @@ def stepper(model, batch):
 def measure(name, runs):
     workload, tuned, bf16 = CASES[name]
     work = WORKLOADS[workload]
-    model, batch = Albert.init(work.config, precision="bf16" if bf16 else "full"), work.batch()
+    model = Albert.init(work.config, precision="bf16" if bf16 else "full", kernels=comparison.KERNELS)
+    batch = work.batch()
     theirs, ours = Peer(model, batch, tuned, bf16).step, stepper(model, batch)
     assert_same_loss(name, ours(), theirs(), tolerance=2e-3 if bf16 else 1e-4)
-    operations = work.training_operations()
-    return comparison.compare(name, ours, theirs, lambda: operations * comparison.product_seconds(bf16), runs)
+    least = work.training_operations(), work.training_bytes(), bf16
+    return comparison.compare(name, ours, theirs, lambda: comparison.floor(*least), runs)
 
 
 if __name__ == "__main__":

@@ -29,12 +29,20 @@ class Albert:
         heads = {name.split(".")[0] for name in params} & set(parameters.HEADS)
         if params.shapes != parameters.shapes(config, heads):
             raise ConfigError("params has other names or shapes than this config: was it made from another?")
-        self.config, self.params, self.how = config, params, How(**how)
+        self._config, self._params, self._how = config, params, How(**how)
         self.how.check(params)
+
+    config = property(lambda self: self._config)
+    params = property(lambda self: self._params)     # write into them; another vector is another model
+    how = property(lambda self: self._how)
 
     def __reduce__(self):
         """Copies and pickles are made anew, with buffers of their own."""
-        return functools.partial(Albert, **self.how._asdict()), (self.config, self.params)
+        return functools.partial(type(self), **self.how._asdict()), (self.config, self.params)
+
+    def release(self):
+        """Let go of the buffers that are kept for the next call, as large as the largest batch so far."""
+        self.__dict__.pop("_crew", None)
 
     @classmethod
     def init(cls, config, seed=0, heads=parameters.HEADS, dtype="float32", device="cpu", **how):
@@ -60,8 +68,9 @@ class Albert:
 
         huggingface.save(directory, self.config, self.params)
 
-    def to(self, device):
-        return Albert(self.config, self.params.to(device), **self.how._asdict())
+    def to(self, device, **how):
+        """The same model there; `how` as before, but for what is said."""
+        return type(self)(self.config, self.params.to(device), **self.how._asdict() | how)
 
     def encode(self, input_ids, attention_mask=None, token_type_ids=None):
         """ids (B, T) -> hidden (B, T, H) and pooled (B, H), or None without a pooler."""

@@ -1,6 +1,8 @@
 """The fast paths against the plain ones, which are the specification: every case of the gradient-check table."""
 
 import copy
+import time
+import weakref
 
 import numpy as np
 import pytest
@@ -11,12 +13,13 @@ from minalbert.config import ConfigError
 from minalbert.fast import crew
 from minalbert.fast.crew import Crew
 from minalbert.fast.plain import PlainEngine
-from minalbert.fast.precision import How, engine_for
-from minalbert.fast.threads import blas_threads, threads
+from minalbert.fast.precision import How, engine_for, numba_missing
+from minalbert.fast.threads import _blas, blas_threads, threads
 from minalbert.fast.workspace import Workspace
 from minalbert.gradcheck.cases import TINY, hard_batch, hard_params, model_cases
 from minalbert.kernels import attention, cross_entropy, tiles
 from minalbert.kernels.bf16 import bf16_missing
+from minalbert.kernels.gemm import gemm
 
 WIDE = AlbertConfig(
     vocab_size=3000, embedding_size=64, hidden_size=192, num_hidden_layers=2, num_attention_heads=3,
@@ -161,7 +164,7 @@ def test_compiled_kernels_that_cannot_be_had_are_refused(monkeypatch):
 
 def test_a_copy_computes_as_its_model_does():
     model = Albert.init(WIDE)
-    model.how = How("bf16")  # as if it could be had
+    model._how = How("bf16")  # as if it could be had
     kind, arguments = model.__reduce__()
     assert kind.keywords == {"precision": "bf16", "kernels": "numpy"}
     assert arguments == (model.config, model.params)
@@ -174,7 +177,16 @@ def test_without_its_library_bf16_says_what_to_install(monkeypatch):
         Albert.init(TINY, precision="bf16")
 
 
-def test_a_batch_is_cut_into_parts_where_blas_has_threads(monkeypatch):
+@pytest.fixture
+def two_threads():
+    """BLAS with two, whatever the environment says."""
+    with _blas().limit(limits=2):
+        if threads() != 2:
+            pytest.skip("the threads of this NumPy's BLAS cannot be told what to do")
+        yield
+
+
+def test_a_batch_is_cut_into_parts_where_blas_has_threads(monkeypatch, two_threads):
     """Its losses, gradients and states are those of the whole, however it is cut."""
     monkeypatch.setattr(crew, "SMALL", 1)
     config = TINY.replace(hidden_dropout_prob=0.2, attention_probs_dropout_prob=0.3)
@@ -185,7 +197,7 @@ def test_a_batch_is_cut_into_parts_where_blas_has_threads(monkeypatch):
         monkeypatch.setattr(model, "_crew", Crew(model, workers=3))
         with model._crew.cut(batch) as parts:
             assert len(parts) == count
-            assert threads() == 1 or count == 1
+            assert threads() == (2 if count == 1 else 1)
         losses, grads = model.loss_and_grads(batch, Stream(4))
         found[count] = losses, grads, model.loss(batch), *model.encode(*batch[:3])
     losses, grads, loss, hidden, pooled = found[1]
@@ -196,14 +208,83 @@ def test_a_batch_is_cut_into_parts_where_blas_has_threads(monkeypatch):
         np.testing.assert_allclose(found[count][4], pooled, rtol=0, atol=1e-14)
 
 
-def test_a_small_batch_wakes_no_thread():
-    model = Albert(TINY, hard_params(TINY))
-    with model._crew.cut(hard_batch(TINY)) as parts:
-        assert len(parts) == 1
+@pytest.mark.parametrize(("examples", "parts"), [(1, 1), (3, 1), (4, 1), (8, 2), (16, 4), (100, 4)])
+def test_no_thread_is_woken_for_little(examples, parts):
+    """WIDE has 192 x 342 numbers, a quarter of SMALL, in such an example's layer."""
+    batch = Batch.random(WIDE.replace(max_position_embeddings=512), examples, 342, 9)
+    assert len(crew.cut(batch, 4, WIDE)) == parts
 
 
-def test_blas_gets_its_threads_back():
-    before = threads()
+def test_blas_gets_its_threads_back(two_threads):
     with blas_threads(1):
         assert threads() == 1
-    assert threads() == before
+    assert threads() == 2
+
+
+def test_blas_gets_its_threads_back_from_the_last_who_holds_them(two_threads):
+    one, other = blas_threads(1), blas_threads(1)
+    one.__enter__()
+    other.__enter__()
+    one.__exit__(None, None, None)
+    assert threads() == 1
+    other.__exit__(None, None, None)
+    assert threads() == 2
+
+
+def test_an_interrupted_call_leaves_nobody_at_work(monkeypatch):
+    """Else a part that was begun would go on adding into gradients that the caller has back."""
+    monkeypatch.setattr(crew, "SMALL", 1)
+    model, events = Albert(TINY, hard_params(TINY)), []
+
+    def work(engine, part, first):
+        if first == 0:
+            raise KeyboardInterrupt
+        time.sleep(0.2)
+        events.append("done")
+
+    with pytest.raises(KeyboardInterrupt):
+        list(Crew(model, workers=3).map(work, crew.cut(hard_batch(TINY), 3, TINY)))
+    finished = len(events)
+    time.sleep(0.3)
+    assert len(events) == finished
+
+
+def test_backward_needs_what_forward_kept():
+    engine = engine_for(TINY, hard_params(TINY))
+    engine.forward(hard_batch(TINY), None, Totals(), "nothing")
+    with pytest.raises(ValueError, match="there is nothing to go back through"):
+        engine.backward(engine.params.zeros_like())
+
+
+def test_a_models_parts_are_not_replaced():
+    model = Albert.init(TINY)
+    for name in ("config", "params", "how"):
+        with pytest.raises(AttributeError):
+            setattr(model, name, None)
+
+
+def test_a_model_lets_go_of_its_buffers():
+    model = Albert.init(TINY)
+    losses, _ = model.loss_and_grads(hard_batch(TINY))
+    crew = weakref.ref(model._crew)
+    model.release()
+    assert crew() is None
+    assert model.loss_and_grads(hard_batch(TINY))[0] == losses
+
+
+@pytest.mark.parametrize("kernels", ["numpy", "compiled"])
+def test_arrays_may_lie_in_memory_as_they_like(kernels):
+    if kernels == "compiled" and numba_missing():
+        pytest.skip(numba_missing())
+    model, batch = Albert.init(WIDE, kernels=kernels), Batch.random(WIDE, 3, 20, 5)
+    crooked = [np.asfortranarray(array) for array in batch[:3]]
+    np.testing.assert_array_equal(model.encode(*crooked)[0], model.encode(*batch[:3])[0])
+
+
+def test_a_product_that_does_not_fit_is_refused():
+    a, b, out = np.ones((3, 4)), np.ones((4, 5)), np.zeros((3, 5))
+    for wrong in ((a, b, out.astype("float32")), (a, b.T, out), (a, b, np.zeros((5, 3)).T)):
+        with pytest.raises(ValueError, match=r"does not fit|its rows must be dense"):
+            gemm(*wrong, add=True)
+    gemm(a, b, out, add=True)
+    assert (out == 4).all()

@@ -136,7 +136,7 @@ MUTATIONS = [
     Mutation("kernel attention: delta left out", "kernels/attention.py",
              "dprobs -= np.vecdot(dcontext[part], context[part]).reshape(-1)", "dprobs -= 0", "fast"),
     Mutation("kernel attention: coins of the wrong heads", "kernels/attention.py",
-             "factors[:, n].swapaxes(-1, -2)", "factors[:, :n.stop - n.start].swapaxes(-1, -2)", "fast"),
+             "kept[:, n].swapaxes(-1, -2)", "kept[:, :n.stop - n.start].swapaxes(-1, -2)", "fast"),
     Mutation("kernel words: old sums not made smaller", "kernels/cross_entropy.py",
              "total *= np.exp(top - higher)", "total *= 1", "fast"),
     Mutation("kernel words: labels of other tiles too", "kernels/cross_entropy.py",
@@ -152,6 +152,9 @@ MUTATIONS = [
              'slot = layer if part.keep == "all" else "all layers"', 'slot = "all layers"', "fast"),
     Mutation("crew: every part its own first example", "fast/accumulate.py",
              "stream.at(example=stream.example + first)", "stream", "fast"),
+    Mutation("crew: BLAS not held to one thread", "fast/crew.py",
+             "with blas_threads(1 if len(parts) > 1 else None):", "with blas_threads(None):", "fast"),
+    Mutation("crew: the rest left at work", "fast/crew.py", "            wait(begun)", "            pass", "fast"),
     Mutation("crew: each part its own totals", "fast/accumulate.py",
              "    if len(parts) == 1:\n", "    if parts:\n", "fast"),
 ]  # fmt: skip

@@ -2,14 +2,15 @@
 
 import os
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from itertools import accumulate, pairwise
 
 from .precision import engine_for
 from .threads import blas_threads, threads
 
-SMALL = 2**15                                        # numbers in a layer's input, for which no thread is woken
+SMALL = 2**18                                        # numbers in a layer's input that are worth a thread: with fewer,
+                                                     # Python's turns come so often that two stand in each other's way
 
 
 class Crew:
@@ -26,24 +27,32 @@ class Crew:
             self._pool.shutdown(cancel_futures=True)
 
     def map(self, work, parts):
-        """work(engine, part, first example) for each part, in order; as many at a time as there are workers."""
+        """work(engine, part, first example) for each part, in order; as many at a time as there are workers.
+
+        Whoever asks for no more results, or meets an error, waits for the work that has begun.
+        """
         firsts = accumulate((len(part.input_ids) for part in parts[:-1]), initial=0)
         jobs = list(zip(parts, firsts, strict=True))
-        if self._pool is None or len(parts) == 1:
+        if self._pool is None or len(parts) == 1 or numbers(parts[0], self.config) < SMALL:
             yield from (self._with_engine(work, *job) for job in jobs)
             return
         begun = deque()
-        for job in jobs:
-            begun.append(self._pool.submit(self._with_engine, work, *job))
-            if len(begun) > self.workers:
+        try:
+            for job in jobs:
+                begun.append(self._pool.submit(self._with_engine, work, *job))
+                if len(begun) > self.workers:
+                    yield begun.popleft().result()
+            while begun:
                 yield begun.popleft().result()
-        while begun:
-            yield begun.popleft().result()
+        finally:
+            for job in begun:
+                job.cancel()
+            wait(begun)
 
     @contextmanager
     def cut(self, batch):
         """Parts for `map`: as many as BLAS would use threads, which meanwhile uses one in each of them."""
-        parts = cut(batch, min(threads(), self.workers), self.config.hidden_size)
+        parts = cut(batch, min(threads(), self.workers), self.config)
         with blas_threads(1 if len(parts) > 1 else None):
             yield parts
 
@@ -58,11 +67,13 @@ class Crew:
             self._idle.append(engine)
 
 
-def cut(batch, count, hidden_size):
-    """As many parts, of nearly the same size; or one, where less would be won than lost."""
-    B, T = batch.input_ids.shape
-    count = min(count, B)
-    if B * T * hidden_size < count * SMALL:
-        return [batch]
-    places = [B * i // count for i in range(count + 1)]
+def numbers(batch, config):
+    """In the input of one layer."""
+    return batch.input_ids.size * config.hidden_size
+
+
+def cut(batch, count, config):
+    """So many parts of nearly the same size, or as many as are worth a thread each."""
+    count = max(1, min(count, len(batch.input_ids), numbers(batch, config) // SMALL))
+    places = [len(batch.input_ids) * i // count for i in range(count + 1)]
     return [type(batch)(*(array[first:end] for array in batch)) for first, end in pairwise(places)]

@@ -50,11 +50,13 @@ class Engine:
             words = words_forward(hidden, inputs, part)
         if "sop.b" in self.params:
             order, order_cache = order_forward(hidden, inputs, part)
-        self._pending = inputs, part, order_cache
+        self._pending = None if keep == "nothing" else (inputs, part, order_cache)
         return Losses(words, order, sum(loss for loss in (words, order) if loss is not None))
 
     def backward(self, grads, scale=1.0):
         """Adds `scale` times the gradient of the total loss into grads."""
+        if self._pending is None:
+            raise ValueError("there is nothing to go back through: run forward first, keeping what backward needs")
         (inputs, part, order_cache), self._pending = self._pending, None
         d = part.rows("d", self.config.hidden_size)
         d.fill(0)

@@ -16,9 +16,10 @@ class PlainEngine:
         yield from encoder_states(x, Context(self.params, key_mask(batch.attention_mask, x.dtype), self.config))
 
     def forward(self, batch, stream, totals, keep):
-        losses, self._cache = pretraining_forward(
+        losses, cache = pretraining_forward(
             self.params, batch, self.config, stream, recompute=keep != "all", totals=totals
         )
+        self._cache = None if keep == "nothing" else cache
         return losses
 
     def backward(self, grads, scale=1.0):

@@ -1,11 +1,12 @@
 """Which engine serves which arrays, with what numbers it multiplies, and who takes the steps.
 
     "full"      as exact as the weights are stored
-    "bf16"      what is multiplied has 8 significant bits; sums, weights and statistics have 24
+    "bf16"      what the layers' matrices are multiplied with has 8 significant bits; sums, weights, statistics have 24
     "tf32"      on a GPU: 11 bits, inside the multiplication alone
     "float16"   on a GPU: 11 bits and a narrow range, so that gradients must be scaled (train.loss_scale)
 
-On a GPU bf16 and float16 are also how activations are stored.
+On a GPU bf16 and float16 are also how activations are stored. On the CPU scores, context and the words' logits stay
+in float32: too small, or too few, to gain.
 """
 
 import functools

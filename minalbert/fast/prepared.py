@@ -20,7 +20,7 @@ class Prepared(NamedTuple):
     @classmethod
     def of(cls, inputs, params, totals=None):
         """inputs: a Batch, or with totals None what the encoder alone needs."""
-        mask = key_mask(inputs.attention_mask, params.dtype)[:, 0, 0]
+        mask = array_module(params.flat).ascontiguousarray(key_mask(inputs.attention_mask, params.dtype)[:, 0, 0])
         read = kernel_ids(inputs.input_ids), kernel_ids(inputs.token_type_ids), mask
         if totals is None:
             return cls(*read)

@@ -4,8 +4,9 @@ BLAS can share one product among threads, but nothing else that NumPy does. So w
 a thread of its own for everything, and BLAS is held to one thread in each.
 """
 
-import contextlib
 import functools
+import threading
+from contextlib import contextmanager
 
 from threadpoolctl import ThreadpoolController
 
@@ -15,9 +16,40 @@ def _blas():
     return ThreadpoolController().select(user_api="blas")
 
 
+class _Held:
+    """The number is the whole process's, and several may hold it at a time: the last to leave puts back what was."""
+
+    def __init__(self):
+        self.lock, self.holders, self.limiter = threading.Lock(), 0, None
+
+    def enter(self, count):
+        with self.lock:
+            limiter = _blas().limit(limits=count)
+            self.limiter = self.limiter or limiter
+            self.holders += 1
+
+    def leave(self):
+        with self.lock:
+            self.holders -= 1
+            if not self.holders:
+                self.limiter.restore_original_limits()
+                self.limiter = None
+
+
+_held = _Held()
+
+
+@contextmanager
 def blas_threads(count):
     """A context in which BLAS uses so many, or with None as many as it did."""
-    return contextlib.nullcontext() if count is None else _blas().limit(limits=count)
+    if count is None:
+        yield
+        return
+    _held.enter(count)
+    try:
+        yield
+    finally:
+        _held.leave()
 
 
 def threads():

@@ -1,4 +1,4 @@
-"""Attention that keeps no T × T array; `layers.attention` has the formulas.
+"""Attention that keeps no T × T array of numbers; `layers.attention` has the formulas.
 
     forward     scores = q kᵀ / √D + mask       lse = log Σ_keys exp(scores)       context = dropout(probs) v
     backward    probs = exp(scores - lse), made again from q and k; then dv, dk, dq
@@ -12,6 +12,7 @@ savings: 1/√D is applied to q, and 1/Σ exp to the context, each T × D instea
 a sum over T, stands its equal Σ_d dcontext_d context_d, a sum over D.
 """
 
+import functools
 import math
 
 import numpy as np
@@ -22,7 +23,8 @@ from .tiles import TILE_BYTES
 def attention_forward(qkv, mask, heads, coins, context, lse):
     q, k, v = by_head(qkv, 3, heads, mask.shape)
     (context,) = by_head(context, 1, heads, mask.shape)
-    for part in _groups(lse):
+    factors_of = drawn(coins, lse)
+    for part in groups(lse):
         scaled = q[part] / math.sqrt(q.shape[-1])
         probs, probs_of = _scores(scaled, k[part], mask[part[0]])
         top = probs.max(axis=0)
@@ -31,7 +33,7 @@ def attention_forward(qkv, mask, heads, coins, context, lse):
         total = np.ones(len(probs), probs.dtype) @ probs             # Σ over keys, for each head and query
         lse[part] = (np.log(total) + top).reshape(lse[part].shape)
         if coins is not None:
-            probs_of *= _factors(coins, lse, part)
+            probs_of *= factors_of(part)
         np.matmul(probs_of.swapaxes(-1, -2), v[part], out=context[part])
         context[part] /= total.reshape(*lse[part].shape, 1)
 
@@ -40,7 +42,8 @@ def attention_backward(dcontext, qkv, mask, heads, coins, context, lse, dqkv):
     q, k, v = by_head(qkv, 3, heads, mask.shape)
     dq, dk, dv = by_head(dqkv, 3, heads, mask.shape)
     (context,), (dcontext,) = (by_head(x, 1, heads, mask.shape) for x in (context, dcontext))
-    for part in _groups(lse):
+    factors_of = drawn(coins, lse)
+    for part in groups(lse):
         scaled = q[part] / math.sqrt(q.shape[-1])
         probs, probs_of = _scores(scaled, k[part], mask[part[0]])
         probs -= lse[part].reshape(-1)
@@ -51,7 +54,7 @@ def attention_backward(dcontext, qkv, mask, heads, coins, context, lse, dqkv):
         if coins is None:
             np.matmul(probs_of, dcontext[part], out=dv[part])        # forward: context = probs v
         else:
-            factors = _factors(coins, lse, part)
+            factors = factors_of(part)
             dprobs_of *= factors
             np.matmul(probs_of * factors, dcontext[part], out=dv[part])
         dprobs -= np.vecdot(dcontext[part], context[part]).reshape(-1)
@@ -67,7 +70,7 @@ def by_head(x, parts, heads, shape):
     return x.reshape(B, T, parts, heads, -1).transpose(2, 0, 3, 1, 4)
 
 
-def _groups(lse):
+def groups(lse):
     """(examples, heads) whose scores fit a tile: some heads of one example, or all heads of some examples."""
     B, N, T = lse.shape
     fit = max(1, TILE_BYTES // (T * T * lse.itemsize))
@@ -92,8 +95,20 @@ def _scores(scaled, k, mask):
     return scores, scores_of
 
 
-def _factors(coins, lse, part):
-    """0 or 1 / P(keep), keys down: an example's coins are drawn for all its heads."""
-    (b, n), (_, N, T) = part, lse.shape
-    factors = coins.factors(np.broadcast_to(lse[b, :, :, None], (b.stop - b.start, N, T, T)), b.start)
-    return factors[:, n].swapaxes(-1, -2)
+def drawn(coins, lse):
+    """A function of (examples, heads): 0 or 1 / P(keep), keys down.
+
+    An example's coins are drawn for all its heads at once, N·T·T bytes, and kept until another example's turn.
+    """
+    _, N, T = lse.shape
+
+    @functools.lru_cache(maxsize=1)
+    def keep(first, end):
+        return coins.keep(np.broadcast_to(lse[first:end, :, :, None], (end - first, N, T, T)), first)
+
+    def factors(part):
+        (b, n), dtype = part, lse.dtype.type
+        kept, scale = keep(b.start, b.stop)
+        return kept[:, n].swapaxes(-1, -2) * dtype(scale)
+
+    return factors

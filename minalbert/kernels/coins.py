@@ -12,7 +12,11 @@ class Coins(NamedTuple):
     stream: Stream
     length: int
 
+    def keep(self, x, first):
+        """For x: (examples, ...), of which the first is number `first` of the part: which are kept, and 1 / P(keep)."""
+        return keep_mask(x, self.rate, self.stream.at(example=self.stream.example + first))
+
     def factors(self, x, first):
-        """For x: (examples, ...), of which the first is number `first` of the part: 0, or 1 / P(keep)."""
-        keep, scale = keep_mask(x, self.rate, self.stream.at(example=self.stream.example + first))
+        """0, or 1 / P(keep)."""
+        keep, scale = self.keep(x, first)
         return keep * x.dtype.type(scale)

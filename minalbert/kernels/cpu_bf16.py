@@ -1,4 +1,4 @@
-"""The kernels in NumPy, but for matrix products in bfloat16: weights are rounded once a step, the rest as it is met."""
+"""The kernels in NumPy, the layers' matrix products in bfloat16: weights are rounded once a pass, the rest as met."""
 
 from .attention import attention_backward, attention_forward
 from .bf16 import gemm, rounded

@@ -4,19 +4,21 @@ Names, arguments and results are their NumPy twins', up to rounding. Matrix prod
 so are the erf form of GELU and whatever is one operation anyway.
 """
 
+import functools
 import math
 from types import SimpleNamespace
 
 import numpy as np
 
 from . import compiled, gelu
-from .attention import _factors, _groups, by_head
+from .attention import by_head, drawn, groups
 from .compiled import embed_backward, embed_forward
-from .cross_entropy import _label_places, _vocabulary
+from .cross_entropy import label_places, vocabulary
 from .gemm import gemm
 from .tiles import tiles
 
 
+@functools.cache
 def over(kernels):
     """`cpu` or `cpu_bf16`, with what is compiled in the place of what is not."""
     return SimpleNamespace(**(vars(kernels) | COMPILED))
@@ -63,11 +65,12 @@ def _row_factors(x, coins, start):
 def attention_forward(qkv, mask, heads, coins, context, lse):
     q, k, v = by_head(qkv, 3, heads, mask.shape)
     (context,) = by_head(context, 1, heads, mask.shape)
-    for part in _groups(lse):
+    factors_of = drawn(coins, lse)
+    for part in groups(lse):
         probs = k[part] @ q[part].swapaxes(-1, -2)   # (b, n, keys, queries)
         compiled.softmax_forward(probs, mask[part[0]], 1 / math.sqrt(q.shape[-1]), lse[part])
         if coins is not None:
-            probs *= _factors(coins, lse, part)
+            probs *= factors_of(part)
         np.matmul(probs.swapaxes(-1, -2), v[part], out=context[part])
 
 
@@ -75,10 +78,11 @@ def attention_backward(dcontext, qkv, mask, heads, coins, context, lse, dqkv):
     q, k, v = by_head(qkv, 3, heads, mask.shape)
     dq, dk, dv = by_head(dqkv, 3, heads, mask.shape)
     (context,), (dcontext,) = (by_head(x, 1, heads, mask.shape) for x in (context, dcontext))
-    for part in _groups(lse):
+    factors_of = drawn(coins, lse)
+    for part in groups(lse):
         probs = k[part] @ q[part].swapaxes(-1, -2)
         dprobs = v[part] @ dcontext[part].swapaxes(-1, -2)
-        factors = None if coins is None else _factors(coins, lse, part)
+        factors = None if coins is None else factors_of(part)
         if coins is not None:
             dprobs *= factors
         inner = np.vecdot(dcontext[part], context[part])
@@ -92,10 +96,10 @@ def attention_backward(dcontext, qkv, mask, heads, coins, context, lse, dqkv):
 
 def cross_entropy_forward(x, table, bias, labels, lse, losses):
     top, total = np.full_like(lse, -np.inf), np.zeros_like(lse)
-    for words in _vocabulary(x, table):
+    for words in vocabulary(x, table):
         logits = table[words] @ x.T
         compiled.words_forward(logits, bias[words], top, total)
-        places = _label_places(labels, words)
+        places = label_places(labels, words)
         losses[places[1]] = -logits[places]
     np.log(total, out=lse)
     lse += top
@@ -104,10 +108,10 @@ def cross_entropy_forward(x, table, bias, labels, lse, losses):
 
 def cross_entropy_backward(x, table, bias, labels, shares, lse, dx, dtable, dbias):
     dx.fill(0)
-    for words in _vocabulary(x, table):
+    for words in vocabulary(x, table):
         dlogits = table[words] @ x.T
         compiled.words_backward(dlogits, bias[words], lse, shares, dbias[words])
-        word, k = _label_places(labels, words)
+        word, k = label_places(labels, words)
         dlogits[word, k] -= shares[k]                # p - onehot
         np.subtract.at(dbias, words.start + word, shares[k])
         gemm(dlogits.T, table[words], dx, add=True)

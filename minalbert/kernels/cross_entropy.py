@@ -18,9 +18,9 @@ from .tiles import TILE_BYTES
 
 def cross_entropy_forward(x, table, bias, labels, lse, losses):
     top, total = np.full_like(lse, -np.inf), np.zeros_like(lse)
-    for words in _vocabulary(x, table):
+    for words in vocabulary(x, table):
         logits = _logits(x, table[words], bias[words])
-        places = _label_places(labels, words)
+        places = label_places(labels, words)
         losses[places[1]] = -logits[places]
         higher = np.maximum(top, logits.max(axis=0))
         logits -= higher
@@ -35,18 +35,18 @@ def cross_entropy_forward(x, table, bias, labels, lse, losses):
 
 def cross_entropy_backward(x, table, bias, labels, shares, lse, dx, dtable, dbias):
     dx.fill(0)
-    for words in _vocabulary(x, table):
+    for words in vocabulary(x, table):
         dlogits = _logits(x, table[words], bias[words])
         dlogits -= lse
         np.exp(dlogits, out=dlogits)                 # p
-        dlogits[_label_places(labels, words)] -= 1.0  # p - onehot
+        dlogits[label_places(labels, words)] -= 1.0  # p - onehot
         dlogits *= shares
         gemm(dlogits.T, table[words], dx, add=True)
         gemm(dlogits, x, dtable[words], add=True)
         dbias[words] += dlogits @ np.ones(len(x), x.dtype)
 
 
-def _vocabulary(x, table):
+def vocabulary(x, table):
     """Slices of words whose logits for all of x fit the cache."""
     step = max(1, 4 * TILE_BYTES // (max(1, len(x)) * x.itemsize))
     return [slice(v, min(v + step, len(table))) for v in range(0, len(table), step)]
@@ -59,7 +59,7 @@ def _logits(x, table, bias):
     return logits
 
 
-def _label_places(labels, words):
+def label_places(labels, words):
     """Where in (words, K) the labels are that lie among these words."""
     (k,) = np.nonzero((words.start <= labels) & (labels < words.stop))
     return labels[k] - words.start, k

@@ -2,7 +2,7 @@
 
     out = a b        or, with add,        out = out + a b
 
-a: (M, K)   b: (K, N)   out: (M, N); each may be a transposed view or a slice of wider rows: nothing is copied
+a: (M, K)   b: (K, N)   out: (M, N); each may be a slice of wider rows, a and b also transposed: nothing is copied
 
 NumPy can multiply but not add: a gradient of weights would be written out, read back, and added in a third pass
 over all of them. BLAS adds while it writes. So where NumPy's own BLAS has the usual entry point, it is called
@@ -49,9 +49,14 @@ def _blas_gemm(dtype):
 
 def _call(function, integer, real, a, b, out):
     (M, K), N = a.shape, b.shape[1]
+    if len(b) != K or out.shape != (M, N) or not a.dtype == b.dtype == out.dtype:
+        given = f"{a.dtype} {a.shape} and {b.dtype} {b.shape}"
+        raise ValueError(f"a product of {given} does not fit {out.dtype} {out.shape}")
     a_order, a_stride = _layout(a)
     b_order, b_stride = _layout(b)
-    _, out_stride = _layout(out)
+    out_order, out_stride = _layout(out)
+    if out_order != PLAIN:
+        raise ValueError(f"out has shape {out.shape} and strides {out.strides}: its rows must be dense")
     pointers = [ctypes.c_void_p(x.ctypes.data) for x in (a, b, out)]
     function(
         *map(ctypes.c_int, (ROW_MAJOR, a_order, b_order)), *map(integer, (M, N, K)),
