@@ -209,7 +209,7 @@ def test_a_batch_is_cut_into_parts_where_blas_has_threads(monkeypatch, two_threa
 
 
 @pytest.mark.parametrize(("examples", "parts"), [(1, 1), (3, 1), (4, 1), (8, 2), (16, 4), (100, 4)])
-def test_no_thread_is_woken_for_little(examples, parts):
+def test_no_part_is_made_of_little(examples, parts):
     """WIDE has 192 x 342 numbers, a quarter of SMALL, in such an example's layer."""
     batch = Batch.random(WIDE.replace(max_position_embeddings=512), examples, 342, 9)
     assert len(crew.cut(batch, 4, WIDE)) == parts

@@ -9,8 +9,8 @@ from itertools import accumulate, pairwise
 from .precision import engine_for
 from .threads import blas_threads, threads
 
-SMALL = 2**18                                        # numbers in a layer's input that are worth a thread: with fewer,
-                                                     # Python's turns come so often that two stand in each other's way
+SMALL = 2**18                                        # numbers in a layer's input for which a part is worth while: with
+                                                     # fewer, BLAS's own threads bring more
 
 
 class Crew:
@@ -33,7 +33,7 @@ class Crew:
         """
         firsts = accumulate((len(part.input_ids) for part in parts[:-1]), initial=0)
         jobs = list(zip(parts, firsts, strict=True))
-        if self._pool is None or len(parts) == 1 or numbers(parts[0], self.config) < SMALL:
+        if self._pool is None or len(parts) == 1:
             yield from (self._with_engine(work, *job) for job in jobs)
             return
         begun = deque()
@@ -67,13 +67,8 @@ class Crew:
             self._idle.append(engine)
 
 
-def numbers(batch, config):
-    """In the input of one layer."""
-    return batch.input_ids.size * config.hidden_size
-
-
 def cut(batch, count, config):
     """So many parts of nearly the same size, or as many as are worth a thread each."""
-    count = max(1, min(count, len(batch.input_ids), numbers(batch, config) // SMALL))
+    count = max(1, min(count, len(batch.input_ids), batch.input_ids.size * config.hidden_size // SMALL))
     places = [len(batch.input_ids) * i // count for i in range(count + 1)]
     return [type(batch)(*(array[first:end] for array in batch)) for first, end in pairwise(places)]
