@@ -12,7 +12,7 @@ Two families have the same names and arguments. `cpu` is NumPy; in `gpu` each na
 file beside the NumPy twin. Both are tested against the layer they replace, which stays the specification.
 
 Rows R are all tokens of a part of the batch, B·T of them. Read in this order: tiles, gelu, norm, gemm,
-attention, cross_entropy, embedding.
+attention, cross_entropy, embedding; then the same for other means: compiled (by numba), bf16, and the .cu files.
 """
 
 from .coins import Coins
