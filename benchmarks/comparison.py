@@ -53,9 +53,10 @@ def floor(operations, transferred, bf16=False):
 
 
 def compare(case, ours, theirs, floor, runs):
-    """floor: a function that prices it now, in seconds. Returns the row, times in seconds."""
-    for call in (ours, theirs, ours, theirs, floor):
-        call()  # the first touch fresh memory
+    """floor: a function that prices it now, in seconds. Returns the row, times in seconds.
+
+    Both have been called before, when their results were compared: the first call touches fresh memory.
+    """
     times = {ours: [], theirs: []}
     floors = []
     runs = max(runs, min(41, round(3 / (seconds(ours) + seconds(theirs)))))  # short ones are cheap, and vary more
