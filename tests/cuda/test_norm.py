@@ -56,7 +56,7 @@ class Forward:
         y, (xhat, rstd, _) = layer_norm_forward(z, self.gain.astype(np.float64), self.beta.astype(np.float64), EPS)
         return xhat, y, rstd[:, 0]
 
-    def compare(self, ours, expected, atol=4e-6):
+    def assert_close(self, ours, expected, atol=4e-6):
         """The storage's rounding; before it sums of float32 over a row, and numbers up to 10 of 6e-8 each."""
         xhat, y, rstd = ours
         np.testing.assert_allclose(as_float64(xhat), expected[0], rtol=TOLERANCE[self.name], atol=atol)
@@ -70,16 +70,16 @@ def test_forward(gpu, monkeypatch, name, size):
     monkeypatch.setattr(CpuKernel, "order", size[0] % 3)
     example = Forward(name, *size)
     coins = coins_for(size[0])
-    example.compare(example.ours(gpu, coins), example.expected(coins))
-    example.compare(example.ours(gpu), example.expected())
-    example.compare(example.ours(gpu, plain=True), example.expected(plain=True))
+    example.assert_close(example.ours(gpu, coins), example.expected(coins))
+    example.assert_close(example.ours(gpu), example.expected())
+    example.assert_close(example.ours(gpu, plain=True), example.expected(plain=True))
 
 
 def test_a_mean_far_from_zero(gpu):
     """The mean is taken off before anything is squared: E[z²] - E[z]² would have lost all digits."""
     example = Forward("f32", 3, 768, shift=1000.0)
     # the mean is near 1000, where float32 goes in steps of 6e-5; xhat and y, up to 10, are as far off as that
-    example.compare(example.ours(gpu, plain=True), example.expected(plain=True), atol=2e-4)
+    example.assert_close(example.ours(gpu, plain=True), example.expected(plain=True), atol=2e-4)
 
 
 @pytest.mark.parametrize("columns", [5, 48, 100, 768, 1000])
@@ -125,7 +125,7 @@ class Backward:
         sums = [x + added for x, added in zip(self.sums, (dgain, dbeta, dh.sum(0) * bias), strict=True)]
         return dz, dh, *sums
 
-    def compare(self, ours, expected):
+    def assert_close(self, ours, expected):
         # the storage's rounding; before it sums of float32 over a row, and differences of numbers up to 30
         for x, exact in zip(ours[:2], expected[:2], strict=True):
             if x is not None:
@@ -141,9 +141,9 @@ def test_backward(gpu, monkeypatch, name, size):
     monkeypatch.setattr(CpuKernel, "order", size[0] % 3)
     example = Backward(name, *size)
     coins = coins_for(size[0])
-    example.compare(example.ours(gpu, coins), example.expected(coins))
-    example.compare(example.ours(gpu), example.expected())
-    example.compare(example.ours(gpu, bias=False), example.expected(bias=False))
+    example.assert_close(example.ours(gpu, coins), example.expected(coins))
+    example.assert_close(example.ours(gpu), example.expected())
+    example.assert_close(example.ours(gpu, bias=False), example.expected(bias=False))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -154,8 +154,8 @@ def test_arrays_that_lie_anywhere(gpu, name):
     def shifted(x):
         return poisoned.shifted(gpu, x)
 
-    forward.compare(forward.ours(gpu, coins, array=shifted), forward.expected(coins))
-    backward.compare(backward.ours(gpu, coins, array=shifted), backward.expected(coins))
+    forward.assert_close(forward.ours(gpu, coins, array=shifted), forward.expected(coins))
+    backward.assert_close(backward.ours(gpu, coins, array=shifted), backward.expected(coins))
 
 
 def test_more_rows_than_teams(gpu, monkeypatch):
@@ -163,7 +163,7 @@ def test_more_rows_than_teams(gpu, monkeypatch):
     monkeypatch.setattr("minalbert.kernels.gpu.NORM_BLOCKS", 2)
     for columns in (40, 800):
         example = Backward("f32", 37, columns)
-        example.compare(example.ours(gpu, coins_for(37)), example.expected(coins_for(37)))
+        example.assert_close(example.ours(gpu, coins_for(37)), example.expected(coins_for(37)))
 
 
 @pytest.mark.parametrize("columns", [40, 1600])
