@@ -13,6 +13,7 @@ from . import __version__
 from .backend import DeviceError
 from .batch import InputError
 from .config import ConfigError
+from .course.errors import CourseError
 from .data.errors import DataError
 from .interop.errors import PretrainedError
 from .train.errors import TrainError
@@ -29,6 +30,7 @@ COMMANDS = {
     "overfit": ("minalbert.train.overfit_command", "can the model learn one batch by heart?"),
     "fill": ("minalbert.train.fill_command", "guess the words behind [MASK]"),
     "plot": ("minalbert.train.plot_command", "draw the curves of runs"),
+    "exercise": ("minalbert.course.command", "exercises: start one, check it, get a hint"),
     "gradcheck": ("minalbert.gradcheck.command", "check every entry of every hand-written gradient"),
 }
 
@@ -58,7 +60,7 @@ def main(argv=None):
         code = options.execute(options)
         sys.stdout.flush()
         return code
-    except (ConfigError, DataError, DeviceError, InputError, PretrainedError, TrainError) as error:
+    except (ConfigError, CourseError, DataError, DeviceError, InputError, PretrainedError, TrainError) as error:
         print(f"{options.prog}: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

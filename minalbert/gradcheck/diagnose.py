@@ -1,34 +1,115 @@
-"""From a wrong gradient to a first guess at the mistake. Each rule says what it saw, and no more."""
+"""From a wrong gradient to a first guess at the mistake. Each rule says what it saw and what that usually means.
+
+    laws         what holds for every right answer, whatever the input: each row of softmax's gradient sums to zero
+    signatures   what a mistake leaves behind: a constant ratio, a transpose, rows that were overwritten
+
+Laws come first, for they hold or they do not. Whoever knows the function tells its laws, its constants and the
+arrays that known mistakes would give (`suspects`); without them the rules see what can be seen of any gradient.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
 CLOSE = 1e-6
+FLOAT32 = 1e-5                                       # relative error that rounding to 24 bits may leave
 
 
-def _alike(a, b):
-    return a.shape == b.shape and np.abs(a - b).max() <= CLOSE * max(np.abs(b).max(), 1e-300)
+class Law(NamedTuple):
+    says: str                                        # what a right answer does, and what is usually missing if not
+    residual: Callable                               # of the answer: zero where the law holds
 
 
-def guess(yours, expected):
+class Sight(NamedTuple):
+    """What the rules look at."""
+
+    yours: Any
+    expected: Any
+    laws: tuple = ()
+    known: Mapping = {}                              # {"√D": 2.0}: constants a ratio may be
+    suspects: Mapping = {}                           # {what went wrong: the array it would give, or a function of none}
+
+
+def guess(yours, expected, laws=(), known=None, suspects=None):
     """One sentence, or None where no rule fits."""
-    if not np.isfinite(yours).all():
-        return f"not a number: the first one that is not finite is at {_first(~np.isfinite(yours))}"
-    if not np.abs(yours).max():
+    sight = Sight(yours, expected, laws, known or {}, suspects or {})
+    return next((said for said in (rule(sight) for rule in RULES) if said), None)
+
+
+def _not_finite(sight):
+    bad = ~np.isfinite(sight.yours)
+    if bad.any():
+        first = _first(bad)
+        kind = "not a number" if np.isnan(sight.yours[bad][0]) else "infinite"
+        return f"{kind}: the first one that is not finite is at {first}"
+    return None
+
+
+def _zero(sight):
+    if not np.abs(sight.yours).max() and np.abs(sight.expected).max():
         return "yours is zero everywhere: this path was never added"
-    if _alike(yours, -expected):
-        return "the sign is wrong"
-    if ratio := _constant_ratio(yours, expected):
-        return f"a constant factor: yours is {ratio:.6g}{_known_factor(ratio)} times what is expected, everywhere"
-    if yours.ndim > 1 and _alike(yours.swapaxes(-1, -2), expected):
+    return None
+
+
+def _law(sight):
+    for law in sight.laws:
+        scale = max(np.abs(sight.yours).max(), 1e-300)
+        if np.abs(law.residual(sight.yours)).max() > 1e-4 * scale:
+            return law.says
+    return None
+
+
+def _suspect(sight):
+    for says, answer in sight.suspects.items():
+        answer = answer() if callable(answer) else answer
+        if _alike(sight.yours, np.asarray(answer), FLOAT32):
+            return says
+    return None
+
+
+def _sign(sight):
+    return "the sign is wrong" if _alike(sight.yours, -sight.expected, FLOAT32) else None
+
+
+def _factor(sight):
+    ratio = _constant_ratio(sight.yours, sight.expected)
+    if ratio is None:
+        return None
+    return f"a constant factor: yours is {ratio:.6g}{_known_factor(ratio, sight.known)} times what is expected, everywhere"
+
+
+def _transposed(sight):
+    if sight.yours.ndim > 1 and _alike(sight.yours.swapaxes(-1, -2), sight.expected):
         return "transposed"
-    if rows := _wrong_rows(yours, expected):
+    return None
+
+
+def _rows(sight):
+    if rows := _wrong_rows(sight.yours, sight.expected):
         return (
             f"only rows {rows} are wrong: are they used more than once, and is the gradient "
             "assigned (=) where it should be added (+=)?"
         )
-    if axis := _constant_along(yours - expected):
+    return None
+
+
+def _along(sight):
+    if axis := _constant_along(sight.yours - sight.expected):
         return f"the difference is constant along {axis}: a mean or sum over that axis is missing"
     return None
+
+
+def _rounding(sight):
+    if not _alike(sight.yours, sight.expected, CLOSE) and _alike(sight.yours, sight.expected, FLOAT32):
+        return "right to seven digits: float32 crept in (an astype, or an array made without the input's dtype)"
+    if _alike(sight.yours, sight.expected, CLOSE) and np.asarray(sight.yours).dtype == np.float32:
+        return "right to seven digits: yours is float32, where float64 was given"
+    return None
+
+
+RULES = (_not_finite, _zero, _law, _suspect, _sign, _factor, _transposed, _rows, _along, _rounding)
 
 
 def guess_model(wrong, right):
@@ -63,6 +144,10 @@ def guess_shape(yours, expected, others):
     return None
 
 
+def _alike(a, b, close=CLOSE):
+    return a.shape == b.shape and bool(np.abs(a - b).max(initial=0.0) <= close * max(np.abs(b).max(initial=0.0), 1e-300))
+
+
 def _first(where):
     return [int(i[0]) for i in np.nonzero(where)] if where.ndim else "the only entry"
 
@@ -72,13 +157,17 @@ def _constant_ratio(yours, expected):
     if not size or expected.size < 2:
         return None
     ratio = float((yours * expected).sum() / size)
-    return ratio if ratio and abs(ratio - 1) > 1e-4 and _alike(yours, ratio * expected) else None
+    return ratio if ratio and abs(ratio - 1) > 1e-4 and _alike(yours, ratio * expected, FLOAT32) else None
 
 
-def _known_factor(ratio):
+def _known_factor(ratio, known):
+    for name, value in known.items():
+        for factor, said in ((value, name), (1 / value, f"1/{name}")):
+            if abs(ratio - factor) <= FLOAT32 * factor:
+                return f" ({said})"
     for squared in range(2, 257):
         for value, name in ((squared**0.5, f"√{squared}"), (squared**-0.5, f"1/√{squared}")):
-            if abs(ratio - value) <= CLOSE * value and round(squared**0.5) ** 2 != squared:
+            if abs(ratio - value) <= CLOSE * value and math.isqrt(squared) ** 2 != squared:
                 return f" ({name})"
     for whole in range(2, 1025):
         if abs(ratio - 1 / whole) <= CLOSE / whole:

@@ -1,0 +1,2 @@
+class CourseError(ValueError):
+    """An exercise, a file or a folder that the course cannot work with."""

@@ -1,0 +1,110 @@
+"""Student's files: where the untouched ones are, which one is meant, and how one is run.
+
+A notebook is run as its code cells one after the other, a Python file as a whole.
+"""
+
+import ast
+import io
+import json
+import warnings
+from contextlib import redirect_stdout
+from importlib import resources
+from pathlib import Path
+
+from .errors import CourseError
+from .here import last_line, withholding
+
+BUILT = resources.files(__package__) / "student"
+
+
+def untouched(lesson, notebook=False):
+    """(file name, text) of the file a student starts with."""
+    suffix = ".ipynb" if notebook else ".py"
+    for file in BUILT.iterdir():
+        if file.name.startswith("ex") and file.name.endswith(suffix) and lesson_name(file.name) == lesson.name:
+            return file.name, file.read_text(encoding="utf-8")
+    raise CourseError(f"{lesson.name} has no student file in this installation of minalbert; was it built?")
+
+
+def lesson_name(file_name):
+    from .catalogue import find
+
+    return find(Path(file_name).stem).name
+
+
+def hints(lesson):
+    """function -> its three hints"""
+    return json.loads((BUILT / "hints.json").read_text(encoding="utf-8"))[lesson.name]
+
+
+def locate(lesson, given=None, folder="."):
+    """The student's file of this exercise, whichever variant it is of."""
+    if given is not None:
+        path = Path(given)
+        if not path.is_file():
+            raise CourseError(f"{given} is not a file; name the one with your answers")
+        if path.suffix not in (".py", ".ipynb"):
+            raise CourseError(f"{given} is neither a Python file nor a notebook")
+        return path
+    found = sorted(path for suffix in (".py", ".ipynb") for path in Path(folder).glob(f"{lesson.exercise}_*{suffix}"))
+    if not found:
+        raise CourseError(
+            f"there is no {lesson.exercise}_*.py here, in {Path(folder).resolve()}; `minalbert exercise start "
+            f"{lesson.exercise}` writes one"
+        )
+    if len(found) > 1:
+        names = ", ".join(path.name for path in found)
+        raise CourseError(f"there are several files of {lesson.exercise}: {names}; say which one to check")
+    return found[0]
+
+
+def code(path):
+    """[the Python of a file, or of each code cell of a notebook]"""
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+        if path.suffix == ".py":
+            return [text]
+        cells = json.loads(text)["cells"]
+        return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    except UnicodeDecodeError as error:
+        raise CourseError(f"{path.name} is not a text file (UTF-8)") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise CourseError(f"{path.name} is not a notebook: {' '.join(str(error).split())[:200]}") from error
+
+
+def run(path, withheld=()):
+    """(namespace, remark): what running the file leaves behind, and what stopped part of it.
+
+    What it prints is not shown. A cell of a notebook that stops leaves the others alone; a Python file that stops
+    leaves what it had defined until then.
+    """
+    namespace = {"__name__": Path(path).stem, "__file__": str(path)}
+    remarks = []
+    for number, source in enumerate(code(path), 1):
+        name = str(path) if len(code(path)) == 1 else f"{path}, code cell {number}"
+        if remark := run_source(source, name, namespace, withheld):
+            remarks.append(remark)
+    return namespace, "; ".join(remarks[:2])
+
+
+def run_source(source, name, namespace, withheld):
+    if name.endswith(".py") or ".ipynb" not in name:
+        lines = source.splitlines()
+    else:
+        lines = ["" if line.lstrip().startswith(("%", "!")) else line for line in source.splitlines()]
+    try:
+        with warnings.catch_warnings(), redirect_stdout(io.StringIO()), withholding(withheld):
+            warnings.simplefilter("ignore")
+            tree = ast.parse("\n".join(lines), name)
+            exec(compile(tree, name, "exec"), namespace)
+    except SyntaxError as error:
+        text = (error.text or "").strip()
+        return f"{Path(name).name} is not Python: line {error.lineno}: {error.msg}" + (f": {text}" if text else "")
+    except NotImplementedError:                      # a cell that tries what is not written yet
+        return ""
+    except SystemExit:
+        return f"{Path(name).name} calls sys.exit, which ends the program"
+    except Exception as error:
+        return last_line(Path(name).name, error, name)
+    return ""

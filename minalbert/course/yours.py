@@ -1,0 +1,85 @@
+"""The student's functions, as a check sees them: called by name, what they return unpacked by name.
+
+    context, cache = yours.attention_forward(q, k, v, mask)
+
+Wherever they run (`here`, or `grade.worker`, in a process of their own), they get copies, so that a function which
+writes into its arguments spoils nothing; `yours.untouched()` tells.
+"""
+
+import functools
+from typing import Any, NamedTuple
+
+from .compare import Wrong, shown
+
+
+class NotWritten(Exception):
+    """The body still raises NotImplementedError, or the function is not there at all."""
+
+
+class Stopped(Exception):
+    """It raised, left, ran too long, or took too much memory; the text says which, and where."""
+
+
+class Opaque(NamedTuple):
+    """A cache: only the function that made it, and its partner, look inside."""
+
+    value: Any
+
+
+class OnDevice(NamedTuple):
+    """What a function returned as an array of the (pretended) GPU."""
+
+    host: Any
+
+
+class Yours:
+    """`host` has call(name, args, static, opaque) -> (result, names of arguments that were written into)"""
+
+    def __init__(self, lesson, host):
+        self._lesson, self._host, self._written = lesson, host, []
+
+    def __getattr__(self, name):
+        if name not in self._lesson.functions:
+            raise AttributeError(f"{self._lesson.name} asks for no function {name!r}")
+        return functools.partial(self._call, name)
+
+    def untouched(self):
+        """Raise Wrong if a function wrote into what it was given."""
+        if self._written:
+            name, argument = self._written[0]
+            raise Wrong(
+                f"{name} wrote into its argument {argument}",
+                "an operator that works in place (+=, *=, out=, x[...] =) on what was given; make a new array first",
+                of=name,
+            )
+
+    def forget(self):
+        """A new check begins."""
+        self._written = []
+
+    def _call(self, name, *args, **static):
+        returns = self._lesson.functions[name]
+        opaque = [i for i, part in enumerate(returns) if part.startswith("cache")]
+        result, written = self._host.call(name, args, static, opaque)
+        self._written += [(name, argument) for argument in written]
+        return unpacked(name, result, returns)
+
+
+def unpacked(name, result, returns):
+    """One value where one was promised (bare, or a tuple of one), else a tuple of as many."""
+    if len(returns) == 1:
+        return result[0] if isinstance(result, tuple) and len(result) == 1 else result
+    wanted = f"({', '.join(returns)})"
+    if not isinstance(result, tuple | list):
+        raise Wrong(f"{name} returned {kind(result)}; it must return {wanted}", of=name)
+    if len(result) != len(returns):
+        raise Wrong(f"{name} returned {len(result)} values; it must return {len(returns)}: {wanted}", of=name)
+    return tuple(result)
+
+
+def kind(value):
+    if value is None:
+        return "nothing (None)"
+    if hasattr(value, "shape"):
+        return "an array"
+    return f"a {type(value).__name__}" if isinstance(value, dict | list | set | Opaque) else shown(value)

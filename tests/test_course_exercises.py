@@ -1,0 +1,94 @@
+"""The grader is itself marked: what a stub, a solution, every known mistake and other right answers get."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from exercises.source import HERE, sources
+from minalbert.course import catalogue
+from minalbert.course.command import marks_of
+from minalbert.course.draw import PUBLIC
+from minalbert.course.report import lines
+
+SOURCES = {source.lesson.name: source for source in sources()}
+SECRETS = ("autumn", "a secret", "Zürich 27")
+
+
+def short(source):
+    """ex04 or ex04-erf, as files beside the source call it: ex04_erf"""
+    return source.lesson.name.replace("-", "_")
+
+
+def wrong_answers():
+    for name, source in SOURCES.items():
+        path = HERE / "wrong" / f"{short(source)}.toml"
+        for row in tomllib.loads(path.read_text(encoding="utf-8"))["wrong"] if path.exists() else []:
+            yield pytest.param(name, row, id=f"{name}: {row['name']}")
+
+
+def right_answers():
+    for name, source in SOURCES.items():
+        for path in sorted((HERE / "right").glob(f"{short(source)}_*.py")):
+            if catalogue.find(path.stem).name == name:
+                yield pytest.param(name, path, id=path.stem)
+
+
+def marked(text, name, tmp_path, term=PUBLIC):
+    path = tmp_path / f"{SOURCES[name].path.stem}.py"
+    path.write_text(text, encoding="utf-8")
+    marks = marks_of(SOURCES[name].lesson, path, term)
+    return marks, " ".join("\n".join(lines(marks)).split())
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_ten_points_and_three_hints_for_each_function(name):
+    source = SOURCES[name]
+    assert source.lesson.points == 10
+    titles = [check.title for check in source.lesson.checks]
+    assert len(set(titles)) == len(titles)
+    assert source.hints().keys() == source.lesson.functions.keys()
+    assert all(len(hints) == 3 for hints in source.hints().values())
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_a_stub_scores_nothing_and_says_so(name, tmp_path):
+    marks, report = marked(SOURCES[name].student(), name, tmp_path)
+    assert marks.points == 0
+    assert all("not written yet" in outcome.seen for outcome in marks.outcomes)
+    assert report.count("not written yet") >= 1
+
+
+@pytest.mark.parametrize("term", (PUBLIC, *SECRETS))
+@pytest.mark.parametrize("name", SOURCES)
+def test_the_solution_scores_all(name, term, tmp_path):
+    marks, report = marked(SOURCES[name].solution(), name, tmp_path, term)
+    assert marks.points == 10, report
+
+
+@pytest.mark.parametrize("term", (PUBLIC, "autumn"))
+@pytest.mark.parametrize(("name", "row"), list(wrong_answers()))
+def test_a_mistake_costs_what_it_should_and_is_named(name, row, term, tmp_path):
+    solution = SOURCES[name].solution()
+    assert solution.count(row["right"]) == 1, "the line to replace must be there once"
+    marks, report = marked(solution.replace(row["right"], row["wrong"]), name, tmp_path, term)
+    if term == PUBLIC:
+        assert marks.points == row["points"], report
+        assert " ".join(row["says"].split()) in report
+    assert marks.points <= row["points"], report     # other numbers may find more, never less
+
+
+@pytest.mark.parametrize("term", (PUBLIC, *SECRETS))
+@pytest.mark.parametrize(("name", "path"), list(right_answers()))
+def test_other_right_answers_score_all(name, path, term, tmp_path):
+    text = SOURCES[name].solution() + "\n\n" + path.read_text(encoding="utf-8")
+    marks, report = marked(text, name, tmp_path, term)
+    assert marks.points == 10, report
+
+
+def test_enough_mistakes_and_enough_other_answers_are_known():
+    wrong = [param.values[0] for param in wrong_answers()]
+    right = [param.values[0] for param in right_answers()]
+    for name in SOURCES:
+        assert wrong.count(name) >= 5
+        assert right.count(name) >= 2
