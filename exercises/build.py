@@ -1,57 +1,67 @@
 """`make course`: what students, instructors and their systems get, all from exercises/source.
 
-    python -m exercises.build student        minalbert/course/student: files and notebooks to start from, and hints
-    python -m exercises.build all            and build/course: instructor's notebooks, executed; exports of three systems
+    python -m exercises.build student                    minalbert/course/student, which the package carries
+    python -m exercises.build course --out build/course [--term-file FILE]      all that `exports` lists
 """
 
 import argparse
 import json
 from pathlib import Path
 
-import jupytext
+from minalbert.course.grade.command import secret
+
+from . import exports
 from .source import HERE, sources
 
 STUDENT = HERE.parent / "minalbert" / "course" / "student"
 
 
-def notebook_text(percent):
-    """A py:percent text as the JSON of a notebook, the same bytes every time."""
-    notebook = jupytext.reads(percent, fmt="py:percent")
-    for number, cell in enumerate(notebook.cells, 1):
-        cell.id = f"cell-{number}"
-    notebook.metadata = {
-        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
-        "language_info": {"name": "python"},
-    }
-    return jupytext.writes(notebook, fmt="ipynb")
-
-
-def student_files():
-    """file name -> text"""
+def packaged():
+    """file name -> text of what the package carries: every exercise and variant to start from, and the hints"""
     files, hints = {}, {}
     for source in sources():
         text = source.student()
         files[f"{source.path.stem}.py"] = text
-        files[f"{source.path.stem}.ipynb"] = notebook_text(text)
+        files[f"{source.path.stem}.ipynb"] = exports.notebook_text(exports.notebook_of(text))
         hints[source.lesson.name] = source.hints()
     files["hints.json"] = json.dumps(hints, indent=1, ensure_ascii=False) + "\n"
     return files
 
 
-def write(files, folder):
-    folder.mkdir(parents=True, exist_ok=True)
+def student():
+    files = packaged()
+    for old in STUDENT.glob("*"):
+        if old.name not in files:
+            old.unlink()
     for name, text in files.items():
-        Path(folder / name).write_text(text, encoding="utf-8", newline="\n")
+        exports.put(STUDENT / name, text)
+    print(f"wrote {len(files)} files into {STUDENT}")
+
+
+def course(out, term):
+    """Everything, for one term."""
+    wheel = exports.wheel(out)
+    for what, make in {
+        "student": lambda folder: exports.student(folder, term),
+        "nbgrader": lambda folder: exports.nbgrader(folder, term),
+        "gradescope": lambda folder: exports.gradescope(folder, term, wheel),
+        "classroom": lambda folder: exports.classroom(folder, term, wheel),
+        "instructor": lambda folder: exports.instructor(folder, term),
+    }.items():
+        make(out / what)
+        print(f"wrote {out / what}")
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("what", choices=("student", "all"))
+    parser = argparse.ArgumentParser(description="Build the course from exercises/source.")
+    parser.add_argument("what", choices=("student", "course"))
+    parser.add_argument("--out", type=Path, default=HERE.parent / "build" / "course")
+    parser.add_argument("--term-file", help="a file whose text is the term's secret")
     options = parser.parse_args()
-    write(student_files(), STUDENT)
-    print(f"wrote {STUDENT}")
-    if options.what == "all":
-        raise SystemExit("exports are not there yet")
+    if options.what == "student":
+        student()
+    else:
+        course(options.out, secret(options.term_file))
 
 
 if __name__ == "__main__":

@@ -6,12 +6,14 @@ cell that begins with `## Question` is answered in words, and marked by a person
 """
 
 import re
+import textwrap
 from pathlib import Path
 from typing import NamedTuple
 
 from minalbert.course.catalogue import find
 
 HERE = Path(__file__).parent
+ANSWER = "*Your answer:*"                            # a person marks what stands in its place
 SOLUTION = re.compile(r"^([ \t]*)### BEGIN SOLUTION\n(.*?)^[ \t]*### END SOLUTION\n", re.M | re.S)
 HINT = re.compile(r"^[ \t]*### HINT (.*)\n", re.M)
 FUNCTION = re.compile(r"^(?:def|class) (\w+)", re.M)
@@ -34,15 +36,15 @@ class Source(NamedTuple):
         text = self.path.read_text(encoding="utf-8")
         if text.count("### BEGIN SOLUTION") != len(SOLUTION.findall(text)) or "### BEGIN" in SOLUTION.sub("", text):
             raise SourceError(f"{self.path.name}: BEGIN and END SOLUTION do not take turns")
-        return text + self.ending()
+        return text.rstrip() + self.ending()
 
     def ending(self):
         """The last cells of every exercise: what is checked, and the check."""
         lesson = self.lesson
         badges = ", ".join(f"{check.title} {check.points:g}" for check in lesson.checks)
-        listed = "\n".join(f"# {line}".rstrip() for line in fill(f"{lesson.points:g} points: {badges}."))
+        listed = "\n".join(f"# {line}".rstrip() for line in textwrap.wrap(f"{lesson.points:g} points: {badges}.", 110))
         return (
-            f"\n\n# %% [markdown]\n# ## Check\n#\n{listed}\n#\n"
+            f"\n\n# %% [markdown]\n# {ANSWER}\n\n# %% [markdown]\n# ## Check\n#\n{listed}\n#\n"
             f"# In a terminal: `minalbert exercise check {lesson.exercise}`, and for a hint "
             f"`minalbert exercise hint {lesson.exercise}`.\n\n"
             f'# %%\nfrom minalbert.course import check\n\ncheck("{lesson.name}", globals())\n'
@@ -72,9 +74,3 @@ class Source(NamedTuple):
 
 def sources():
     return [Source(path) for path in sorted((HERE / "source").glob("ex*.py"))]
-
-
-def fill(text, width=110):
-    import textwrap
-
-    return textwrap.wrap(text, width)

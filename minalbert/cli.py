@@ -31,6 +31,7 @@ COMMANDS = {
     "fill": ("minalbert.train.fill_command", "guess the words behind [MASK]"),
     "plot": ("minalbert.train.plot_command", "draw the curves of runs"),
     "exercise": ("minalbert.course.command", "exercises: start one, check it, get a hint"),
+    "grade": ("minalbert.course.grade.command", "mark a folder of submissions"),
     "gradcheck": ("minalbert.gradcheck.command", "check every entry of every hand-written gradient"),
 }
 

@@ -25,6 +25,7 @@ def add_arguments(parser):
     check = commands.add_parser("check", help="points, and why they are missing")
     check.add_argument("exercise", metavar="ex05")
     check.add_argument("file", nargs="?", help="default: the one of this exercise in this folder")
+    check.add_argument("--only", metavar="CHECK", help="this check alone, by its title, as the report has it")
     check.add_argument("--json", action="store_true", help="print one JSON object")
     hint = commands.add_parser("hint", help="a hint for what is not right yet")
     hint.add_argument("exercise", metavar="ex05")
@@ -81,7 +82,7 @@ def lesson_of(exercise, path):
 def check(options):
     lesson = find(options.exercise)
     path = locate(lesson, options.file)
-    marks = marks_of(lesson_of(options.exercise, path), path)
+    marks = only(options.only, marks_of(lesson_of(options.exercise, path), path))
     if options.json:
         print(json.dumps(as_json(marks), indent=1))
     else:
@@ -89,9 +90,20 @@ def check(options):
     return 0 if not marks.missed else 1
 
 
+def only(title, marks):
+    """Marks of one check, or of all where no title is said."""
+    if title is None:
+        return marks
+    outcomes = [outcome for outcome in marks.outcomes if outcome.check.title == title]
+    if not outcomes:
+        titles = ", ".join(outcome.check.title for outcome in marks.outcomes)
+        raise CourseError(f"{marks.lesson.name} has no check {title!r}; it has {titles}")
+    return marks._replace(outcomes=outcomes)
+
+
 def as_json(marks):
     return {
-        "exercise": marks.lesson.name, "points": marks.points, "of": marks.lesson.points, "remark": marks.remark,
+        "exercise": marks.lesson.name, "points": marks.points, "of": marks.of, "remark": marks.remark,
         "checks": [{"check": o.check.title, "points": o.earned, "of": o.check.points, "seen": o.seen, "cause": o.cause}
                    for o in marks.outcomes],
     }  # fmt: skip

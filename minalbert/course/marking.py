@@ -26,6 +26,10 @@ class Marks(NamedTuple):
         return sum(outcome.earned for outcome in self.outcomes)
 
     @property
+    def of(self):
+        return sum(outcome.check.points for outcome in self.outcomes)
+
+    @property
     def missed(self):
         """Outcomes without their points."""
         return [outcome for outcome in self.outcomes if outcome.seen]
@@ -53,6 +57,9 @@ def outcome(lesson, check, yours, term):
         return Outcome(check, 0.0, str(error), None, check.of)
     except Wrong as error:
         return Outcome(check, 0.0, error.seen, error.cause, error.of or check.of)
+    except Exception as error:                       # of numbers, text or objects that no check expects
+        said = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        return Outcome(check, 0.0, f"{check.of} returned something that cannot be checked ({said})", None, check.of)
     return Outcome(check, float(check.points))
 
 

@@ -8,7 +8,7 @@ SHOWN = 3                                            # failures explained, of ma
 def lines(marks, width=100):
     lesson = marks.lesson
     title = f"{lesson.name} {lesson.title}"
-    yield f"{title:<{width - 20}} {marks.points:g} / {lesson.points:g}"
+    yield f"{title:<{width - 20}} {marks.points:g} / {marks.of:g}"
     badges = [f"[{o.earned:g}/{o.check.points:g}] {o.check.title}".replace(" ", "\xa0") for o in marks.outcomes]
     yield from (f"  {line}".replace("\xa0", " ") for line in textwrap.wrap("   ".join(badges), width - 2))
     if marks.remark:

@@ -76,18 +76,17 @@ def multi_head_forward(x, wq, bq, wk, bk, wv, bv, wo, bo, mask, heads, rate=0.0,
     q, k, v = (split_heads(part, heads) for part in (q, k, v))
     context, context_cache = attention_forward(q, k, v, mask, rate, stream)
     y, out_cache = linear_forward(merge_heads(context), wo, bo)
-    return y, (q_cache, k_cache, v_cache, context_cache, out_cache)
+    return y, (q_cache, k_cache, v_cache, context_cache, out_cache, heads)
 
 
 def attention_probs(cache):
     """Of multi_head's cache: how much token i took of token j, before dropout, at [b, n, i, j] of (B, N, T, T)."""
-    _, _, _, (_, _, _, probs, _), _ = cache
+    _, _, _, (_, _, _, probs, _), _, _ = cache
     return probs
 
 
 def multi_head_backward(dy, cache):
-    q_cache, k_cache, v_cache, context_cache, out_cache = cache
-    heads = context_cache[0].shape[1]
+    q_cache, k_cache, v_cache, context_cache, out_cache, heads = cache
 
     dmerged, dwo, dbo = linear_backward(dy, out_cache)
     dcontext = split_heads(dmerged, heads)

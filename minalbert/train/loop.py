@@ -8,6 +8,7 @@ goes on, to the last bit.
 """
 
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ from ..fast.crew import Crew
 from ..fast.precision import optimiser_for
 from ..fast.threads import blas_threads
 from ..optim import clip_factor, global_norm, rate_warning
+from ..your_code import your_code
 from . import checkpoint, run_directory
 from .circumstances import circumstances
 from .errors import TrainError
@@ -52,26 +54,36 @@ def pretrain(settings, run, corpus=None, held_out=None, quiet=False, from_step=N
     check_device(settings.training.device)
     run_directory.make(run)
     one_each = blas_threads(1 if settings.parts > 1 else None)
-    with lock(run), StopSignals() as stop, one_each:
+    with lock(run), StopSignals() as stop, one_each, code_of(settings) as yours:
         checkpoint.clear_leftovers(run)
         prepared = prepare(settings, corpus, held_out)
         settings = settings.change(vocab_size=prepared.config.vocab_size)
         changes = run_directory.changes(run, settings)
-        with Trainer(run, settings, prepared, quiet, from_step) as trainer:
+        with Trainer(run, settings, prepared, quiet, from_step, yours) as trainer:
             run_directory.keep(run, settings, prepared.tokenizer)
+            if yours:
+                yours.keep(run / "code")
             trainer.introduce(changes)
             return trainer.train(stop)
 
 
+def code_of(settings):
+    """What functions of whose code the model runs with while this lasts: None for the library's own."""
+    files = settings.training.code
+    return your_code([name.strip() for name in files.split(",")]) if files else nullcontext()
+
+
 class Trainer:
-    def __init__(self, run, settings, prepared, quiet=False, from_step=None):
-        self.run, self.settings, self.prepared = run, settings, prepared
+    def __init__(self, run, settings, prepared, quiet=False, from_step=None, yours=None):
+        self.run, self.settings, self.prepared, self.yours = run, settings, prepared, yours
         self.circumstances = circumstances(settings.training.device) | prepared.hashes
+        self.circumstances |= yours.circumstances if yours else {}
         self.standing, self.said = begin(settings, prepared, self.circumstances, run, from_step)
         self.records = Records(run, settings, self.standing, prepared, quiet)
         self.crew = Crew(self.standing.model, settings.training.workers)
         self.accumulate = Accumulator(self.crew, settings.training.recompute)
-        self.optimiser = optimiser_for(settings.make_optimiser(), self.standing.model.params)
+        own = yours and settings.optimiser.optimiser == "lamb" and yours.optimiser(settings.make_optimiser())
+        self.optimiser = own or optimiser_for(settings.make_optimiser(), self.standing.model.params)
         self.schedule = settings.make_schedule()
         self.clocks = dict.fromkeys(("data", "forward", "backward", "optimiser", "rest"), 0.0)
         self.saved = None if self.standing.fresh else self.standing.step
@@ -88,6 +100,8 @@ class Trainer:
         """Say what begins here, or goes on."""
         for line in introduction(self.run, self.settings, self.prepared, self.standing):
             self.records.screen.say(line)
+        if self.yours:
+            self.records.event("your code", f"trained with your own {self.yours}")
         if not self.standing.finished:
             for sentence in [*self.said, *changes, *self.records.metrics.broken]:
                 self.records.event("resumed", sentence)

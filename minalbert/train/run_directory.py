@@ -23,7 +23,8 @@ CONFIG = "config.toml"
 FIXED = {                                            # what a run's weights or its place in the data hang on
     "model": ("hidden_dropout_prob", "attention_probs_dropout_prob"),    # but for these
     "recipe": (),
-    "training": ("steps", "workers", "recompute", "precision", "kernels", "device", "weights"),
+    "training": ("steps", "workers", "recompute", "precision", "kernels", "device", "code",
+                 "weights"),
 }
 
 

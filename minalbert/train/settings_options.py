@@ -22,12 +22,16 @@ def add_settings_arguments(parser):
     parser.add_argument("--config", metavar="FILE", help="settings in TOML; options given here go before it")
     parser.add_argument("--preset", choices=PRESETS, metavar="NAME",
                         help=f"a model: {', '.join(PRESETS)}; default: tiny")  # fmt: skip
+    parser.add_argument("--with", action="append", dest="code", metavar="FILE", help="your own functions in the model, "
+                        "by their names (attention_forward, attention_backward, ...): a file, a notebook, or a folder "
+                        "of exercises; may be said several times")  # fmt: skip
     for section, title in TITLES.items():
         fields = SECTIONS[section].__dataclass_fields__.values()
         add_fields(
             parser.add_argument_group(section, title), SECTIONS[section],
             help={item.name: item.metadata.get("help") for item in fields},
             choices={item.name: item.metadata.get("choices") for item in fields} | MODEL_CHOICES,
+            leave_out=("code",),
             said=dict.fromkeys(SECTIONS["model"].__dataclass_fields__, "the preset's") if section == "model" else SAID,
         )  # fmt: skip
     add_recipe_arguments(parser, LENGTHS)
@@ -42,6 +46,8 @@ SAID |= dict.fromkeys(("rate", "bias_correction", "warmup"), "")         # their
 def settings_of(options, run=None):
     """Of the file that is named, or that the run was begun with; and then of the options."""
     settings = Settings.read(options.config) if options.config else (kept_settings(run) if run else None) or Settings()
+    if isinstance(getattr(options, "code", None), list):
+        options.code = ",".join(options.code)
     changes = {name: value for cls in SECTIONS.values() for name, value in given_fields(options, cls).items()}
     if options.preset:
         changes["preset"] = options.preset

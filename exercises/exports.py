@@ -1,0 +1,203 @@
+"""One set of exercises for three systems, and for none: what `make course` writes.
+
+    student/        files and notebooks to hand out
+    instructor/     notebooks with the answers, executed
+    nbgrader/       a course directory: source notebooks and nbgrader_config.py
+    gradescope/     a zip for each exercise
+    classroom/      a template repository for each exercise, with GitHub Classroom's workflow
+
+A term's secret chooses variants, and the numbers that graders check with; it goes into gradescope's zips and nowhere else.
+"""
+
+import json
+import shlex
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import jupytext
+from minalbert.course.catalogue import chosen
+from minalbert.course.draw import PUBLIC
+
+from .source import ANSWER, HERE, sources
+
+QUESTION_POINTS = 3
+
+NBGRADER_CONFIG = """\
+c = get_config()
+c.CourseDirectory.course_id = "minalbert"
+c.ClearSolutions.code_stub = {"python": "raise NotImplementedError('not written yet')"}
+c.ExecutePreprocessor.timeout = 120
+"""
+
+SETUP = """\
+#!/usr/bin/env bash
+# Ubuntu 22.04 has Python 3.10; minalbert needs 3.11.
+set -e
+apt-get update
+apt-get install -y python3.11 python3.11-venv || apt-get install -y python3 python3-venv
+"$(command -v python3.11 || command -v python3)" -m venv /autograder/venv
+/autograder/venv/bin/pip install /autograder/source/minalbert-*.whl
+"""
+
+RUN = """\
+#!/usr/bin/env bash
+cd /autograder
+/autograder/venv/bin/minalbert grade submission --exercise {exercise} {term}--gradescope results/results.json
+"""
+
+WORKFLOW = """\
+name: Autograding
+on: [push, workflow_dispatch]
+permissions:
+  checks: write
+  actions: read
+  contents: read
+jobs:
+  autograding:
+    runs-on: ubuntu-latest
+    if: github.actor != 'github-classroom[bot]'
+    steps:
+      - uses: actions/checkout@v4
+      - uses: actions/setup-python@v5
+        with:
+          python-version: "3.12"
+      - run: pip install ./minalbert-*.whl
+{steps}
+      - uses: education/autograding-grading-reporter@v1
+        env:
+{results}
+        with:
+          runners: {runners}
+"""
+
+STEP = """\
+      - id: {id}
+        uses: education/autograding-command-grader@v1
+        with:
+          test-name: {title}
+          command: {command}
+          timeout: 2
+          max-score: {points:g}"""
+
+README = """\
+# {title}
+
+Write your answers into `{file}`. Then, with Python 3.11 or later:
+
+    pip install ./minalbert-*.whl
+    minalbert exercise check {exercise}
+"""
+
+
+def notebook_text(notebook):
+    """The JSON of a notebook: the same bytes every time, fit for every Jupyter."""
+    for number, cell in enumerate(notebook.cells, 1):
+        cell.id = f"cell-{number}"
+    notebook.metadata = {
+        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+        "language_info": {"name": "python"},
+    }
+    return jupytext.writes(notebook, fmt="ipynb")
+
+
+def notebook_of(percent):
+    return jupytext.reads(percent, fmt="py:percent")
+
+
+def term_sources(term=PUBLIC):
+    """The source of each exercise, or of the variant that the term has in its place."""
+    names = {lesson.name for lesson in chosen(term).values()}
+    return [source for source in sources() if source.lesson.name in names]
+
+
+def student(folder, term):
+    for source in term_sources(term):
+        text = source.student()
+        put(folder / f"{source.path.stem}.py", text)
+        put(folder / f"{source.path.stem}.ipynb", notebook_text(notebook_of(text)))
+
+
+def instructor(folder, term):
+    """Executed where this runs; a cell that fails stops the build."""
+    from nbclient import NotebookClient
+
+    for source in term_sources(term):
+        notebook = notebook_of(source.solution())
+        NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+        for cell in notebook.cells:
+            cell.metadata.pop("execution", None)     # when it ran
+        put(folder / f"{source.path.stem}.ipynb", notebook_text(notebook))
+
+
+def nbgrader(folder, term):
+    put(folder / "nbgrader_config.py", NBGRADER_CONFIG)
+    for source in term_sources(term):
+        notebook = notebook_of(source.with_markers())
+        name = source.lesson.exercise
+        for number, cell in enumerate(notebook.cells):
+            how = {"solution": False, "grade": False, "locked": True, "task": False}
+            if "### BEGIN SOLUTION" in cell.source:
+                how |= {"solution": True, "locked": False}
+            elif cell.source.strip() == ANSWER:
+                how |= {"solution": True, "grade": True, "locked": False, "points": QUESTION_POINTS}
+            elif "check(" in cell.source and cell is notebook.cells[-1]:
+                how |= {"grade": True, "points": source.lesson.points}
+            cell.metadata["nbgrader"] = {"schema_version": 3, "grade_id": f"{name}-{number}"} | how
+        put(folder / "source" / name / f"{source.path.stem}.ipynb", notebook_text(notebook))
+
+
+def gradescope(folder, term, wheel):
+    folder.mkdir(parents=True, exist_ok=True)
+    for source in term_sources(term):
+        exercise = source.lesson.exercise
+        how = "" if term == PUBLIC else "--term-file /autograder/source/term.txt "
+        with zipfile.ZipFile(folder / f"{exercise}.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.write(wheel, wheel.name)
+            executable(archive, "setup.sh", SETUP)
+            executable(archive, "run_autograder", RUN.format(exercise=exercise, term=how))
+            if term != PUBLIC:
+                archive.writestr("term.txt", term)
+
+
+def executable(archive, name, text):
+    entry = zipfile.ZipInfo(name)
+    entry.external_attr = 0o100755 << 16
+    archive.writestr(entry, text)
+
+
+def classroom(folder, term, wheel):
+    for source in term_sources(term):
+        lesson, file = source.lesson, f"{source.path.stem}.py"
+        home = folder / lesson.exercise
+        put(home / file, source.student())
+        put(home / "README.md", README.format(title=lesson.title.capitalize(), file=file, exercise=lesson.exercise))
+        put(home / ".github" / "workflows" / "classroom.yml", workflow(lesson))
+        shutil.copy(wheel, home / wheel.name)
+
+
+def workflow(lesson):
+    """A step for each check, so that points are given in parts."""
+    steps, names = [], []
+    for number, check in enumerate(lesson.checks, 1):
+        names.append(f"check-{number}")
+        command = f"minalbert exercise check {lesson.exercise} --only {shlex.quote(check.title)}"
+        title, command = (json.dumps(text, ensure_ascii=False) for text in (check.title, command))
+        steps.append(STEP.format(id=names[-1], title=title, command=command, points=check.points))
+    results = [f"          {name.upper()}_RESULTS: ${{{{ steps.{name}.outputs.result }}}}" for name in names]
+    return WORKFLOW.format(steps="\n".join(steps), results="\n".join(results), runners=",".join(names))
+
+
+def wheel(folder):
+    """minalbert as a wheel: systems install it from there."""
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    subprocess.run(command, cwd=HERE.parent, check=True, capture_output=True)
+    (made,) = Path(folder).glob("minalbert-*.whl")
+    return made
+
+
+def put(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8", newline="\n")

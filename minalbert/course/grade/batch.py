@@ -1,0 +1,52 @@
+"""Many submissions, some of them at a time. Whatever one of them does, the others get their marks."""
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+from .. import marking
+from ..draw import PUBLIC
+from .fenced import Fenced, Limits, Refused
+
+
+class Grade(NamedTuple):
+    submission: Any
+    marks: Any
+    failure: str = ""                                # of the grader itself: a person must look
+
+    @property
+    def key(self):
+        return self.submission.student, self.submission.exercise
+
+
+def grades(submissions, lessons, term=PUBLIC, workers=2, limits=Limits(), done=lambda grade: None):
+    """A Grade each, in order. lessons: exercise -> Lesson, as this term has it."""
+
+    def one(submission):
+        grade = graded(submission, lessons[submission.exercise], term, limits)
+        done(grade)
+        return grade
+
+    with ThreadPoolExecutor(workers) as pool:
+        return list(pool.map(one, submissions))
+
+
+def graded(submission, lesson, term=PUBLIC, limits=Limits()):
+    try:
+        if submission.problem:
+            return Grade(submission, marking.none(lesson, submission.problem))
+        with Fenced(lesson, submission.path, limits) as host:
+            return Grade(submission, marking.mark(lesson, host, term, host.remark))
+    except Refused as error:
+        return Grade(submission, marking.none(lesson, str(error)))
+    except Exception as error:
+        said = f"the grader could not mark this: {type(error).__name__}: {error}"
+        return Grade(submission, marking.none(lesson, said), said)
+
+
+def best(grades):
+    """One for each student and exercise: of several files, the one with the most points."""
+    chosen = {}
+    for grade in grades:
+        if grade.key not in chosen or grade.marks.points > chosen[grade.key].marks.points:
+            chosen[grade.key] = grade
+    return list(chosen.values())

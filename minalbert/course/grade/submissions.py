@@ -1,0 +1,52 @@
+"""A folder of submissions: whose they are, and of which exercise.
+
+    DIR/NAME/ex05_attention.py       a folder for each student
+    DIR/NAME_ex05_attention.ipynb    or all in one
+"""
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from ..errors import CourseError
+
+EXERCISE = re.compile(r"(?i)(?<![a-z0-9])ex_?(\d\d?)(?!\d)")
+LARGEST = 5 * 2**20                                  # bytes of a file
+
+
+class Submission(NamedTuple):
+    student: str
+    exercise: str
+    path: Path
+
+    @property
+    def problem(self):
+        """Why it is not even run, or None."""
+        if self.path.is_symlink():
+            return f"{self.path.name} is a link, not a file"
+        if self.path.stat().st_size > LARGEST:
+            return f"{self.path.name} has {self.path.stat().st_size / 2**20:.0f} MB; {LARGEST // 2**20} are allowed"
+        return None
+
+
+def found(folder, exercise=None):
+    """(submissions, files that belong to no exercise)"""
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise CourseError(f"{folder} is not a folder; name the one with the submissions")
+    known, unknown = [], []
+    for path in sorted(folder.rglob("*")):
+        if path.suffix not in (".py", ".ipynb") or ".ipynb_checkpoints" in path.parts or path.is_dir():
+            continue
+        said = EXERCISE.search(path.stem)
+        of = exercise or (f"ex{int(said[1]):02d}" if said else None)
+        if of is None:
+            unknown.append(path)
+            continue
+        inside = path.parent.relative_to(folder).parts
+        student = "/".join(inside) or (path.stem[: said.start()] if said else path.stem).strip("_- ") or path.stem
+        if exercise is None or not said or f"ex{int(said[1]):02d}" == exercise:
+            known.append(Submission(student, of, path))
+    if not known:
+        raise CourseError(f"{folder} has no file of an exercise: names such as NAME/ex05_attention.py, or say --exercise")
+    return known, unknown
