@@ -2,22 +2,23 @@
 PYTHON  ?= python3
 VENV    ?= .venv
 WORKERS ?= 2
-PEERS   ?= torch==2.13.0 transformers==5.23.0 optax==0.2.8 protobuf==7.36.2 mpi4py==4.1.2 mpich==5.0.2 distributed==2026.8.0 onednn-cpu-gomp==2023.2.0 numba==0.68.1 nvidia-cuda-nvrtc==13.5.37 nvidia-cuda-runtime==13.5.37
+PEERS   ?= torch==2.13.0 transformers==5.23.0 optax==0.2.8 protobuf==7.36.2 mpi4py==4.1.2 mpich==5.0.2 distributed==2026.8.0 nbgrader==0.9.6 onednn-cpu-gomp==2023.2.0 numba==0.68.1 nvidia-cuda-nvrtc==13.5.37 nvidia-cuda-runtime==13.5.37
 
 BIN    := $(VENV)/bin
 PARITY := .venv-parity
 PIP    := -m pip install --quiet --disable-pip-version-check
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help setup demo test lint parity golden bench lock clean
+.PHONY: help setup demo test course lint parity golden bench lock clean
 
 help:
 	@echo "make demo     set up .venv, make a corpus, train a small ALBERT and show what it learnt: some two minutes"
 	@echo "make test     set up .venv, run the tests and check every gradient"
+	@echo "make course   build the exercises for students, instructors, nbgrader, Gradescope and GitHub Classroom"
 	@echo "make lint     check style"
 	@echo "make parity   compare with transformers and PyTorch, and build data under MPI and Dask, in .venv-parity"
 	@echo "make bench    time and weigh training steps against PyTorch, in .venv-parity: some four minutes"
-	@echo "make golden   write tests/golden anew from transformers, in .venv-parity"
+	@echo "make golden   write tests/golden and the exercises' numbers from outside anew, in .venv-parity"
 	@echo "make lock     pin the newest packages in requirements.lock (needs uv)"
 	@echo "make clean    remove the environments and caches"
 
@@ -39,6 +40,10 @@ demo: setup
 test: setup
 	$(BIN)/python -m pytest --gradcheck -n $(WORKERS)
 
+course: setup
+	$(BIN)/python -m exercises.build student
+	$(BIN)/python -m exercises.build course $(if $(TERM_FILE),--term-file $(TERM_FILE))
+
 lint: setup
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
@@ -48,6 +53,7 @@ parity: $(PARITY)/.ready
 
 golden: $(PARITY)/.ready
 	$(PARITY)/bin/python tests/golden/make.py
+	$(PARITY)/bin/python -m exercises.outside
 
 bench: $(PARITY)/.ready
 	$(PARITY)/bin/python benchmarks/report.py --quick

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from minalbert.course.grade.command import secret
 
-from . import exports
+from . import exports, handbook
 from .source import HERE, sources
 
 STUDENT = HERE.parent / "minalbert" / "course" / "student"
@@ -35,7 +35,8 @@ def student():
             old.unlink()
     for name, text in files.items():
         exports.put(STUDENT / name, text)
-    print(f"wrote {len(files)} files into {STUDENT}")
+    exports.put(handbook.CATALOGUE, handbook.text())
+    print(f"wrote {len(files)} files into {STUDENT}, and {handbook.CATALOGUE.name}")
 
 
 def course(out, term):

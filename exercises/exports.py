@@ -6,7 +6,7 @@
     gradescope/     a zip for each exercise
     classroom/      a template repository for each exercise, with GitHub Classroom's workflow
 
-A term's secret chooses variants, and the numbers that graders check with; it goes into gradescope's zips and nowhere else.
+A term's secret chooses variants, and the numbers that graders check with; it goes into Gradescope's zips alone.
 """
 
 import json
@@ -18,6 +18,7 @@ import zipfile
 from pathlib import Path
 
 import jupytext
+
 from minalbert.course.catalogue import chosen
 from minalbert.course.draw import PUBLIC
 

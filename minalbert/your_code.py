@@ -60,15 +60,15 @@ class YourCode:
     @classmethod
     def read(cls, paths):
         """Run files, or all exercises' files of folders; a function that is not written yet is left out."""
-        functions, files = {}, []
-        for path in expanded(paths):
+        functions, files, looked_into = {}, [], list(expanded(paths))
+        for path in looked_into:
             namespace, remark = run_file(path)
             found = {name: value for name, value in namespace.items() if name in WANTED and written(value)}
             if remark and not found:
                 raise ConfigError(remark)
             functions |= found
             files += [path] if found else []
-        return cls(functions, files)
+        return cls(functions, files or looked_into)
 
     def __str__(self):
         names = [*self.pairs, *([OPTIMISER] if OPTIMISER in self.functions else [])]
@@ -98,8 +98,7 @@ class YourCode:
             forward, backward = (self.functions[f"{name}_{way}"] for way in ("forward", "backward"))
             module = encoder if name == "encoder" else layers
             ours = [getattr(module, f"{name}_{way}") for way in ("forward", "backward")]
-            adapt = {"encoder": encoder_pair, "cross_entropy": cross_entropy_pair}.get(name, plain_pair)
-            found |= dict(zip(ours, adapt(forward, backward), strict=True))
+            found |= dict(zip(ours, ADAPTERS.get(name, plain_pair)(forward, backward), strict=True))
         return found
 
     def check(self):
@@ -179,7 +178,7 @@ def written(value):
 
 def plain_pair(forward, backward):
     def yours_forward(*args):
-        y, cache = forward(*fewer(forward, args))
+        y, cache = forward(*args)
         return like(args, y), cache
 
     def yours_backward(dy, cache):
@@ -190,14 +189,18 @@ def plain_pair(forward, backward):
     return yours_forward, yours_backward
 
 
+def attention_pair(forward, backward):
+    return plain_pair(lambda *args: forward(*fewer(forward, args)), backward)
+
+
 def fewer(function, args):
     """Without the rate and the coins of dropout, where the function takes none and they are off."""
-    try:
-        takes = len(inspect.signature(function).parameters)
-    except (TypeError, ValueError):
+    parameters = inspect.signature(function).parameters.values()
+    takes = len(parameters)
+    if takes >= len(args) or any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
         return args
     rate, stream = args[-2:]
-    if len(args) > takes and stream is not None and rate:
+    if rate and stream is not None:
         raise ConfigError(
             f"your {function.__name__} takes {takes} arguments and throws no coins, but this model's dropout is "
             f"{rate:g}; set it to 0 (--attention-probs-dropout-prob 0)"
@@ -250,6 +253,9 @@ def encoder_pair(forward, backward):
         return like((dy,), dx)
 
     return yours_forward, yours_backward
+
+
+ADAPTERS = {"attention": attention_pair, "cross_entropy": cross_entropy_pair, "encoder": encoder_pair}
 
 
 class YourLamb:

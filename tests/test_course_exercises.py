@@ -1,10 +1,8 @@
 """The grader is itself marked: what a stub, a solution, every known mistake and other right answers get."""
 
-import tomllib
-from pathlib import Path
-
 import pytest
 
+from exercises import handbook
 from exercises.source import HERE, sources
 from minalbert.course import catalogue
 from minalbert.course.command import marks_of
@@ -15,21 +13,15 @@ SOURCES = {source.lesson.name: source for source in sources()}
 SECRETS = ("autumn", "a secret", "Zürich 27")
 
 
-def short(source):
-    """ex04 or ex04-erf, as files beside the source call it: ex04_erf"""
-    return source.lesson.name.replace("-", "_")
-
-
 def wrong_answers():
     for name, source in SOURCES.items():
-        path = HERE / "wrong" / f"{short(source)}.toml"
-        for row in tomllib.loads(path.read_text(encoding="utf-8"))["wrong"] if path.exists() else []:
+        for row in handbook.mistakes(source.lesson):
             yield pytest.param(name, row, id=f"{name}: {row['name']}")
 
 
 def right_answers():
     for name, source in SOURCES.items():
-        for path in sorted((HERE / "right").glob(f"{short(source)}_*.py")):
+        for path in sorted((HERE / "right").glob(f"{handbook.short(source.lesson)}_*.py")):
             if catalogue.find(path.stem).name == name:
                 yield pytest.param(name, path, id=path.stem)
 
@@ -59,14 +51,14 @@ def test_a_stub_scores_nothing_and_says_so(name, tmp_path):
     assert report.count("not written yet") >= 1
 
 
-@pytest.mark.parametrize("term", (PUBLIC, *SECRETS))
+@pytest.mark.parametrize("term", [PUBLIC, *SECRETS])
 @pytest.mark.parametrize("name", SOURCES)
 def test_the_solution_scores_all(name, term, tmp_path):
     marks, report = marked(SOURCES[name].solution(), name, tmp_path, term)
     assert marks.points == 10, report
 
 
-@pytest.mark.parametrize("term", (PUBLIC, "autumn"))
+@pytest.mark.parametrize("term", [PUBLIC, "autumn"])
 @pytest.mark.parametrize(("name", "row"), list(wrong_answers()))
 def test_a_mistake_costs_what_it_should_and_is_named(name, row, term, tmp_path):
     solution = SOURCES[name].solution()
@@ -75,10 +67,10 @@ def test_a_mistake_costs_what_it_should_and_is_named(name, row, term, tmp_path):
     if term == PUBLIC:
         assert marks.points == row["points"], report
         assert " ".join(row["says"].split()) in report
-    assert marks.points <= row["points"], report     # other numbers may find more, never less
+    assert marks.points <= row["points"], report  # other numbers may find more, never less
 
 
-@pytest.mark.parametrize("term", (PUBLIC, *SECRETS))
+@pytest.mark.parametrize("term", [PUBLIC, *SECRETS])
 @pytest.mark.parametrize(("name", "path"), list(right_answers()))
 def test_other_right_answers_score_all(name, path, term, tmp_path):
     text = SOURCES[name].solution() + "\n\n" + path.read_text(encoding="utf-8")

@@ -7,7 +7,8 @@ from pathlib import Path
 from .catalogue import all_lessons, find
 from .draw import PUBLIC
 from .errors import CourseError
-from .files import hints, locate, run as run_file, untouched
+from .files import hints, locate, untouched
+from .files import run as run_file
 from .here import Here
 from .marking import mark, none
 from .report import lines
@@ -45,8 +46,8 @@ def show_list(options):
         return 0
     for lesson in lessons:
         here = "started" if any(Path().glob(f"{lesson.name}_*")) else ""
-        print(f"{lesson.name}  {lesson.title:<46} {lesson.minutes:3d} minutes  {lesson.points:g} points  {here}".rstrip())
-    print("\nbegin with: minalbert exercise start ex01")
+        print(f"{lesson.name}  {lesson.title:<46} {lesson.minutes:3d} minutes  {here}".rstrip())
+    print("\nten points each; begin with: minalbert exercise start ex01")
     return 0
 
 

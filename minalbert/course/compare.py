@@ -12,7 +12,7 @@ LIMIT = 1e-5
 
 
 class Wrong(Exception):
-    """seen: what is wrong, with numbers; cause: what that usually means; of: the function, where the check's is not it"""
+    """seen: what is wrong, with numbers; cause: what that usually means; of: the function, if not the check's"""
 
     def __init__(self, seen, cause=None, of=None):
         super().__init__(seen)
@@ -58,7 +58,7 @@ def equal(name, yours, expected, cause=None):
         if len(different):
             place = tuple(int(i) for i in different[0])
             raise Wrong(f"{name}{list(place)} is {shown(yours[place])}; it must be {shown(expected[place])}", cause)
-    elif not (type(yours) is type(expected) or is_number(yours) and is_number(expected)) or yours != expected:
+    elif not (type(yours) is type(expected) or (is_number(yours) and is_number(expected))) or yours != expected:
         raise Wrong(f"{name} is {shown(yours)}; it must be {shown(expected)}", cause)
 
 

@@ -113,7 +113,7 @@ def withholding(functions):
 
     def refuse(name):
         def refused(*args, **kwargs):
-            raise RuntimeError(f"the library's {name} is the answer to this exercise, so it is not there; write your own")
+            raise RuntimeError(f"the library's {name} is the answer to this exercise; write your own")
 
         return refused
 

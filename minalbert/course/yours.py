@@ -68,7 +68,7 @@ class Yours:
 def unpacked(name, result, returns):
     """One value where one was promised (bare, or a tuple of one), else a tuple of as many."""
     if len(returns) == 1:
-        return result[0] if isinstance(result, tuple) and len(result) == 1 else result
+        return result[0] if type(result) is tuple and len(result) == 1 else result
     wanted = f"({', '.join(returns)})"
     if not isinstance(result, tuple | list):
         raise Wrong(f"{name} returned {kind(result)}; it must return {wanted}", of=name)

@@ -64,7 +64,7 @@ def _law(sight):
 def _suspect(sight):
     for says, answer in sight.suspects.items():
         answer = answer() if callable(answer) else answer
-        if _alike(sight.yours, np.asarray(answer), FLOAT32):
+        if _alike(sight.yours, np.atleast_1d(answer), FLOAT32):
             return says
     return None
 
@@ -77,7 +77,8 @@ def _factor(sight):
     ratio = _constant_ratio(sight.yours, sight.expected)
     if ratio is None:
         return None
-    return f"a constant factor: yours is {ratio:.6g}{_known_factor(ratio, sight.known)} times what is expected, everywhere"
+    factor = f"{ratio:.6g}{_known_factor(ratio, sight.known)}"
+    return f"a constant factor: yours is {factor} times what is expected, everywhere"
 
 
 def _transposed(sight):
@@ -145,7 +146,9 @@ def guess_shape(yours, expected, others):
 
 
 def _alike(a, b, close=CLOSE):
-    return a.shape == b.shape and bool(np.abs(a - b).max(initial=0.0) <= close * max(np.abs(b).max(initial=0.0), 1e-300))
+    if a.shape != b.shape:
+        return False
+    return bool(np.abs(a - b).max(initial=0.0) <= close * max(np.abs(b).max(initial=0.0), 1e-300))
 
 
 def _first(where):

@@ -28,13 +28,13 @@ def add_arguments(parser):
     )
     parser.add_argument("folder", metavar="DIR")
     parser.add_argument("--exercise", metavar="ex05", help="mark this exercise alone; files need not say its name")
-    parser.add_argument("--term-file", metavar="FILE", help="a file whose text is the term's secret; it chooses numbers "
-                        "and variants. Without it: the public checks, which students have")  # fmt: skip
+    parser.add_argument("--term-file", metavar="FILE", help="a file whose text is the term's secret, which chooses "
+                        "numbers and variants. Without it: the public checks, which students have")  # fmt: skip
     parser.add_argument("--out", metavar="DIR", help="where grades go; default: DIR-grades")
     parser.add_argument("--workers", type=positive(int), default=os.cpu_count() or 1, metavar="N", help="at a time")
     parser.add_argument("--call-seconds", type=positive(float), default=Limits().call, metavar="X", help="of one call")
     parser.add_argument("--memory", type=positive(int), default=Limits().memory, metavar="MB", help="of one submission")
-    parser.add_argument("--gradescope", metavar="FILE", help="write Gradescope's results.json to FILE, and nothing else")
+    parser.add_argument("--gradescope", metavar="FILE", help="write its results.json to FILE, and nothing else")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
@@ -123,7 +123,8 @@ def summary(marked, unknown, out, seconds, as_object):
     names = max(len(grade.submission.student) for grade in marked)
     for grade in marked:
         marks = grade.marks
-        yield f"{grade.submission.student:<{names}}  {marks.lesson.name:<12} {marks.points:4g} / {marks.of:g}  {marks.remark[:90]}".rstrip()
+        row = f"{grade.submission.student:<{names}}  {marks.lesson.name:<14} {marks.points:4g} / {marks.of:g}"
+        yield f"{row}  {marks.remark[:90]}".rstrip()
     for path in unknown:
         yield f"not marked: {path} says no exercise in its name"
     for grade in marked:

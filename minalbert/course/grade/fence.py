@@ -51,7 +51,7 @@ def attempt(put_up):
 
 def readable():
     """Python itself and its packages."""
-    paths = {sys.prefix, sys.base_prefix, sys.exec_prefix, *sysconfig.get_paths().values(), str(Path(__file__).parents[2])}
+    paths = {sys.prefix, sys.base_prefix, sys.exec_prefix, *sysconfig.get_paths().values(), Path(__file__).parents[2]}
     return sorted({os.path.realpath(path) for path in paths if path and os.path.exists(path)} - {"/"})
 
 
@@ -89,7 +89,7 @@ def hook(folder, readable):
 
     def listen(event, args):
         if event == "open":
-            path, mode, flags = args
+            path, _, flags = args
             if isinstance(path, int) or path is None or path == os.devnull:
                 return
             writes = flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND)

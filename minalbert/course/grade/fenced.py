@@ -56,8 +56,9 @@ class Fenced:
     def start(self):
         copy = Path(self.folder) / self.path.name
         shutil.copyfile(self.path, copy)
+        command = [sys.executable, "-P", "-m", "minalbert.course.grade.worker"]
         self.process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "minalbert.course.grade.worker"], cwd=self.folder, env=environment(self.folder),
+            command, cwd=self.folder, env=environment(self.folder),
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=os.name != "nt",
         )  # fmt: skip
         self.answers = queue.Queue()

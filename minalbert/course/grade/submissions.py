@@ -48,5 +48,5 @@ def found(folder, exercise=None):
         if exercise is None or not said or f"ex{int(said[1]):02d}" == exercise:
             known.append(Submission(student, of, path))
     if not known:
-        raise CourseError(f"{folder} has no file of an exercise: names such as NAME/ex05_attention.py, or say --exercise")
+        raise CourseError(f"{folder} has no file of an exercise, such as NAME/ex05_attention.py; or say --exercise")
     return known, unknown

@@ -61,6 +61,8 @@ def attention_backward(dcontext, cache):
 # Add one vector to every key: no probability changes. Why? What does that say about the gradient of the key bias, and
 # what would a relative error, entry by entry, say about that gradient in a gradient check?
 
+# %% [markdown]
+# *Your answer:*
 
 # %% [markdown]
 # ## Check

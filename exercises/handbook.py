@@ -1,0 +1,53 @@
+"""exercises/CATALOGUE.md: the exercises, and the mistakes that are known, with what students are told."""
+
+import tomllib
+
+from minalbert.course.catalogue import all_lessons
+
+from .source import HERE
+
+CATALOGUE = HERE / "CATALOGUE.md"
+
+
+def short(lesson):
+    """ex04_erf: what the files beside a source are called"""
+    return lesson.name.replace("-", "_")
+
+
+def mistakes(lesson):
+    """The planted wrong solutions: dicts with name, right, wrong, points, says."""
+    path = HERE / "wrong" / f"{short(lesson)}.toml"
+    return tomllib.loads(path.read_text(encoding="utf-8"))["wrong"] if path.exists() else []
+
+
+def catalogue():
+    lessons = all_lessons().values()
+    wrong = sum(len(mistakes(lesson)) for lesson in lessons)
+    right = len(list((HERE / "right").glob("*.py")))
+    yield "# The exercises, and what goes wrong in them"
+    yield ""
+    yield "`make course` writes this page from the lessons and from `wrong`. The tests run every mistake below, and see"
+    yield f"that it leaves these points and that the report says these words. There are {wrong} mistakes, and {right} right"
+    yield "answers beside the solutions, which must score all."
+    yield ""
+    yield "| | | minutes | functions | variants |"
+    yield "|---|---|---:|---|---|"
+    for lesson in lessons:
+        if lesson.variant_of is None:
+            variants = ", ".join(v.title for v in lessons if v.variant_of == lesson.name)
+            link = f"[{lesson.name}](rubrics/{lesson.name}.md)"
+            functions = ", ".join(f"`{name}`" for name in lesson.functions)
+            yield f"| {link} | {lesson.title} | {lesson.minutes} | {functions} | {variants} |"
+    for lesson in lessons:
+        yield ""
+        yield f"## {lesson.name}: {lesson.title}"
+        yield ""
+        yield "| mistake | points left | the report says |"
+        yield "|---|---:|---|"
+        for row in mistakes(lesson):
+            said = " ".join(row["says"].split()).replace("|", "\\|")
+            yield f"| {row['name']} | {row['points']:g} | {said} |"
+
+
+def text():
+    return "\n".join(catalogue()) + "\n"

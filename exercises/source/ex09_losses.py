@@ -1,0 +1,150 @@
+# %% [markdown]
+# # Exercise 9: losses and the tied decoder
+#
+# At the masked places, and only there, the model scores all $V$ words. From the encoder's output to the loss:
+#
+# $$\text{gather} \;\to\; \text{logits} = x\,\text{table}^\top + \text{bias} \;\to\;
+# \text{loss} = \sum_i w_i (-\log p_i[\text{label}_i]) \Big/ \sum_i w_i, \qquad p = \mathrm{softmax}(\text{logits})$$
+#
+# The table is the word embedding itself: it is used at the model's two ends, so its gradient has two parts.
+#
+# B sequences, T tokens, P slots a sequence for predictions, V words, E numbers a word, H numbers a token. A slot
+# without a prediction has weight 0, label 0 and position 0.
+#
+# A backward function is handed how the loss changes with forward's output, and whatever you put into `cache`; it
+# returns how the loss changes with each input, in the order of forward's arguments, and None for whole numbers and
+# constants. Do not write into arguments.
+
+# %%
+import numpy as np
+
+# %% [markdown]
+# ## Cross-entropy
+#
+# A weighted mean over the targets: the divisor is $\sum_i w_i$, not the number of slots. Weights are any numbers
+# $\ge 0$. A batch without a single target (all weights 0) has loss 0 and gradient 0. Logits may be large: those
+# near 3000 must not overflow, and where $p$ is so small that it is 0, $\log p$ is still finite.
+
+# %%
+def cross_entropy_forward(logits, labels, weights):
+    """logits: (..., K)   labels: (...) whole numbers   weights: (...)   Returns loss, a number, and cache."""
+    ### HINT Take the logarithm with pencil and paper before you take the exponential: what is log(exp(x) / Σ exp)?
+    ### HINT log p = x - m - log Σ_j exp(x_j - m), with m the row's largest; pick each row's label; divide by Σ w.
+    ### HINT np.take_along_axis(log_p, labels[..., None], axis=-1)[..., 0] picks; share = w / Σ w, or 0 if Σ w is 0.
+    ### BEGIN SOLUTION
+    shifted = logits - logits.max(axis=-1, keepdims=True)
+    log_p = shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
+    total = weights.sum()
+    share = weights / total if total > 0 else np.zeros_like(weights)
+    picked = np.take_along_axis(log_p, labels[..., None], axis=-1)[..., 0]
+    loss = -(share * picked).sum()
+    return loss, (log_p, labels, share)
+    ### END SOLUTION
+
+
+def cross_entropy_backward(dloss, cache):
+    """dloss: a number   Returns dlogits (..., K), and None for labels and for weights."""
+    ### HINT Softmax and logarithm together have a very short gradient: compare p with what it should have been.
+    ### HINT dlogits_i = dloss (p_i - onehot(label_i)) w_i / Σ w.
+    ### HINT np.exp(log_p), minus np.eye(K)[labels], times (dloss * share)[..., None].
+    ### BEGIN SOLUTION
+    log_p, labels, share = cache
+    onehot = np.eye(log_p.shape[-1])[labels]
+    dlogits = (np.exp(log_p) - onehot) * (dloss * share)[..., None]
+    return dlogits, None, None
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## Decoder
+#
+# Each word scores by how well its row of the table matches $x$.
+
+# %%
+def decoder_forward(x, table, bias):
+    """x: (B, P, E)   table: (V, E)   bias: (V,)   Returns logits (B, P, V), cache."""
+    ### HINT A linear map; its matrix is the table, turned round.
+    ### HINT logits = x tableᵀ + bias. Backward will need x and the table.
+    ### HINT x @ table.T + bias, and the cache (x, table).
+    ### BEGIN SOLUTION
+    logits = x @ table.T + bias
+    return logits, (x, table)
+    ### END SOLUTION
+
+
+def decoder_backward(dlogits, cache):
+    """dlogits: (B, P, V)   Returns dx (B, P, E), dtable (V, E), dbias (V,)."""
+    ### HINT A linear layer's three gradients. Which axes do the shapes of table and bias not have?
+    ### HINT dx = dlogits table, dtable = dlogitsᵀ x, dbias = Σ dlogits; the last two sum over B and P.
+    ### HINT drows = dlogits.reshape(-1, V), rows = x.reshape(-1, E): drows.T @ rows, drows.sum(0), dlogits @ table.
+    ### BEGIN SOLUTION
+    x, table = cache
+    rows, drows = x.reshape(-1, x.shape[-1]), dlogits.reshape(-1, dlogits.shape[-1])
+    dtable = drows.T @ rows
+    return dlogits @ table, dtable, drows.sum(axis=0)
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## Gather
+#
+# Only the masked places go on: $y[b, p] = x[b, \text{positions}[b, p]]$. Several slots may point at one place.
+
+# %%
+def gather_forward(x, positions):
+    """x: (B, T, H)   positions: (B, P) whole numbers   Returns y (B, P, H), cache."""
+    ### HINT Every sequence has positions of its own, so two indices are needed: which sequence, which place.
+    ### HINT y[b, p] = x[b, positions[b, p]], with b of shape (B, 1) beside positions (B, P).
+    ### HINT x[np.arange(B)[:, None], positions]; backward needs positions, and x's shape.
+    ### BEGIN SOLUTION
+    y = x[np.arange(len(x))[:, None], positions]
+    return y, (positions, x.shape)
+    ### END SOLUTION
+
+
+def gather_backward(dy, cache):
+    """dy: (B, P, H)   Returns dx (B, T, H), and None for positions."""
+    ### HINT Rows go home to where they came from. What if two come from the same place, and what if none does?
+    ### HINT Start from zeros; dx[b, positions[b, p]] += dy[b, p] for every b and p.
+    ### HINT dx[index] += dy keeps only one of several: np.add.at(dx, (np.arange(B)[:, None], positions), dy) adds all.
+    ### BEGIN SOLUTION
+    positions, shape = cache
+    dx = np.zeros(shape, dy.dtype)
+    np.add.at(dx, (np.arange(shape[0])[:, None], positions), dy)
+    return dx, None
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## The tied table
+#
+# At the start of the model $y[b, t] = \text{table}[\text{ids}[b, t]]$, and at its end logits = $x\,\text{table}^\top$
+# + bias. Both pull at the same table.
+
+# %%
+def word_gradient(ids, dy, x, dlogits, vocab_size):
+    """The whole gradient of the word table.
+
+    ids: (B, T), words looked up   dy: (B, T, E), the gradient of what was looked up
+    x: (B, P, E), what the decoder was given   dlogits: (B, P, V), the gradient of its output
+    Returns dword (V, E), V = vocab_size.
+    """
+    ### HINT If something is used twice, how does the loss change with it?
+    ### HINT The sum of both parts: dword[ids[b, t]] += dy[b, t] for every token, and the decoder's dlogitsᵀ x.
+    ### HINT Zeros (V, E), np.add.at(dword, ids, dy), and then dword + the dtable of decoder_backward.
+    ### BEGIN SOLUTION
+    dword = np.zeros((vocab_size, dy.shape[-1]), dy.dtype)
+    np.add.at(dword, ids, dy)
+    return dword + np.einsum("bpv,bpe->ve", dlogits, x)
+    ### END SOLUTION
+
+
+# %% [markdown]
+# Two checks come from outside: a model that knows nothing gives all $V$ words the same chance, so its loss is $\ln V$,
+# 10.309 for ALBERT's 30000; and PyTorch has computed loss and gradients for a small tied table.
+#
+# ## Question
+#
+# A run's loss begins at 10.4, as it should, and falls to about 7 within a few hundred steps, where it stays for long.
+# $\ln 30000$ is 10.309. What can a model have learnt that is at 7, without having looked at a single neighbour of a
+# masked word? And what would a first loss of 30 tell you?

@@ -1,0 +1,99 @@
+# %% [markdown]
+# # Exercise 10: LAMB, corrected and clamped
+#
+# LAMB is Adam with the length of each tensor's step set by the tensor's own length. You write the form with Adam's bias
+# correction and a largest ratio, the clipping that comes before it, and the rule by which its rate follows the batch.
+#
+# `w`, `g`, `m`, `v` have one shape, that of a single tensor of the model. Do not write into arguments: return new
+# arrays.
+
+# %%
+import numpy as np
+
+# %% [markdown]
+# ## One step of one tensor
+#
+# $$m \leftarrow \beta_1 m + (1 - \beta_1)\, g \qquad v \leftarrow \beta_2 v + (1 - \beta_2)\, g^2 \qquad
+# \hat m = \frac{m}{1 - \beta_1^t} \qquad \hat v = \frac{v}{1 - \beta_2^t}$$
+#
+# $$u = \frac{\hat m}{\sqrt{\hat v} + \varepsilon} + \lambda w \qquad
+# r = \min(\|w\| / \|u\|, \text{clamp}) \qquad w \leftarrow w - \text{rate}\; r\, u$$
+#
+# The norm of a tensor is $\sqrt{\sum x^2}$ over all its entries. $r = 1$ if either norm is zero (the clamp is then
+# above 1). What is kept from step to step is $m$ and $v$, not $\hat m$ and $\hat v$.
+#
+# Biases and the gains of the norms are exempt: for a tensor of one axis $\lambda = 0$ and $r = 1$, whatever the clamp.
+
+# %%
+def lamb_step(w, g, m, v, rate, t, betas, eps, weight_decay, clamp):
+    """w, g, m, v: arrays of one shape   betas: (β₁, β₂)   eps: ε   weight_decay: λ
+    t: the number of this step, 1 for the first   clamp: the largest ratio allowed
+
+    Returns w, m, v anew, and ratio: r, a number.
+    """
+    ### HINT m and v begin at zero, so early ones are too small; which of the two forms goes into u, which is kept?
+    ### HINT u = m̂ / (√v̂ + ε) + λ w; r = min(‖w‖ / ‖u‖, clamp), 1 where a norm is 0 or w.ndim is 1.
+    ### HINT m_hat = m / (1 - beta1**t), v_hat = v / (1 - beta2**t); look at w.ndim before the decay is added.
+    ### BEGIN SOLUTION
+    beta1, beta2 = betas
+    m = beta1 * m + (1 - beta1) * g
+    v = beta2 * v + (1 - beta2) * g**2
+    m_hat, v_hat = m / (1 - beta1**t), v / (1 - beta2**t)
+    u = m_hat / (np.sqrt(v_hat) + eps)
+    if w.ndim == 1:
+        return w - rate * u, m, v, 1.0
+    u = u + weight_decay * w
+    w_norm, u_norm = np.sqrt((w**2).sum()), np.sqrt((u**2).sum())
+    ratio = min(w_norm / u_norm, clamp) if w_norm > 0 and u_norm > 0 else 1.0
+    return w - rate * ratio * u, m, v, ratio
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## Clipping
+#
+# Before the step, the whole gradient is made no longer than `limit`. Its norm is that of all tensors together,
+# $\sqrt{\sum g^2}$; a gradient that is longer than `limit` is multiplied by limit / norm, a shorter one stays as it is.
+
+# %%
+def clip(gradients, limit):
+    """gradients: {name: array}   limit: a number above 0
+
+    Returns clipped, {name: array} of the same names, and norm, a number: that of the whole gradient before clipping.
+    """
+    ### HINT One number for all tensors: the direction of the whole gradient must not change.
+    ### HINT norm = √(Σ over tensors of Σ g²); the factor is limit / max(norm, limit).
+    ### HINT sum((g * g).sum() for g in gradients.values()) is the squared norm; {name: factor * g for name, g in ...}.
+    ### BEGIN SOLUTION
+    norm = np.sqrt(sum((g**2).sum() for g in gradients.values()))
+    factor = limit / max(norm, limit)
+    return {name: factor * g for name, g in gradients.items()}, norm
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## The rate of a batch size
+#
+# Trained on the same number of epochs, LAMB's best rate grows with the root of the batch.
+
+# %%
+def sqrt_rate(batch, reference_batch, reference_rate):
+    """Returns the rate for `batch`, where `reference_rate` is that of `reference_batch`."""
+    ### HINT Four times the batch, twice the rate.
+    ### HINT rate / reference_rate = √(batch / reference_batch).
+    ### HINT reference_rate times the root of batch / reference_batch.
+    ### BEGIN SOLUTION
+    return reference_rate * np.sqrt(batch / reference_batch)
+    ### END SOLUTION
+
+
+# %% [markdown]
+# Two checks come from outside: the rates of You et al. (2020, table 4), which are $5 / (2^k \cdot 1000)$ with
+# $k = 3, 2.5, \dots, 0$ for batches of 512, 1024, ..., 32768 (4096 has 0.00177, ALBERT's rate); and three steps by
+# `optax.lamb`, which corrects, and has no clamp.
+#
+# ## Question
+#
+# Let both start from m = v = 0, with a constant gradient g, no decay and a tiny ε. What is u at t = 1 with correction,
+# and what without it (β₁ = 0.9, β₂ = 0.999)? For a matrix without a clamp, the new w is the same either way. Why? For
+# which tensors does the correction matter, then, and what else in a training run hides its absence?

@@ -1,0 +1,179 @@
+"""What `make course` builds: the same as what is committed, and nothing in it that a student must not see."""
+
+import json
+import re
+import zipfile
+from pathlib import Path
+
+import pytest
+import yaml
+
+from exercises import build, exports, handbook
+from exercises.source import HERE, SOLUTION, sources
+from minalbert.course import catalogue
+from minalbert.course.draw import PUBLIC, draws
+
+TERM = "a secret of this test"
+ALL = [pytest.param(source, id=source.path.stem) for source in sources()]
+NEVER = ("BEGIN SOLUTION", "END SOLUTION", "### HINT", TERM)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """The exports of one term, without the instructor's notebooks, which are the only ones to hold answers."""
+    folder = tmp_path_factory.mktemp("course")
+    wheel = exports.wheel(folder)
+    exports.student(folder / "student", TERM)
+    exports.nbgrader(folder / "nbgrader", TERM)
+    exports.gradescope(folder / "gradescope", TERM, wheel)
+    exports.classroom(folder / "classroom", TERM, wheel)
+    return folder
+
+
+def lines_of_solutions():
+    """Lines that say something: long enough not to be anybody's."""
+    for source in sources():
+        outside = {normal(line) for line in SOLUTION.sub("", source.text).splitlines()}
+        for _, body in SOLUTION.findall(source.text):
+            for line in map(normal, body.splitlines()):
+                if len(line) > 12 and not line.startswith("#") and line not in outside:
+                    yield source.lesson.name, line
+
+
+def normal(line):
+    return re.sub(r"\s+", "", line)
+
+
+def texts(folder):
+    """(name, lines) of every file a student gets, those in wheels and notebooks included."""
+    for path in sorted(folder.rglob("*")):
+        if path.suffix in (".whl", ".zip"):
+            with zipfile.ZipFile(path) as archive:
+                for name in archive.namelist():
+                    if name.endswith((".py", ".ipynb", ".json")):
+                        yield f"{path.name}/{name}", archive.read(name).decode()
+        elif path.is_file():
+            yield path.name, path.read_text(encoding="utf-8")
+
+
+def code_of(name, text):
+    if name.endswith(".ipynb"):
+        return "\n".join("".join(cell["source"]) for cell in json.loads(text)["cells"])
+    return text
+
+
+def test_the_package_carries_what_the_sources_say():
+    packaged = build.packaged()
+    there = {path.name: path.read_text(encoding="utf-8") for path in build.STUDENT.iterdir() if path.is_file()}
+    assert there.keys() == packaged.keys()
+    for name, text in packaged.items():
+        assert there[name] == text, f"{name} is not what its source says: make course"
+
+
+def test_the_catalogue_says_what_the_lessons_say():
+    assert handbook.CATALOGUE.read_text(encoding="utf-8") == handbook.text(), "make course"
+
+
+def test_no_student_file_holds_a_line_of_a_solution(built):
+    """Of the student's files, classroom's repositories, and the exercises that the wheel carries."""
+    secret = list(lines_of_solutions())
+    assert len(secret) > 200
+    looked_at = 0
+    for folder in ("student", "classroom"):
+        for name, text in texts(built / folder):
+            ours = "/" in name and "/course/student/" not in name
+            if ours or name.endswith("hints.json"):
+                continue  # the library itself, whose answers are public; hints, which near them
+            looked_at += 1
+            assert not any(word in text for word in NEVER), name
+            held = {normal(line) for line in code_of(name, text).splitlines()}
+            for exercise, line in secret:
+                assert line not in held, f"{name} holds a line of {exercise}'s solution: {line}"
+    assert looked_at > 2 * len(catalogue.chosen())
+
+
+def test_the_wheel_holds_no_source_no_wrong_answer_and_no_rubric(built):
+    (wheel,) = built.glob("*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    assert any(name.startswith("minalbert/course/student/ex") for name in names)
+    assert not [name for name in names if not name.startswith(("minalbert/", "minalbert-"))]
+
+
+def test_the_terms_secret_is_in_gradescopes_zips_alone(built):
+    for name, text in texts(built):
+        assert TERM not in text, name
+    with zipfile.ZipFile(built / "gradescope" / "ex05.zip") as archive:
+        assert archive.read("term.txt").decode() == TERM
+        assert "--term-file /autograder/source/term.txt" in archive.read("run_autograder").decode()
+        for name in ("setup.sh", "run_autograder"):
+            assert archive.getinfo(name).external_attr >> 16 & 0o111, f"{name} cannot be executed"
+            assert archive.read(name).startswith(b"#!/usr/bin/env bash\n")
+
+
+def test_hidden_numbers_are_others_and_the_public_ones_are_among_them():
+    for lesson in catalogue.all_lessons().values():
+        for check in lesson.checks:
+            public, hidden = ([draw.seed for draw in draws(term, lesson, check)] for term in (PUBLIC, TERM))
+            assert hidden[: len(public)] == public
+            assert len(set(hidden)) == len(hidden) == 6
+
+
+def test_terms_have_variants_of_their_own():
+    chosen = [tuple(lesson.name for lesson in catalogue.chosen(f"term {n}").values()) for n in range(40)]
+    assert len(set(chosen)) > 8
+    assert {name for names in chosen for name in names} == catalogue.all_lessons().keys()
+    assert [lesson.name for lesson in catalogue.chosen(PUBLIC).values()] == [f"ex{n:02d}" for n in range(1, 14)]
+    assert set(catalogue.chosen(TERM)) == {f"ex{n:02d}" for n in range(1, 14)}
+
+
+def test_classrooms_workflow_gives_points_in_parts(built):
+    for lesson in catalogue.chosen(TERM).values():
+        path = built / "classroom" / lesson.exercise / ".github" / "workflows" / "classroom.yml"
+        (job,) = yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"].values()
+        steps = {step["id"]: step["with"] for step in job["steps"] if "id" in step}
+        assert sum(step["max-score"] for step in steps.values()) == 10
+        assert [step["test-name"] for step in steps.values()] == [check.title for check in lesson.checks]
+        reporter = job["steps"][-1]
+        assert reporter["with"]["runners"].split(",") == list(steps)
+        assert reporter["env"].keys() == {f"{name.upper()}_RESULTS" for name in steps}
+
+
+def test_a_step_of_that_workflow_passes_and_fails_as_its_check_does(built, tmp_path, monkeypatch, capsys):
+    import shlex
+
+    from minalbert import cli
+
+    lesson = catalogue.find("ex05")
+    monkeypatch.chdir(tmp_path)
+    (source,) = (source for source in sources() if source.lesson is lesson)
+    Path(source.path.name).write_text(source.solution().replace("return y * (dy", "return dy * (y"), encoding="utf-8")
+    commands = re.findall(r'command: "(minalbert .*)"', exports.workflow(lesson))
+    codes = {shlex.split(command)[-1]: cli.main(shlex.split(command)[1:]) for command in commands}
+    assert codes["softmax"] == 0
+    assert codes["softmax dx"] == 1
+    assert "[0/1.5] softmax dx" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("source", ALL)
+def test_an_instructors_notebook_runs_and_scores_all(source, tmp_path, monkeypatch, capsys):
+    """By Python; `make course` runs them in Jupyter."""
+    monkeypatch.chdir(tmp_path)
+    namespace = {"__name__": "__main__"}
+    exec(compile(source.solution(), source.path.name, "exec"), namespace)
+    assert " 10 / 10" in capsys.readouterr().out
+
+
+def test_every_exercise_has_a_rubric_with_three_answers():
+    for exercise in catalogue.chosen():
+        text = (HERE / "rubrics" / f"{exercise}.md").read_text(encoding="utf-8")
+        assert "## The question" in text
+        assert len(re.findall(r"\b[0-3](?:-1)? points?\b", text)) >= 3, exercise
+
+
+def test_what_is_wrong_with_a_source_is_said(tmp_path):
+    from exercises.source import Source, SourceError
+
+    path = tmp_path / "ex05_attention.py"
+    path.write_text("def f():\n    ### BEGIN SOLUTION\n    pass\n")
+    with pytest.raises(SourceError, match=re.escape("BEGIN and END SOLUTION do not take turns")):
+        Source(path).student()

@@ -1,0 +1,172 @@
+"""Somebody's own functions in the real model: they are called, checked first, and named."""
+
+import json
+
+import exercise_files
+import numpy as np
+import pytest
+import small_run
+
+import minalbert.layers
+from minalbert import Albert, Batch, cli
+from minalbert.config import ConfigError
+from minalbert.gradcheck.cases import TINY
+from minalbert.layers import attention_forward, linear_backward, linear_forward
+from minalbert.train import checkpoint
+from minalbert.your_code import PAIRS, your_code
+
+BATCH = Batch.random(TINY, 4, 5, 2)
+PLAIN = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "steps": 8, "every": 4}
+
+
+def model(dtype="float64", config=TINY):
+    return Albert.init(config, dtype=dtype)
+
+
+@pytest.fixture
+def attention_file(tmp_path):
+    path = tmp_path / "my_attention.py"
+    path.write_text(exercise_files.solution("ex05"), encoding="utf-8")
+    return path
+
+
+def counted(function, calls):
+    def counting(*args):
+        calls.append(function.__name__)
+        return function(*args)
+
+    return counting
+
+
+@pytest.mark.parametrize("made", ["before", "inside"])
+def test_the_models_gradients_come_from_your_functions(made):
+    calls, albert = [], model()
+    expected, grads = albert.loss_and_grads(BATCH)
+    yours = {f.__name__: counted(f, calls) for f in (linear_forward, linear_backward)}
+    with your_code(yours, check=False):
+        losses, own = (albert if made == "before" else model()).loss_and_grads(BATCH)
+    a_pass = 1 + TINY.num_hidden_layers * 6 + 3  # the projection; q k v output up down; three in the heads
+    assert calls.count("linear_forward") == calls.count("linear_backward") == a_pass
+    np.testing.assert_allclose(losses.total, expected.total, rtol=1e-12)
+    np.testing.assert_allclose(own.flat, grads.flat, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", [name for name in PAIRS if name != "encoder"])
+def test_every_pair_is_put_where_the_model_calls_it(name):
+    calls, config = [], TINY.replace(hidden_act="gelu" if name == "gelu_erf" else "gelu_new")
+    forward, backward = (getattr(minalbert.layers, f"{name}_{way}") for way in ("forward", "backward"))
+    yours = {f.__name__: counted(f, calls) for f in (forward, backward)}
+    with your_code(yours, check=False):
+        model(config=config).loss_and_grads(BATCH)
+        assert model(config=config).encode(BATCH.input_ids)[0].shape == (4, 5, TINY.hidden_size)
+    assert {f"{name}_forward", f"{name}_backward"} == set(calls)
+
+
+def test_afterwards_the_library_is_as_it_was():
+    albert = model()
+    expected = albert.encode(BATCH.input_ids)[0]
+    zero = {"linear_forward": lambda x, w, b: (0 * (x @ w), None), "linear_backward": lambda dy, cache: None}
+    try:
+        with your_code(zero, check=False):
+            assert not np.array_equal(albert.encode(BATCH.input_ids)[0], expected)
+            raise RuntimeError("on purpose")
+    except RuntimeError:
+        pass
+    assert np.array_equal(albert.encode(BATCH.input_ids)[0], expected)
+    assert minalbert.layers.attention_forward is attention_forward
+    assert type(vars(Albert)["_crew"]).__name__ == "cached_property"
+
+
+def test_a_file_with_other_caches_gives_the_same_gradients(attention_file):
+    _, expected = model().loss_and_grads(BATCH)
+    with your_code(attention_file) as yours:
+        _, grads = model().loss_and_grads(BATCH)
+    assert str(yours) == "attention (my_attention.py)"
+    np.testing.assert_allclose(grads.flat, expected.flat, atol=1e-12)
+
+
+def test_in_float32_results_stay_float32():
+    def linear_forward(x, w, b):
+        return np.float64(1.0) * (x @ w) + b, (x, w)
+
+    def linear_backward(dy, cache):
+        x, w = cache
+        rows, drows = x.reshape(-1, len(w)), dy.reshape(-1, w.shape[1])
+        return dy @ w.T * np.float64(1.0), rows.T @ drows, drows.sum(axis=0)
+
+    with your_code({"linear_forward": linear_forward, "linear_backward": linear_backward}):
+        hidden, _ = model("float32").encode(BATCH.input_ids)
+    assert hidden.dtype == np.float32
+
+
+def test_a_wrong_gradient_is_not_put_in(attention_file):
+    text = attention_file.read_text(encoding="utf-8")
+    right = "softmax_backward(dprobs, softmax_cache) / np.sqrt(q.shape[-1])"
+    assert text.count(right) == 1
+    attention_file.write_text(text.replace(right, "softmax_backward(dprobs, softmax_cache)"), encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"a constant factor: yours is 1\.73205"), your_code(attention_file):
+        pass
+
+
+def test_what_cannot_be_used_is_said(tmp_path):
+    (tmp_path / "nothing.py").write_text("x = 1\n")
+    for source, said in (
+        (tmp_path / "nothing.py", "no function of the model's in .*nothing.py"),
+        (tmp_path / "absent.py", "absent.py is not there"),
+        ({"gelu_forward": lambda x: (x, x)}, "gelu_forward is there without gelu_backward"),
+        ({"gelu_forward": lambda: 1, "gelu_backward": lambda: 1}, "your gelu cannot be checked"),
+    ):
+        with pytest.raises(ConfigError, match=said), your_code(source):
+            pass
+
+
+def test_dropout_that_your_attention_does_not_know(attention_file):
+    config = TINY.replace(attention_probs_dropout_prob=0.1)
+    with your_code(attention_file), pytest.raises(ConfigError, match=r"this model's dropout is 0\.1; set it to 0"):
+        model(config=config).loss_and_grads(BATCH, stream=minalbert.backend.Stream(1))
+
+
+def test_a_run_says_whose_code_it_ran_and_keeps_it(tmp_path, attention_file):
+    run, plain = tmp_path / "run", tmp_path / "plain"
+    small_run.train(run, code=str(attention_file), **PLAIN)
+    (event,) = small_run.events(run, "your code")
+    assert event["text"] == "trained with your own attention (my_attention.py)"
+    assert (run / "code" / "my_attention.py").read_bytes() == attention_file.read_bytes()
+    _, state, circumstances, _ = checkpoint.load(run)
+    assert circumstances["your code"].startswith("attention (my_attention.py), sha256 ")
+    small_run.train(plain, **PLAIN)
+    _, expected, _, _ = checkpoint.load(plain)
+    assert not small_run.events(plain, "your code")
+    np.testing.assert_allclose(state.params.flat, expected.params.flat, atol=1e-4)
+
+
+def test_your_lamb_makes_the_steps(tmp_path):
+    path = tmp_path / "ex10_lamb.py"
+    path.write_text(exercise_files.solution("ex10"), encoding="utf-8")
+    small_run.train(tmp_path / "yours", code=str(path), **PLAIN)
+    small_run.train(tmp_path / "ours", **PLAIN)
+    states = [checkpoint.load(tmp_path / name)[1] for name in ("yours", "ours")]
+    for one, other in zip((states[0].params, *states[0].moments), (states[1].params, *states[1].moments), strict=True):
+        np.testing.assert_allclose(one.flat, other.flat, atol=1e-4)
+    assert small_run.events(tmp_path / "yours", "your code")[0]["text"].endswith("lamb_step (ex10_lamb.py)")
+
+
+def test_albert_trains_on_nothing_but_the_students_functions(tmp_path):
+    """The last lesson."""
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    for name in ("ex02", "ex03", "ex04", "ex05", "ex06", "ex09", "ex10"):
+        (folder / exercise_files.file_name(name)).write_text(exercise_files.solution(name), encoding="utf-8")
+    small_run.train(tmp_path / "yours", code=str(folder), **PLAIN)
+    small_run.train(tmp_path / "ours", **PLAIN)
+    states = [checkpoint.load(tmp_path / name)[1] for name in ("yours", "ours")]
+    np.testing.assert_allclose(states[0].params.flat, states[1].params.flat, atol=1e-4)
+    said = small_run.events(tmp_path / "yours", "your code")[0]["text"]
+    for name in (*(name for name in PAIRS if name != "gelu_erf"), "lamb_step"):
+        assert name in said
+
+
+def test_with_is_an_option_of_pretrain(tmp_path, capsys, attention_file):
+    argv = ["pretrain", str(tmp_path / "run"), "--with", "a.py", "--with", str(attention_file), "--print-config"]
+    assert cli.main(argv) == 0
+    assert f"code = {json.dumps(f'a.py,{attention_file}')}" in capsys.readouterr().out
