@@ -3,6 +3,8 @@
 import contextlib
 import sys
 
+from .layers import GELU
+
 
 @contextlib.contextmanager
 def replaced(functions):
@@ -15,9 +17,12 @@ def replaced(functions):
                        if id(value) in by_id]  # fmt: skip
     for namespace, key, (_, other) in places:
         namespace[key] = other
+    forms = dict(GELU)
+    GELU.update((form, tuple(functions.get(function, function) for function in pair)) for form, pair in forms.items())
     try:
         yield
     finally:
+        GELU.update(forms)
         for namespace, key, (original, _) in places:
             namespace[key] = original
 

@@ -164,6 +164,8 @@ def test_values_travel_and_nothing_else_does():
     assert len(rest) == text + body
     assert repr(back) == repr(value)
     assert repr(codec.loads(*parts(codec.dumps({1, 2})))) == "a set"
+    for scalar, plain in ((np.int64(3), 3), (np.float32(0.5), 0.5), (np.bool_(True), True), (np.str_("a"), "a")):
+        assert codec.loads(*parts(codec.dumps(scalar))) == plain
     for broken in (b"", b"{", b'{"array": ["<f8", [3]]}', b'{"array": ["O", [1]]}', b'{"array": ["<f8", [-1]]}',
                    b'{"list": 3}', b'{"what": 1}', b"[" * 10**5):  # fmt: skip
         with pytest.raises(codec.CodecError):

@@ -5,7 +5,7 @@ from tokenizers.pre_tokenizers import WhitespaceSplit
 from tokenizers.processors import TemplateProcessing
 
 FROM = "Hugging Face's tokenizers 0.23: truncation longest_first, template [CLS] $A [SEP] $B:1 [SEP]:1"
-ASKED = [[4, 3, 16], [9, 4, 12], [3, 11, 10], [8, 8, 13], [12, 2, 9]]             # of first, of second, max_length
+ASKED = [[4, 3, 16], [9, 4, 12], [3, 11, 10], [8, 8, 13], [12, 2, 9]]  # of first, of second, max_length
 
 
 def numbers():

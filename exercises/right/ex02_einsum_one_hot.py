@@ -11,7 +11,7 @@ def linear_backward(dy, cache):
 def embedding_forward(ids, types, word, position, token_type):
     B, T = ids.shape
     onehots = [np.eye(len(word))[ids], np.eye(len(position))[np.tile(np.arange(T), (B, 1))], np.eye(2)[types]]
-    return sum(onehot @ table for onehot, table in zip(onehots, (word, position, token_type))), onehots
+    return sum(onehot @ table for onehot, table in zip(onehots, (word, position, token_type), strict=True)), onehots
 
 
 def embedding_backward(dy, cache):

@@ -15,5 +15,5 @@ def fill_mask(logits, words, k):
     while len(found) < k:
         best = max(left, key=lambda i: p[i])
         left.remove(best)
-        found.append((words[best], p[best]))
+        found.append((str(np.array(words)[best]), p[best]))
     return found

@@ -59,7 +59,7 @@ def attention_forward(q, k, v, mask):
     """q, k, v: (B, N, T, D)   mask: (B, 1, 1, T)   Returns context (B, N, T, D), cache."""
     ### HINT Scores first: every query with every key. Then the scale, then the mask, then softmax, then the values.
     ### HINT S = q kᵀ / √D + mask, P = softmax(S), context = P v.
-    ### HINT scores = q @ k.swapaxes(-1, -2) / √D + mask; keep what backward will ask for: q, k, v and the probabilities.
+    ### HINT scores = q @ k.swapaxes(-1, -2) / √D + mask; keep what backward will need: q, k, v and the probabilities.
     ### BEGIN SOLUTION
     scores = q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1])
     probs, softmax_cache = softmax_forward(scores + mask)

@@ -185,10 +185,10 @@ def fill_mask(logits, words, k):
 #
 # With this exercise you have written all of ALBERT. In a folder with the files of your exercises,
 #
-#     minalbert corpus worlds
-#     minalbert pretrain runs/all-mine --corpus worlds --with .
+#     minalbert data build --tiny-worlds 20000 --out worlds
+#     minalbert pretrain runs/all-mine --corpus worlds --optimiser lamb --with .
 #
-# trains a model with every function of yours in the place of the library's.
+# trains a model whose layers, encoder, losses and optimiser are yours, in the place of the library's.
 #
 # ## Question
 #

@@ -10,31 +10,32 @@ from .errors import CourseError
 
 
 def all_lessons():
-    """name -> Lesson, variants included, in order."""
-    found = {}
-    for module in sorted(module.name for module in pkgutil.iter_modules(lessons.__path__)):
-        if module.startswith("ex"):
-            found |= of_module(module)
-    return found
+    """name -> Lesson, in order, each exercise before its variants"""
+    found = [lesson for module in modules() for lesson in lessons_of(module)]
+    return {lesson.name: lesson for lesson in sorted(found, key=lambda lesson: lesson.name)}
 
 
-def of_module(module):
-    return {lesson.name: lesson for lesson in importlib.import_module(f"{lessons.__name__}.{module}").LESSONS}
+def modules(beginning="ex"):
+    """Names of modules: one for an exercise, perhaps others for its variants."""
+    return [module.name for module in pkgutil.iter_modules(lessons.__path__) if module.name.startswith(beginning)]
+
+
+def lessons_of(module):
+    return importlib.import_module(f"{lessons.__name__}.{module}").LESSONS
 
 
 def find(name):
     """The lesson "ex05", or "ex04-erf", or one said as 5, as ex5 or as a file's stem, ex05_attention."""
-    wanted = str(name).lower().replace("_", "-")
-    number = wanted.removeprefix("ex").split("-")[0]
+    number, *words = str(name).lower().replace("_", "-").removeprefix("ex").split("-")
+    offered = []
     if number.isdecimal():
-        modules = [m.name for m in pkgutil.iter_modules(lessons.__path__) if m.name.startswith(f"ex{int(number):02d}_")]
-        for module in modules:
-            offered = of_module(module)
-            words = wanted.split("-")[1:]            # of a variant ex04-erf, the last word is among them
-            fitting = [lesson for key, lesson in offered.items() if key.partition("-")[2] in words]
-            return fitting[0] if fitting else next(iter(offered.values()))
-    known = ", ".join(name for name, lesson in all_lessons().items() if lesson.variant_of is None)
-    raise CourseError(f"there is no exercise {name!r}; there are {known}")
+        offered = [lesson for module in modules(f"ex{int(number):02d}_") for lesson in lessons_of(module)]
+    if not offered:
+        known = ", ".join(name for name, lesson in all_lessons().items() if lesson.variant_of is None)
+        raise CourseError(f"there is no exercise {name!r}; there are {known}")
+    of_words = [lesson for lesson in offered if lesson.name.partition("-")[2] in words]
+    base = [lesson for lesson in offered if lesson.variant_of is None]
+    return (of_words or base)[0]
 
 
 def chosen(term=PUBLIC):

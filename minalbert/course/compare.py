@@ -36,6 +36,14 @@ def same(name, yours, expected, axes=None, laws=(), known=None, suspects=None, l
         raise Wrong(*explain(name, yours.astype(float), expected.astype(float), axes, (laws, known, suspects)))
 
 
+def agrees(name, yours, expected, of):
+    """As `same`, without a cause: the check of the function `of` tells that."""
+    try:
+        same(name, yours, expected)
+    except Wrong as error:
+        raise Wrong(error.seen, None, of) from None
+
+
 def explain(name, yours, expected, axes, knowledge):
     """(what is seen, the likely cause)"""
     difference = np.nan_to_num(np.abs(yours - expected), nan=np.inf)
@@ -50,6 +58,8 @@ def explain(name, yours, expected, axes, knowledge):
 
 def equal(name, yours, expected, cause=None):
     """Raise Wrong unless yours is exactly that: whole numbers, words, or arrays of them."""
+    if isinstance(yours, np.ndarray) and not yours.ndim:
+        yours = yours.item()
     if isinstance(expected, np.ndarray):
         yours = numbers(name, yours, expected.shape)
         if yours.shape != expected.shape:

@@ -15,7 +15,6 @@ from contextlib import contextmanager
 import numpy as np
 
 from .given import maker
-from .yours import OnDevice
 
 
 class TransferError(RuntimeError):
@@ -52,7 +51,7 @@ class ndarray:
                         "array explicitly.")  # fmt: skip
 
     def get(self):
-        return wrapped(self._read(".get()", np.ndarray.copy), sys._getframe(1))
+        return self._read(".get()", np.ndarray.copy)
 
     def item(self):
         return self._read(".item()", np.ndarray.item)
@@ -96,11 +95,6 @@ class ndarray:
 
     def __repr__(self):
         return f"<an array of the device, {self._host.dtype} {self._host.shape}>"
-
-
-def wrapped(host, caller):
-    """For the exercise's own reading: a tuple of one would be unpacked on its way to the check."""
-    return OnDevice(host) if caller.f_globals.get("__name__", "").startswith("minalbert.course.") else host
 
 
 def operator(name):

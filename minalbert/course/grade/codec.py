@@ -42,6 +42,8 @@ def dumps(value):
 def tree(value, arrays):
     if value is None or type(value) in PLAIN:
         return value
+    if isinstance(value, np.generic) and value.dtype.kind in "fiubU":
+        return value.item()
     if isinstance(value, np.ndarray | np.generic):
         array = np.asarray(value)
         if array.dtype.kind not in "fiubc" or array.dtype.itemsize > 16:

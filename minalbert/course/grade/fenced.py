@@ -63,8 +63,7 @@ class Fenced:
         )  # fmt: skip
         self.answers = queue.Queue()
         threading.Thread(target=listen, args=(self.process.stdout, self.answers), daemon=True).start()
-        module = f"minalbert.course.lessons.{module_of(self.lesson)}"
-        self.send({"module": module, "lesson": self.lesson.name, "path": str(copy), "folder": self.folder,
+        self.send({"lesson": self.lesson.name, "path": str(copy), "folder": self.folder,
                    "seconds": int(STARTUP + self.limits.all), "megabytes": OWN + self.limits.memory})  # fmt: skip
         try:
             answer = self.receive(f"running {self.path.name}", STARTUP + self.limits.call)
@@ -152,10 +151,6 @@ def environment(folder):
     paths = os.pathsep.join(path for path in sys.path if path)
     own = {"HOME": folder, "TMPDIR": folder, "TEMP": folder, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": paths}
     return kept | threads | own
-
-
-def module_of(lesson):
-    return lesson.checks[0].run.__module__.rsplit(".", 1)[1]
 
 
 def clean(text):

@@ -3,11 +3,10 @@
 import numpy as np
 
 from ...layers import embedding_backward, embedding_forward, linear_backward, linear_forward
-from ..compare import Wrong, numbers, same
+from ..compare import Wrong, agrees, numbers, same
 from ..lesson import Lesson
 from ..outside import numbers as outside_numbers
 from ..outside import ramp
-from .plainly import plainly
 
 lesson = Lesson(
     "ex02", "linear layer and embedding", minutes=60,
@@ -107,9 +106,9 @@ def leading_axes(yours, draw):
         x, dy = draw.normal(*axes, I), draw.normal(*axes, O)
         y, cache = yours.linear_forward(x, w, b)
         expected, gradients = affine_reference(x, w, b, dy)
-        plainly(f"y for x of shape {x.shape}", y, expected, "linear_forward")
+        agrees(f"y for x of shape {x.shape}", y, expected, "linear_forward")
         for name, mine, right in zip(("dx", "dw", "db"), yours.linear_backward(dy, cache), gradients, strict=True):
-            plainly(f"{name} for x of shape {x.shape}", mine, right, "linear_backward")
+            agrees(f"{name} for x of shape {x.shape}", mine, right, "linear_backward")
 
 
 def lookup(draw):
@@ -219,14 +218,14 @@ def outside(yours, draw):
     y, cache = yours.linear_forward(ramp(2, 3, 4, start=1), ramp(4, 5, start=2), ramp(5, start=3))
     gradients = dict(zip(("dx", "dw", "db"), yours.linear_backward(ramp(2, 3, 5, start=4), cache), strict=True))
     for name, answer in ({"y": y} | gradients).items():
-        plainly(f"{name} (PyTorch's numbers)", answer, kept[name], f"linear_{'forward' if name == 'y' else 'backward'}")
+        agrees(f"{name} (PyTorch's numbers)", answer, kept[name], f"linear_{'forward' if name == 'y' else 'backward'}")
 
     tables = (ramp(5, 3, start=5), ramp(6, 3, start=6), ramp(2, 3, start=7))
     y, cache = yours.embedding_forward(np.array(IDS), np.array(TYPES), *tables)
     gradients = yours.embedding_backward(ramp(2, 4, 3, start=8), cache)
-    plainly("y of the embedding (PyTorch's numbers)", y, kept["embedded"], "embedding_forward")
+    agrees("y of the embedding (PyTorch's numbers)", y, kept["embedded"], "embedding_forward")
     for name, answer in zip(("dword", "dposition", "dtoken_type"), gradients[2:], strict=True):
-        plainly(f"{name} (PyTorch's numbers)", answer, kept[name], "embedding_backward")
+        agrees(f"{name} (PyTorch's numbers)", answer, kept[name], "embedding_backward")
 
 
 @lesson.check(0.5, "inputs untouched", of="linear_forward")

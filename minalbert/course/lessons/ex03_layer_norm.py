@@ -4,18 +4,16 @@ import numpy as np
 
 from ...gradcheck.diagnose import Law
 from ...layers import layer_norm_backward, layer_norm_forward
-from ..compare import Wrong, same
+from ..compare import Wrong, agrees, same
 from ..lesson import Lesson
-from .norm03 import SHIFT, TINY, as_pytorch, mean, normalised, obeyed, per_feature, point, ramps, scale_law, told, unit
-from .plainly import plainly
-from .rms03 import variant
+from .norms import SHIFT, TINY, as_pytorch, mean, normalised, obeyed, per_feature, point, ramps, scale_law, told, unit
 
 lesson = Lesson(
     "ex03", "layer normalisation", minutes=75,
     functions={"layer_norm_forward": "y, cache", "layer_norm_backward": "dx, dgain, dbias"},
     withheld=(layer_norm_forward, layer_norm_backward),
 )  # fmt: skip
-LESSONS = [lesson, variant]
+LESSONS = [lesson]
 
 
 def gradients_of(yours, x, gain, bias, eps, dy):
@@ -123,9 +121,9 @@ def leading_axes(yours, draw):
         given = x, gain, bias, TINY, dy
         y, _ = yours.layer_norm_forward(*given[:4])
         expected, right = reference(*given)
-        plainly(f"y for x of shape {x.shape}", y, expected, "layer_norm_forward")
+        agrees(f"y for x of shape {x.shape}", y, expected, "layer_norm_forward")
         for name, mine, answer in zip(("dx", "dgain", "dbias"), gradients_of(yours, *given), right, strict=True):
-            plainly(f"{name} for x of shape {x.shape}", mine, answer, "layer_norm_backward")
+            agrees(f"{name} for x of shape {x.shape}", mine, answer, "layer_norm_backward")
 
 
 @lesson.check(1, "as PyTorch", of="layer_norm_backward", formula="PyTorch's layer_norm and its autograd")

@@ -138,7 +138,7 @@ def key_gradient(yours, draw):
     same("dk", dk, expected, "bntd", laws=(law,), known=constants(q))
 
 
-@lesson.check(0.5, "padding", of="attention_backward", formula="where P is 0, dk and dv are 0; no NaN if all is padding")
+@lesson.check(0.5, "padding", of="attention_backward", formula="where P is 0, dk and dv are 0; never NaN")
 def padding(yours, draw):
     q, k, v, mask, dcontext = point(draw)
     mask = mask.copy()

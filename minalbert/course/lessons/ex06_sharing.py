@@ -1,21 +1,21 @@
 """Exercise 6: a block, applied L times with the same weights. Variants: groups of layers; shared attention alone."""
 
 from ...model import encoder
-from ..block import ATTENTION_NAMES, FFN_NAMES, block_backward, block_forward
-from ..compare import Wrong, same
+from ..block import block_backward, block_forward
+from ..compare import same
 from ..lesson import Lesson
 from ..outside import numbers
-from .block06 import forms, gone_back, left_out
-from .passes06 import (
+from .passes import (
     DEEP,
+    ENCODERS,
+    TOLD,
     added,
     as_gone,
+    as_transformers,
     by_name,
     drawn_weights,
     encoder_check,
-    list_by_name,
     outside_point,
-    passes,
     point,
     ramps,
     same_gradients,
@@ -23,6 +23,7 @@ from .passes06 import (
     suspects_of,
     wrong_sums,
 )
+from .wrong_blocks import forms, gone_back, left_out
 
 BLOCKS = (
     encoder.block_forward, encoder.block_backward, encoder.attention_part_forward, encoder.attention_part_backward,
@@ -38,8 +39,7 @@ lesson = Lesson(
     },
     withheld=ENCODERS + BLOCKS,
 )  # fmt: skip
-LESSONS = [lesson, groups06.lesson, ffn06.lesson]
-
+LESSONS = [lesson]
 
 SUM = "dweights = Σ over passes: L copies of the weights, each with its own gradient, and then the copies are one"
 

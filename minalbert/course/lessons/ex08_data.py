@@ -4,7 +4,7 @@ import numpy as np
 
 from ..compare import Wrong, shown
 from ..lesson import Lesson
-from .inputs08 import ORDINARY, add_inputs, flag, repeats, rng, share, text, whole
+from .sentences import ORDINARY, add_inputs, flag, repeats, rng, share, text, whole
 
 ASSEMBLE, MASK_TOKENS = "input_ids, token_type_ids", "masked_ids, positions, labels"
 lesson = Lesson(

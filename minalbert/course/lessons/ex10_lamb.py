@@ -11,7 +11,7 @@ from ..compare import Wrong, same
 from ..lesson import Lesson
 from ..outside import numbers as stored
 from ..outside import ramp
-from .steps10 import (
+from .lamb_steps import (
     Case,
     case,
     check_exempt,
@@ -95,9 +95,7 @@ def compare_clipped(clipped, grads, factor, known):
         same(f"clipped[{name!r}]", clipped[name], factor * g, known=known)
 
 
-def add_others(lesson):
-    """The checks of clip and sqrt_rate, and what both forms end with."""
-
+def add_clip(lesson):
     @lesson.check(1, "clip", of="clip", formula="norm = √(Σ g²) over all tensors,  g ← g limit / norm")
     def clipped(yours, draw):
         grads, limit = gradients(draw, 2.0), 1.5
@@ -124,6 +122,10 @@ def add_others(lesson):
             found, whole = yours.clip(grads, limit)
             number("norm", whole, norm(grads))
             compare_clipped(found, grads, 1.0, {"limit / norm, which scales small gradients up": 10.0})
+
+
+def add_others(lesson):
+    """The check of sqrt_rate, and what both forms end with."""
 
     @lesson.check(0.5, "the paper's rates", of="sqrt_rate", formula="rate = reference_rate √(batch / reference_batch)")
     def rates(yours, draw):
@@ -159,6 +161,8 @@ def add_others(lesson):
 
 
 add_step(lesson, ratio=2, weights=2)
+add_clip(lesson)
 add_others(lesson)
 add_step(variant, ratio=1.5, weights=1.5)
+add_clip(variant)
 add_others(variant)

@@ -8,7 +8,7 @@ import numpy as np
 from ...backend import array_module, cuda_missing, device_of, scatter_add, to_device, to_host
 from ...layers import gelu_backward, gelu_erf_forward, gelu_forward, layer_norm_forward
 from ..compare import Wrong, equal, same, shown
-from ..given import Given
+from ..given import Given, maker
 from ..lesson import Lesson
 from ..outside import numbers, ramp
 from ..pretended_gpu import pretending
@@ -36,7 +36,8 @@ CAUSES = {
     "__array_ufunc__": "a function of np was given an array of the device; take the function of its own library, "
                        "xp = array_module(x)",
     "Implicit conversion": "np.asarray, np.array or another function of np was given an array of the device; use xp's",
-    "met one of the device": "an array made by np (np.zeros, np.arange, ...) met one of the device; make it with xp",
+    "met one of the device": "an array was made by np (np.zeros, np.arange, ...) where xp was meant, or xp is not the "
+                             "library of the function's argument",
 }  # fmt: skip
 
 
@@ -51,6 +52,11 @@ def explained():
             raise Wrong(str(error), cause) from error
 
 
+@maker("a single number")
+def single(number):
+    return np.float32(number)
+
+
 def on_device(array, transfers=0):
     return Given.of("on the device", array, transfers)
 
@@ -58,7 +64,7 @@ def on_device(array, transfers=0):
 def there(name, value):
     """The numbers of what must have stayed on the device."""
     if isinstance(value, OnDevice):
-        return value.host.host if isinstance(value.host, OnDevice) else value.host
+        return value.host
     kind = "a NumPy array" if isinstance(value, np.ndarray) else shown(value)
     raise Wrong(f"{name} is {kind}; x is on the device, so {name} must be, too",
                 "it was copied to the host, or a return is missing")  # fmt: skip
@@ -79,9 +85,10 @@ def both_live(yours):
 def stays_float32(name, value):
     dtype = getattr(value, "dtype", None)
     if dtype != np.float32:
-        raise Wrong(f"{name} is {dtype or shown(value)}; x is float32, so {name} must be, too",
-                    "a constant is a number of NumPy's (np.sqrt(2 / np.pi) is float64, and wins); use Python's, as "
-                    "math.sqrt gives them")  # fmt: skip
+        cause = ("a constant is a number of NumPy's (np.sqrt(2 / np.pi) is float64, and wins); use Python's, as "
+                 "math.sqrt gives them")  # fmt: skip
+        said = f"{name} is {dtype or shown(value)}; x is float32, so {name} must be, too"
+        raise Wrong(said, cause if dtype == np.float64 else None)
 
 
 @lesson.check(1, "which library", of="library", formula='"numpy" or "cupy": the library that the array belongs to')
@@ -91,7 +98,7 @@ def which_library(yours, draw):
         equal("library of an array of the device", yours.library(on_device(x)), "cupy")
         cause = "both live in one process: ask the array, not whether CuPy is there"
         equal("library of a NumPy array", yours.library(x), "numpy", cause)
-        equal("library of a number np.float32", yours.library(np.float32(x[0, 0])), "numpy")
+        equal("library of a number np.float32", yours.library(Given.of("a single number", 0.5)), "numpy")
         equal("library of whole numbers of the device", yours.library(on_device(np.arange(3))), "cupy")
 
 
@@ -129,6 +136,7 @@ def gelu_there(yours, draw):
 def gelu_float32(yours, draw):
     x = draw.normal(*draw.sizes(T=4, F=5)).astype(np.float32)
     with explained():
+        both_live(yours)
         stays_float32("y on the host", here("y", yours.gelu(x)))
         stays_float32("y on the device", there("y", yours.gelu(on_device(x))))
 
@@ -177,6 +185,7 @@ def norm_there(yours, draw):
 def norm_float32(yours, draw):
     point = [array.astype(np.float32) for array in norm_point(draw)]
     with explained():
+        both_live(yours)
         stays_float32("y on the host", here("y", yours.layer_norm(*point, EPS)))
         stays_float32("y on the device", there("y", yours.layer_norm(*map(on_device, point), EPS)))
 

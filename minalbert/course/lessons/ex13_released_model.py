@@ -239,13 +239,18 @@ def states(draw):
     return [state + draw.uniform(-9e-4, 9e-4, *state.shape) for state in theirs], theirs
 
 
+def plain(value):
+    """A number or a word of NumPy's as Python's."""
+    return value.item() if isinstance(value, np.generic | np.ndarray) and np.ndim(value) == 0 else value
+
+
 @lesson.check(1, "the first difference", of="first_difference", formula=DIFFERS)
 def first(yours, draw):
     for place, amount in ((None, 0.0), (2, 0.5), (0, -0.5), (4, -0.01)):
         ours, theirs = states(draw)
         for i in range(5 if place is None else place, 5):
             ours[i][-1, 0, 1] += amount * (1 + i)    # it grows from layer to layer
-        equal(f"first_difference, where {place} is right,", yours.first_difference(ours, theirs, 1e-3), place)
+        equal(f"first_difference, where {place} is right,", plain(yours.first_difference(ours, theirs, 1e-3)), place)
 
 
 @lesson.check(0.5, "a difference that is not a number", of="first_difference", formula=f"{DIFFERS}; a NaN differs")
@@ -253,7 +258,7 @@ def not_a_number(yours, draw):
     ours, theirs = states(draw)
     ours[3][0, 0, 0] = np.nan
     cause = "nan > limit is False, as is every comparison with nan; ask whether not (difference <= limit)"
-    equal("first_difference, where ours[3] has a NaN,", yours.first_difference(ours, theirs, 1e-3), 3, cause)
+    equal("first_difference, where ours[3] has a NaN,", plain(yours.first_difference(ours, theirs, 1e-3)), 3, cause)
 
 
 # A missing word
@@ -269,7 +274,7 @@ def missing_word(yours, draw):
     equal("the number of guesses", len(guesses), k)
     order, p = np.argsort(-logits)[:k], softmax(logits)
     for rank, (guess, i) in enumerate(zip(guesses, order, strict=True)):
-        equal(f"guess {rank}", guess[0], words[i], "the largest logit comes first")
+        equal(f"guess {rank}", plain(guess[0]), words[i], "the largest logit comes first")
     found = numbers("probabilities", [guess[1] for guess in guesses], (k,))
     suspects = {
         "the k probabilities sum to one; softmax is over all words": softmax(logits[order]),

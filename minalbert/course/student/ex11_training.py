@@ -97,13 +97,13 @@ def unigram_loss(counts):
 # One check lets your loop run from the weights from which transformers' `AlbertForPreTraining` was trained by
 # `torch.optim.AdamW`, on the same batches, and compares the losses.
 #
-# To see all this on a real corpus, train with your own functions: `minalbert corpus worlds` writes stories of tiny
-# worlds, and
+# To see all this at work, train with functions of your own:
 #
+#     minalbert data build --tiny-worlds 20000 --out worlds
 #     minalbert pretrain runs/mine --corpus worlds --with ex05_attention.py
 #
-# trains on them with what you wrote in exercise 5 in the place of the library's. `minalbert plot runs/mine` draws the
-# loss, with the line of the plateau.
+# The first makes a corpus of 20,000 small stories, the second trains on it with what you wrote in exercise 5 in the
+# place of the library's attention. `minalbert plot runs/mine` draws the loss, with the line of the plateau.
 #
 # ## Question
 #

@@ -7,17 +7,16 @@ import numpy as np
 
 from ...gradcheck.numeric import gradient, slope
 from ...layers import layer_norm_backward, layer_norm_forward
-from ..compare import same
+from ..compare import agrees, same
 from ..lesson import Lesson
-from .norm03 import TINY, as_pytorch, mean, normalised, obeyed, per_feature, point, ramps, scale_law, told, unit
-from .plainly import plainly
+from .norms import TINY, as_pytorch, mean, normalised, obeyed, per_feature, point, ramps, scale_law, told, unit
 
 variant = Lesson(
     "ex03-rms", "RMS normalisation", minutes=60, variant_of="ex03",
     functions={"rms_norm_forward": "y, cache", "rms_norm_backward": "dx, dgain"},
     withheld=(layer_norm_forward, layer_norm_backward, slope, gradient),
 )  # fmt: skip
-LESSONS = [variant]                                  # for a grader, which imports the module of the checks
+LESSONS = [variant]
 
 RMS = "y = gain xhat, xhat = x r, r = 1 / √(mean(x²) + eps), mean over the last axis"
 
@@ -106,9 +105,9 @@ def rms_leading_axes(yours, draw):
         x, gain, _, dy = rms_point(draw, *axes)
         given = x, gain, TINY, dy
         y, _ = yours.rms_norm_forward(*given[:3])
-        plainly(f"y for x of shape {x.shape}", y, rms_value(*given[:3]), "rms_norm_forward")
+        agrees(f"y for x of shape {x.shape}", y, rms_value(*given[:3]), "rms_norm_forward")
         for name, mine, right in zip(("dx", "dgain"), rms_gradients(yours, *given), rms_reference(*given), strict=True):
-            plainly(f"{name} for x of shape {x.shape}", mine, right, "rms_norm_backward")
+            agrees(f"{name} for x of shape {x.shape}", mine, right, "rms_norm_backward")
 
 
 @variant.check(1, "as PyTorch", of="rms_norm_backward", formula="PyTorch's rms_norm and its autograd")

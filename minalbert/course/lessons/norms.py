@@ -3,10 +3,9 @@
 import numpy as np
 
 from ...gradcheck.diagnose import Law
-from ..compare import Wrong, numbers, same
+from ..compare import Wrong, agrees, numbers, same
 from ..outside import numbers as outside_numbers
 from ..outside import ramp
-from .plainly import plainly
 
 TINY = 1e-12                                         # the model's eps; elsewhere it is about 0.1, where it is seen
 SHIFT = (
@@ -95,4 +94,4 @@ def ramps():
 def as_pytorch(function, names, answers):
     for name, answer in zip(names, answers, strict=True):
         of = f"{function}_{'forward' if name == 'y' else 'backward'}"
-        plainly(f"{name} (PyTorch's numbers)", answer, outside_numbers("ex03")[f"{function}.{name}"], of)
+        agrees(f"{name} (PyTorch's numbers)", answer, outside_numbers("ex03")[f"{function}.{name}"], of)

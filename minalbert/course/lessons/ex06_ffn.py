@@ -4,7 +4,7 @@ from ..block import ATTENTION_NAMES, FFN_NAMES
 from ..compare import Wrong, same
 from ..lesson import Lesson
 from ..outside import numbers
-from .passes06 import (
+from .passes import (
     DEEP,
     ENCODERS,
     TOLD,
@@ -55,22 +55,22 @@ def other_ffns(p):
     }
 
 
-def ffn_passes(yours, p):
+def passed(yours, p):
     y, cache = yours.encoder_forward(p.x, *parts(p), p.mask, p.heads, p.eps)
     return y, *yours.encoder_backward(p.dy, cache)
 
 
 @lesson.check(2, "encoder", of="encoder_forward", formula="layer l has the shared attention and its own FFN")
-def ffn_value(yours, draw):
+def encoder_value(yours, draw):
     p = point(draw, apart)
     y, _ = yours.encoder_forward(p.x, *parts(p), p.mask, p.heads, p.eps)
     same("y", y, passes(p).y, "bth", suspects=suspects_of(p, other_ffns(p)), limit=DEEP)
 
 
 @lesson.check(2, "encoder dx", of="encoder_backward", formula="from the last layer to the first, each with its cache")
-def ffn_gradient(yours, draw):
+def encoder_gradient(yours, draw):
     p = point(draw, apart)
-    y, dx, _, _ = ffn_passes(yours, p)
+    y, dx, _, _ = passed(yours, p)
     p = as_gone(p, y, other_ffns(p))
     suspects = {says: back[0] for says, back in slips(p).items()}
     same("dx", dx, passes(p).dx, "bth", suspects=suspects, limit=DEEP)
@@ -79,7 +79,7 @@ def ffn_gradient(yours, draw):
 @lesson.check(2.5, "dattention", of="encoder_backward", formula="dattention = Σ over layers")
 def attention_weights(yours, draw):
     p = point(draw, apart)
-    y, _, dattention, _ = ffn_passes(yours, p)
+    y, _, dattention, _ = passed(yours, p)
     p = as_gone(p, y, other_ffns(p))
     by_name("dattention", dattention, parts(p)[0])
     expected = picked(added(passes(p).gradients), ATTENTION_NAMES)
@@ -89,7 +89,7 @@ def attention_weights(yours, draw):
 @lesson.check(1.5, "dffns", of="encoder_backward", formula="dffns[l] is layer l's own gradient, not a sum")
 def ffn_weights(yours, draw):
     p = point(draw, apart)
-    y, _, _, dffns = ffn_passes(yours, p)
+    y, _, _, dffns = passed(yours, p)
     list_by_name("dffns", dffns, parts(p)[1])
     p = as_gone(p, y, other_ffns(p))
     if len(p.sets) != len(dffns):
@@ -105,11 +105,11 @@ def ffn_weights(yours, draw):
         same_gradients(f"dffns[{layer}]", dffns[layer], picked(right[layer], FFN_NAMES), suspects)
 
 
-@lesson.check(1.5, "as transformers", of="encoder_backward", formula="AlbertModel's encoder, one attention for 3 layers")
-def ffn_outside(yours, draw):
+@lesson.check(1.5, "as transformers", of="encoder_backward", formula="AlbertModel's encoder, one attention for all")
+def outside(yours, draw):
     sets = [ramps(8, 12, start=20 * layer) for layer in range(3)]
     p = outside_point([picked(sets[0], ATTENTION_NAMES) | picked(weights, FFN_NAMES) for weights in sets])
-    y, dx, dattention, dffns = ffn_passes(yours, p)
+    y, dx, dattention, dffns = passed(yours, p)
     as_transformers("ffn", y, dx, p)
     by_name("dattention", dattention, parts(p)[0])
     list_by_name("dffns", dffns, parts(p)[1])
@@ -120,6 +120,6 @@ def ffn_outside(yours, draw):
 
 
 @lesson.check(0.5, "inputs untouched", of="encoder_backward")
-def ffn_purity(yours, draw):
-    ffn_passes(yours, point(draw, apart))
+def purity(yours, draw):
+    passed(yours, point(draw, apart))
     yours.untouched()

@@ -1,9 +1,11 @@
 """Exercise 6 in groups: layer l has the weights of group l G // L."""
 
+import numpy as np
+
 from ..compare import same
 from ..lesson import Lesson
 from ..outside import numbers
-from .passes06 import (
+from .passes import (
     DEEP,
     ENCODERS,
     TOLD,
@@ -45,7 +47,8 @@ class Grouped:
         return [weights[group] for group in self.of]
 
     def fold(self, gradients):
-        return [added([gradient for gradient, of in zip(gradients, self.of, strict=True) if of == group])
+        nothing = {name: np.zeros_like(array) for name, array in self.weights[0].items()}
+        return [added([nothing] + [gradient for gradient, of in zip(gradients, self.of, strict=True) if of == group])
                 for group in range(len(self.weights))]  # fmt: skip
 
     def passed(self, yours):
@@ -78,7 +81,7 @@ class Grouped:
 
 
 @lesson.check(2, "encoder", of="encoder_forward", formula="layer l has the weights of group l G // L")
-def of_value(yours, draw):
+def encoder_value(yours, draw):
     g = Grouped(draw)
     p = g.p
     y, _ = yours.encoder_forward(p.x, g.weights, p.mask, p.heads, p.eps, len(g.of))
@@ -86,7 +89,7 @@ def of_value(yours, draw):
 
 
 @lesson.check(2, "encoder dx", of="encoder_backward", formula="from the last layer to the first, each with its cache")
-def of_gradient(yours, draw):
+def encoder_gradient(yours, draw):
     g = Grouped(draw)
     y, dx, _ = g.passed(yours)
     g.follow(y)
@@ -95,7 +98,7 @@ def of_gradient(yours, draw):
 
 
 @lesson.check(4, "encoder dweights", of="encoder_backward", formula="of each group: Σ over its layers")
-def of_weights(yours, draw):
+def encoder_weights(yours, draw):
     g = Grouped(draw)
     y, _, dweights = g.passed(yours)
     list_by_name("dweights", dweights, g.weights)
@@ -113,7 +116,7 @@ def of_weights(yours, draw):
 
 
 @lesson.check(1.5, "as transformers", of="encoder_backward", formula="AlbertModel's encoder, 4 layers in 2 groups")
-def of_outside(yours, draw):
+def outside(yours, draw):
     g = Grouped(draw, [ramps(8, 12), ramps(8, 12, start=20)], (4, 2))
     y, dx, dweights = g.passed(yours)
     as_transformers("groups", y, dx, g.p)
@@ -125,6 +128,6 @@ def of_outside(yours, draw):
 
 
 @lesson.check(0.5, "inputs untouched", of="encoder_backward")
-def of_purity(yours, draw):
+def purity(yours, draw):
     Grouped(draw).passed(yours)
     yours.untouched()

@@ -231,7 +231,7 @@ def same_gradients(what, yours, expected, suspects):
                 )
             continue
         told = {says: (lambda given=given, name=name: value(given)[name]) for says, given in suspects.items()}
-        limit = max(DEEP, 0.1 * LIMIT * largest / size)              # and small ones more still
+        limit = max(DEEP, 0.1 * LIMIT * largest / (size or largest))    # and small ones more still
         same(f"{what}[{name!r}]", yours[name], expected[name], suspects=told, limit=limit)
 
 
