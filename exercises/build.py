@@ -6,6 +6,7 @@
 
 import argparse
 import json
+import shutil
 from pathlib import Path
 
 from minalbert.course.grade.command import secret
@@ -40,7 +41,9 @@ def student():
 
 
 def course(out, term):
-    """Everything, for one term."""
+    """Everything, for one term; what an earlier build left is removed."""
+    for old in out.glob("minalbert-*.whl"):
+        old.unlink()
     wheel = exports.wheel(out)
     for what, make in {
         "student": lambda folder: exports.student(folder, term),
@@ -49,6 +52,7 @@ def course(out, term):
         "classroom": lambda folder: exports.classroom(folder, term, wheel),
         "instructor": lambda folder: exports.instructor(folder, term),
     }.items():
+        shutil.rmtree(out / what, ignore_errors=True)
         make(out / what)
         print(f"wrote {out / what}")
 

@@ -5,11 +5,14 @@ which computes with NumPy but keeps host and device as far apart as CuPy does.
 """
 
 import sys
+from pathlib import Path
 
 import fake_cupy
 import pytest
 
 from minalbert.backend import cuda_missing
+
+sys.path.append(str(Path(__file__).parent.parent))  # for `exercises`; last, so that a minalbert from elsewhere stays
 
 
 def pytest_addoption(parser):

@@ -8,6 +8,7 @@ from pathlib import Path
 import exercise_files
 import pytest
 
+import minalbert.layers
 from minalbert import cli
 from minalbert.course.catalogue import all_lessons, find
 from minalbert.course.marking import check
@@ -55,6 +56,13 @@ def test_start_then_check_then_hint(capsys, here, number, notebook):
     assert "started" in said(capsys, "list")
 
 
+def test_other_files_are_in_nobodys_way(capsys, here):
+    (here / "ex05_notes.txt").write_text("")
+    (here / "ex05_folder.py").mkdir()
+    said(capsys, "start", "ex05")
+    assert "0 / 10" in said(capsys, "check", "ex05", code=1)
+
+
 def test_start_never_overwrites(capsys, here):
     said(capsys, "start", "ex05")
     Path("ex05_attention.py").write_text("my work")
@@ -91,6 +99,7 @@ def test_all_is_right(capsys, here):
         (["check", "ex05", "none.py"], "none.py is not a file"),
         (["check", "ex05", "notes.txt"], "neither a Python file nor a notebook"),
         (["check", "ex99"], "there is no exercise 'ex99'; there are ex01, ex02"),
+        (["start", "ex05-zzz"], "there is no exercise 'ex05-zzz'; there are ex05"),
         (["start", "attention"], "there is no exercise 'attention'"),
         (["hint", "ex05", "--of", "gelu"], "ex05 has no function 'gelu'; it asks for softmax_forward"),
         (["check", "ex05", "right.py", "--only", "dz"], "ex05 has no check 'dz'; it has softmax"),
@@ -151,6 +160,26 @@ def test_the_last_cell_prints_the_report_and_is_the_points(capsys):
     assert check("ex05", namespace | {"__name__": "ex05_attention"}) is None
 
 
+def test_a_notebook_cannot_hand_in_the_librarys_answer(capsys):
+    namespace = {"__name__": "__main__"}
+    exec("from minalbert.layers import *\n", namespace)
+    assert check("ex05", namespace) == 0
+    assert "softmax_forward is the library's own" in capsys.readouterr().out
+    code = "from minalbert.layers import softmax_forward as theirs\ndef softmax_forward(x):\n    return theirs(x)\n"
+    exec(code, namespace)
+    assert check("ex05", namespace) == 0
+    assert "the library's softmax_forward is the answer" in capsys.readouterr().out
+    assert minalbert.layers.softmax_forward is namespace["theirs"]
+
+
+def test_the_tables_of_the_library_give_no_answer_either(capsys):
+    namespace = {"__name__": "__main__"}
+    code = "from minalbert.layers import GELU\ndef gelu_forward(x):\n    return GELU['tanh'][0](x)\n"
+    exec(code, namespace)
+    assert check("ex04", namespace) == 0
+    assert "the library's gelu_forward is the answer" in capsys.readouterr().out
+
+
 def test_a_variant_is_known_by_its_file(capsys, here):
     for lesson in all_lessons().values():
         if lesson.variant_of:
@@ -182,6 +211,23 @@ def test_pytest_without_the_file_says_where_it_looked(here):
     result = run_pytest(here, "-m", "ex05")
     assert "there is no ex05_*.py here" in result.stderr
     assert result.returncode == 4
+
+
+@pytest.mark.parametrize("expression", ["not ex05", "ex14", "not ex14", "slow and ex05", "ex05 and not ex05"])
+def test_other_expressions_are_left_to_pytest(here, expression):
+    Path("test_nothing.py").write_text("def test_one():\n    assert True\n")
+    result = run_pytest(here, "-m", expression)
+    assert ("1 passed" if expression.startswith("not") else "1 deselected") in result.stdout
+    assert not result.stderr
+
+
+def test_pytest_takes_two_exercises_and_a_folder(here):
+    for name in ("ex05", "ex07"):
+        path = here / "mine" / exercise_files.file_name(name)
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(exercise_files.solution(name), encoding="utf-8")
+    count = sum(len(find(name).checks) for name in ("ex05", "ex07"))
+    assert f"{count} passed" in run_pytest(here, "-m", "ex05 or ex07", "mine").stdout
 
 
 def test_pytest_without_the_marker_has_nothing_to_do_with_exercises(here):

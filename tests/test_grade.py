@@ -1,132 +1,87 @@
-"""Submissions that nobody trusts: each gets its marks, and nothing else of what it wants."""
+"""A folder of submissions: whose they are, what they get, and what the instructor is given."""
 
 import csv
+import importlib.util
 import json
 import os
-import subprocess
+import re
 import sys
-import time
 from pathlib import Path
 
 import exercise_files
 import numpy as np
 import pytest
+from submissions import LIMITS, RIGHT, STUB, written
 
 from minalbert import cli
 from minalbert.course.catalogue import find
 from minalbert.course.given import Given
-from minalbert.course.grade import codec, gradescope
+from minalbert.course.grade import codec
 from minalbert.course.grade.batch import best, graded, grades
-from minalbert.course.grade.fenced import Fenced, Limits
-from minalbert.course.grade.submissions import Submission, found
+from minalbert.course.grade.submissions import found
 from minalbert.course.yours import OnDevice, Opaque
 
 LESSON = find("ex05")
-LIMITS = Limits(call=3, all=40, memory=512)
-RIGHT = exercise_files.solution("ex05")
-STUB = exercise_files.stub("ex05")
-SECRETS_OF_OTHERS = Path(__file__).parent.parent / "exercises" / "source" / "ex05_attention.py"
-
-FORWARD = "\ndef softmax_forward(x):\n    "
-# name: (the file, points in the grader's draws, what the marks say somewhere)
-HOSTILE = {
-    "sys.exit at the end": (RIGHT + "\nimport sys\nsys.exit(0)\n", 10, "calls sys.exit"),
-    "sys.exit in a function": (RIGHT + FORWARD + "raise SystemExit(0)\n", 0, "called sys.exit"),
-    "os._exit": (RIGHT + "\nimport os\ndef softmax_forward(x):\n    os._exit(0)\n", 0, "ended the whole process"),
-    "os._exit on import": (RIGHT + "\nimport os\nos._exit(0)\n", 0, "ended the whole process"),
-    "an endless loop": (
-        RIGHT + "\ndef softmax_backward(dy, cache):\n    while True: pass\n", 3, "longer than 3 seconds"),
-    "endless recursion": (RIGHT + FORWARD + "return softmax_forward(x)\n", 0, "RecursionError"),
-    "a flood of prints": (RIGHT + "\nfor _ in range(2000): print('x' * 10000)\n", 10, ""),
-    "too much memory": (RIGHT + FORWARD + "return np.ones(10**11), 1\n", 0, "MemoryError"),
-    "a huge answer": (RIGHT + FORWARD + "return np.ones(10**7), 1\n", 0, "64 are allowed"),
-    "an interrupt": (RIGHT + FORWARD + "raise KeyboardInterrupt\n", 0, "KeyboardInterrupt"),
-    "NumPy patched": (
-        STUB + "\nimport numpy.testing\nnp.abs = np.asarray = lambda x, *a: 0.0\nnp.allclose = lambda *a: True\n"
-        + FORWARD + "return x, x\n", 0, "ended the whole process"),
-    "the grader patched": (
-        STUB + "\nimport minalbert.course.compare as c, minalbert.course.marking as m\nc.same = lambda *a, **k: None\n"
-        "m.outcome = lambda lesson, check, *a: m.Outcome(check, check.points)\n"
-        + FORWARD + "return x, x\n", 0, "softmax_backward is not written"),
-    "results of its own": (STUB + "\nopen('results.json', 'w').write('{\"score\": 10}')\n", 0, "not written yet"),
-    "the library's answer": (STUB + "\nfrom minalbert.layers import *\n", 0, "is the answer to this exercise"),
-    "the checks' answer": (STUB + "\nfrom minalbert.course.lessons.ex05_attention import *\n", 0, "is the answer to"),
-    "the solution, read": (STUB + f"\nexec(open({str(SECRETS_OF_OTHERS)!r}).read())\n", 0, "may not do this: open"),
-    "the grader's memory": (STUB + "\nimport os\nopen(f'/proc/{os.getppid()}/cmdline')\n", 0, "this: open /proc"),
-    "the network": (RIGHT + "\nimport socket\nsocket.create_connection(('127.0.0.1', 9))\n", 10, "this: socket"),
-    "a program": (RIGHT + "\nimport subprocess\nsubprocess.run(['true'])\n", 10, "may not do this: subprocess"),
-    "a fork": (RIGHT + "\nimport os\nos.fork()\n", 10, "may not do this: os.fork"),
-    "a kill": (RIGHT + "\nimport os\nos.kill(os.getppid(), 9)\n", 10, "may not do this: os.kill"),
-    "files of others": (RIGHT + "\nimport os\nos.remove('/tmp/../etc/hostname')\n", 10, "may not do this: os.remove"),
-    "junk in every pipe": (
-        RIGHT + "\nimport os" + FORWARD + "for fd in range(3, 20):\n        try: os.write(fd, b'\\xff' * 99)\n"
-        "        except OSError: pass\n    return x, x\n", 0, "softmax_forward sent"),
-    "objects": (RIGHT + FORWARD + "return object(), {1: {2}}\n", 0, "it must be an array"),
-    "text": (RIGHT + FORWARD + "return 'ten points', None\n", 0, "it must be an array"),
-    "escape codes": (RIGHT + FORWARD + "raise ValueError('\\x1b[2J ten points')\n", 0, "ten points"),
-    "no Python": ("def softmax_forward(x:\n", 0, "is not Python: line 1"),
-    "no text": (b"\xff\xfe\x00", 0, "is not a text file"),
-    "null bytes": (b"x = 1\x00\n", 0, "null bytes"),
-    "nothing": ("", 0, "has none of the functions"),
-}  # fmt: skip
-ON_LINUX = {"os._exit", "os._exit on import", "too much memory", "a fork", "the grader's memory"}
 
 
-def written(folder, name, text, file="ex05_attention.py"):
-    path = folder / name.replace(" ", "-") / file
-    path.parent.mkdir(parents=True)
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return Submission(path.parent.name, "ex05", path)
-
-
-def said(grade):
-    return " ".join([grade.marks.remark, *(f"{o.seen} {o.cause}" for o in grade.marks.outcomes)])
-
-
-@pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_submission_gets_its_marks_and_no_more(name, tmp_path):
-    if name in ON_LINUX and sys.platform != "linux":
-        pytest.skip(f"{name} needs Linux")
-    text, points, says = HOSTILE[name]
-    grade = graded(written(tmp_path, name, text), LESSON, "a secret", LIMITS)
-    assert not grade.failure
-    assert grade.marks.points <= max(points, 0.5), said(grade)  # half a point: nothing was written into
-    assert grade.marks.points >= points, said(grade)
-    assert says in said(grade)
-    assert "\x1b" not in said(grade)
-
-
-def test_a_right_answer_scores_all_and_its_fences_stand(tmp_path):
-    submission = written(tmp_path, "right", RIGHT)
-    assert graded(submission, LESSON, "a secret", LIMITS).marks.points == 10
-    with Fenced(LESSON, submission.path, LIMITS) as host:
-        assert "audit hook" in host.fences
-        if sys.platform == "linux":
-            assert "limits" in host.fences
-        folder = host.folder
-    assert not Path(folder).exists()
-
-
-def kernel_has_landlock():
-    import ctypes
-
-    return sys.platform == "linux" and ctypes.CDLL(None).syscall(444, None, 0, 1) > 0
-
-
-@pytest.mark.skipif(not kernel_has_landlock(), reason="this kernel has no Landlock")
-def test_files_are_out_of_reach_without_the_audit_hook_too(tmp_path):
-    """The C library's own open, which Python's hook never hears of."""
-    probe = tmp_path / "probe.py"
-    probe.write_text(
-        "import ctypes, sys\nfrom minalbert.course.grade.fence import landlock, readable\n"
-        "libc = ctypes.CDLL(None, use_errno=True)\nlandlock(readable(), sys.argv[1])\n"
-        "for path in (sys.argv[2], '/etc/passwd', sys.executable):\n    print(libc.open(path.encode(), 0) > 0)\n"
+def test_a_right_file_may_import_what_people_import(tmp_path):
+    code = (
+        "import ssl, sqlite3, bisect, decimal, zoneinfo\nfrom __future__ import annotations\n"
+        "from dataclasses import dataclass\n@dataclass\nclass Cache:\n    y: np.ndarray\n"
     )
-    folder = tmp_path / "own"
-    folder.mkdir()
-    argv = [sys.executable, probe, folder, SECRETS_OF_OTHERS]
-    result = subprocess.run(argv, capture_output=True, text=True, check=True)
-    assert result.stdout.split() == ["False", "False", "True"]
+    lines = [
+        "from __future__ import annotations",
+        code.replace("from __future__ import annotations\n", "import numpy as np\n"),
+    ]
+    if importlib.util.find_spec("matplotlib"):
+        lines.append("import matplotlib\nmatplotlib.use('Agg')\nimport matplotlib.pyplot as plt\nplt.figure()\n")
+    marks = graded(written(tmp_path, "imports", "\n".join(lines) + RIGHT), LESSON, "a secret", LIMITS).marks
+    assert (marks.points, marks.remark) == (10, "")
+
+
+def test_a_line_of_python_that_begins_with_a_percent_sign_stays(tmp_path):
+    cells = [RIGHT, "x = (17\n    % 10)\n", "%time x\nimport math"]
+    submission = written(tmp_path, "a", exercise_files.as_notebook(*cells), "ex05_attention.ipynb")
+    marks = graded(submission, LESSON, "a secret", LIMITS).marks
+    assert (marks.points, marks.remark) == (10, "")
+
+
+def test_names_that_do_harm(tmp_path, capsys):
+    names = [
+        "ann/ex05.txt/ex05_a.py",
+        "line\nfeed/ex05_a.py",
+        "..ex05.py",
+        "...ex05.py",
+        "__MACOSX/._ex05.py",
+        "a b/ex05.py",
+    ]
+    for name in names:
+        path = tmp_path / "in" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("")
+    if sys.platform == "linux":
+        path = os.path.join(os.fsencode(tmp_path / "in"), b"\xff\xfe")
+        os.mkdir(path)
+        with open(os.path.join(path, b"ex05.py"), "w"):
+            pass
+    assert cli.main(["grade", str(tmp_path / "in")]) == 0
+    out = tmp_path / "in-grades"
+    pages = sorted(path.name for path in (out / "feedback").iterdir())
+    rows = list(csv.reader((out / "grades.csv").read_text(encoding="utf-8").splitlines()))[1:]
+    assert len(rows) == len(pages) == 3 + (sys.platform == "linux")
+    assert all(re.fullmatch(r"[\w-]+-ex05\.txt", page) for page in pages), pages
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "in-grades"]
+    assert len(capsys.readouterr().out.strip().splitlines()) == len(rows) + 1
+
+
+def test_too_many_files_of_one_student(tmp_path):
+    for number in range(8):
+        (tmp_path / f"ann_{number}_ex05.py").write_text("")
+        (tmp_path / "bob").mkdir(exist_ok=True)
+        (tmp_path / "bob" / f"ex05_{number}.py").write_text("")
+    known, unknown = found(tmp_path)
+    assert sum(submission.student == "bob" for submission in known) == 5
+    assert len(unknown) == 3
 
 
 @pytest.mark.parametrize("suffix", ["link", "large"])
@@ -215,7 +170,7 @@ def test_the_command_writes_grades_that_a_spreadsheet_can_be_given(tmp_path, cap
     assert rows["ann"]["points"] == rows["ann"]["of"] == "10"
     assert 0 < float(rows["'=SUM(1)"]["points"]) < 10
     assert "is not Python" in rows["cy"]["remark"]
-    page = (out / "feedback" / "=SUM(1)" / "ex05.txt").read_text(encoding="utf-8")
+    page = next((out / "feedback").glob("_SUM_1_-*-ex05.txt")).read_text(encoding="utf-8")
     assert "the scores are not divided by √D" in page
     assert "a long secret" not in page + (out / "results.json").read_text(encoding="utf-8")
     assert cli.main([*argv, "--json"]) == 0
@@ -283,28 +238,19 @@ def test_gradescope_gets_what_it_asks_for(tmp_path, text, points):
         assert all("ModuleNotFoundError" in test["output"] for test in results["tests"])
 
 
-def test_two_hundred_submissions(tmp_path):
-    """All exercises, right, empty and wrong ones, hostile ones among them; each gets what it got alone."""
-    hostile = [name for name in HOSTILE if name not in ON_LINUX or sys.platform == "linux"]
-    expected, folder = {}, tmp_path / "in"
-    for number, name in enumerate(hostile):
-        text, points, _ = HOSTILE[name]
-        expected[written(folder, f"hostile-{number}", text).student, "ex05"] = points
-    names = [name for name, source in exercise_files.SOURCES.items() if source.lesson.variant_of is None]
-    for number in range(200 - len(hostile)):
-        name = names[number % len(names)]
-        text, points = (exercise_files.solution, 10) if number % 3 else (exercise_files.stub, 0)
-        student = written(folder, f"student-{number}", text(name), exercise_files.file_name(name)).student
-        expected[student, name] = points
-    submissions, unknown = found(folder)
-    assert len(submissions) == 200
-    assert not unknown
-    lessons = {name: find(name) for name in names}
-    begin = time.monotonic()
-    marked = grades(submissions, lessons, "public", workers=2, limits=LIMITS)
-    print(f"200 submissions in {time.monotonic() - begin:.0f} s on {os.cpu_count()} cores")
-    wrong = {grade.key: (grade.marks.points, said(grade)) for grade in marked
-             if not expected[grade.key] <= grade.marks.points <= max(expected[grade.key], 0.5)}  # fmt: skip
-    assert not wrong
-    assert not any(grade.failure for grade in marked)
-    assert gradescope.results(marked[:1], 1.0)["tests"]
+@pytest.mark.parametrize(
+    ("files", "points"),
+    [({}, 0), ({"ex05.py": RIGHT, "ex05_b.py": RIGHT, "mine.py": STUB, "ex04.py": STUB}, 10)],
+    ids=["nothing", "three copies"],
+)
+def test_gradescope_is_told_of_one_student_and_ten_points(tmp_path, files, points):
+    for name, text in ({"notes.txt": ""} | files).items():
+        path = tmp_path / "in" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    target = tmp_path / "results.json"
+    assert cli.main(["grade", str(tmp_path / "in"), "--exercise", "ex05", "--gradescope", str(target)]) == 0
+    results = json.loads(target.read_text(encoding="utf-8"))
+    fits(results)
+    assert results["score"] == points
+    assert sum(test["max_score"] for test in results["tests"]) == (10 if files else 0)

@@ -1,6 +1,7 @@
 """Somebody's own functions in the real model: they are called, checked first, and named."""
 
 import json
+import os
 
 import exercise_files
 import numpy as np
@@ -130,8 +131,9 @@ def test_a_run_says_whose_code_it_ran_and_keeps_it(tmp_path, attention_file):
     run, plain = tmp_path / "run", tmp_path / "plain"
     small_run.train(run, code=str(attention_file), **PLAIN)
     (event,) = small_run.events(run, "your code")
-    assert event["text"] == "trained with your own attention (my_attention.py)"
-    assert (run / "code" / "my_attention.py").read_bytes() == attention_file.read_bytes()
+    assert event["text"] == "your own code: attention (my_attention.py)"
+    (kept,) = (run / "code").glob("*/my_attention.py")
+    assert kept.read_bytes() == attention_file.read_bytes()
     _, state, circumstances, _ = checkpoint.load(run)
     assert circumstances["your code"].startswith("attention (my_attention.py), sha256 ")
     small_run.train(plain, **PLAIN)
@@ -169,4 +171,4 @@ def test_albert_trains_on_nothing_but_the_students_functions(tmp_path):
 def test_with_is_an_option_of_pretrain(tmp_path, capsys, attention_file):
     argv = ["pretrain", str(tmp_path / "run"), "--with", "a.py", "--with", str(attention_file), "--print-config"]
     assert cli.main(argv) == 0
-    assert f"code = {json.dumps(f'a.py,{attention_file}')}" in capsys.readouterr().out
+    assert f"code = {json.dumps(f'a.py{os.pathsep}{attention_file}')}" in capsys.readouterr().out

@@ -35,6 +35,9 @@ def find(name):
         raise CourseError(f"there is no exercise {name!r}; there are {known}")
     of_words = [lesson for lesson in offered if lesson.name.partition("-")[2] in words]
     base = [lesson for lesson in offered if lesson.variant_of is None]
+    if "-" in str(name) and not of_words:
+        known = ", ".join(lesson.name for lesson in offered)
+        raise CourseError(f"there is no exercise {name!r}; there are {known}")
     return (of_words or base)[0]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from .catalogue import all_lessons, find
 from .draw import PUBLIC
 from .errors import CourseError
-from .files import hints, locate, untouched
+from .files import hints, locate, there, untouched
 from .files import run as run_file
 from .here import Here
 from .marking import mark, none
@@ -45,7 +45,7 @@ def show_list(options):
         print(json.dumps([{key: getattr(lesson, key) for key in keys} for lesson in lessons], indent=1))
         return 0
     for lesson in lessons:
-        here = "started" if any(Path().glob(f"{lesson.name}_*")) else ""
+        here = "started" if there(lesson) else ""
         print(f"{lesson.name}  {lesson.title:<46} {lesson.minutes:3d} minutes  {here}".rstrip())
     print("\nten points each; begin with: minalbert exercise start ex01")
     return 0
@@ -54,9 +54,8 @@ def show_list(options):
 def start(options):
     lesson = find(options.exercise)
     name, text = untouched(lesson, options.notebook)
-    there = sorted(Path().glob(f"{lesson.exercise}_*"))
-    if there:
-        raise CourseError(f"{there[0]} is there already, and stays as it is; to begin anew, rename it first")
+    if files := there(lesson):
+        raise CourseError(f"{files[0]} is there already, and stays as it is; to begin anew, rename it first")
     Path(name).write_text(text, encoding="utf-8")
     how = f"jupyter lab {name}" if options.notebook else f"open {name} in your editor"
     print(f"wrote {name}\n  write:  {how}\n  check:  minalbert exercise check {lesson.name}")

@@ -31,7 +31,7 @@ def same(name, yours, expected, axes=None, laws=(), known=None, suspects=None, l
         cause = guess_shape(yours.shape, expected.shape, {})
         raise Wrong(f"{name} has shape {yours.shape}; it must be {expected.shape}", cause)
     size = float(np.abs(expected).max(initial=0.0)) or 1.0
-    difference = np.abs(yours - expected)
+    difference = np.abs(np.subtract(yours, expected, dtype=np.result_type(yours, expected, float)))
     if difference.size and not difference.max() <= limit * size:         # a NaN is not
         raise Wrong(*explain(name, yours.astype(float), expected.astype(float), axes, (laws, known, suspects)))
 
@@ -58,8 +58,7 @@ def explain(name, yours, expected, axes, knowledge):
 
 def equal(name, yours, expected, cause=None):
     """Raise Wrong unless yours is exactly that: whole numbers, words, or arrays of them."""
-    if isinstance(yours, np.ndarray) and not yours.ndim:
-        yours = yours.item()
+    yours = plain(yours)
     if isinstance(expected, np.ndarray):
         yours = numbers(name, yours, expected.shape)
         if yours.shape != expected.shape:
@@ -70,6 +69,17 @@ def equal(name, yours, expected, cause=None):
             raise Wrong(f"{name}{list(place)} is {shown(yours[place])}; it must be {shown(expected[place])}", cause)
     elif not (type(yours) is type(expected) or (is_number(yours) and is_number(expected))) or yours != expected:
         raise Wrong(f"{name} is {shown(yours)}; it must be {shown(expected)}", cause)
+
+
+def plain(value):
+    """As it is told from one process to another: Python's own numbers and texts, lists, dicts."""
+    if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and not value.ndim):
+        return value.item()
+    if isinstance(value, dict):
+        return {plain(key): plain(part) for key, part in value.items()}
+    if isinstance(value, list | range):
+        return [plain(part) for part in value]
+    return tuple(plain(part) for part in value) if type(value) is tuple else value
 
 
 def numbers(name, value, shape=None):

@@ -4,8 +4,11 @@ A notebook is run as its code cells one after the other, a Python file as a whol
 """
 
 import ast
+import contextlib
 import io
 import json
+import sys
+import types
 import warnings
 from contextlib import redirect_stdout
 from importlib import resources
@@ -46,7 +49,7 @@ def locate(lesson, given=None, folder="."):
         if path.suffix not in (".py", ".ipynb"):
             raise CourseError(f"{given} is neither a Python file nor a notebook")
         return path
-    found = sorted(path for suffix in (".py", ".ipynb") for path in Path(folder).glob(f"{lesson.exercise}_*{suffix}"))
+    found = there(lesson, folder)
     if not found:
         raise CourseError(
             f"there is no {lesson.exercise}_*.py here, in {Path(folder).resolve()}; `minalbert exercise start "
@@ -56,6 +59,12 @@ def locate(lesson, given=None, folder="."):
         names = ", ".join(path.name for path in found)
         raise CourseError(f"there are several files of {lesson.exercise}: {names}; say which one to check")
     return found[0]
+
+
+def there(lesson, folder="."):
+    """Files of this exercise, whichever variant they are of."""
+    paths = [path for suffix in (".py", ".ipynb") for path in Path(folder).glob(f"{lesson.exercise}_*{suffix}")]
+    return sorted(path for path in paths if path.is_file())
 
 
 def code(path):
@@ -79,25 +88,42 @@ def run(path, withheld=()):
     What it prints is not shown. A cell of a notebook that stops leaves the others alone; a Python file that stops
     leaves what it had defined until then.
     """
-    namespace = {"__name__": Path(path).stem, "__file__": str(path)}
-    remarks = []
-    for number, source in enumerate(code(path), 1):
-        name = str(path) if len(code(path)) == 1 else f"{path}, code cell {number}"
-        if remark := run_source(source, name, namespace, withheld):
-            remarks.append(remark)
-    return namespace, "; ".join(remarks[:2])
+    module = types.ModuleType("submission")
+    module.__file__ = str(path)
+    notebook, remarks = Path(path).suffix == ".ipynb", []
+    with listed(module):
+        for number, source in enumerate(code(path), 1):
+            name = f"{path}, code cell {number}" if notebook else str(path)
+            source = without_magics(source) if notebook else source
+            if remark := run_source(source, name, vars(module), withheld):
+                remarks.append(remark)
+    return vars(module), "; ".join(remarks[:2])
+
+
+@contextlib.contextmanager
+def listed(module):
+    """Among Python's modules, where a dataclass looks for its own."""
+    sys.modules[module.__name__] = module
+    try:
+        yield
+    finally:
+        sys.modules.pop(module.__name__, None)
+
+
+def without_magics(source):
+    """A cell without Jupyter's own commands: lines that begin with % or !, unless it is Python as it stands."""
+    try:
+        ast.parse(source)
+    except (SyntaxError, ValueError):
+        return "\n".join("" if line.lstrip().startswith(("%", "!")) else line for line in source.splitlines())
+    return source
 
 
 def run_source(source, name, namespace, withheld):
-    if name.endswith(".py") or ".ipynb" not in name:
-        lines = source.splitlines()
-    else:
-        lines = ["" if line.lstrip().startswith(("%", "!")) else line for line in source.splitlines()]
     try:
         with warnings.catch_warnings(), redirect_stdout(io.StringIO()), withholding(withheld):
             warnings.simplefilter("ignore")
-            tree = ast.parse("\n".join(lines), name)
-            exec(compile(tree, name, "exec"), namespace)
+            exec(compile(source, name, "exec"), namespace)
     except SyntaxError as error:
         text = (error.text or "").strip()
         return f"{Path(name).name} is not Python: line {error.lineno}: {error.msg}" + (f": {text}" if text else "")

@@ -23,10 +23,12 @@ class Here:
         function = self.namespace.get(name)
         if not callable(function):
             raise NotWritten(f"{name} is not there")
+        if str(getattr(function, "__module__", "")).startswith("minalbert."):
+            raise Stopped(f"{name} is the library's own, which is the answer to this exercise; write your own")
         args, static = made(args), made(static)
         before = copied((args, static))
         try:
-            with withholding(self.withheld), warnings.catch_warnings():
+            with withholding(self.withheld, self.namespace), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 result = function(*args, **static)
         except NotImplementedError as error:
@@ -108,8 +110,8 @@ def last_line(what, error, path):
     return f"{what} stopped{place}: {type(error).__name__}: {reason}"
 
 
-def withholding(functions):
-    """The library without its own answers to this exercise."""
+def withholding(functions, namespace=None):
+    """The library without its own answers to this exercise, and a notebook without those that it has by name."""
 
     def refuse(name):
         def refused(*args, **kwargs):
@@ -117,4 +119,4 @@ def withholding(functions):
 
         return refused
 
-    return replaced({function: refuse(function.__name__) for function in functions})
+    return replaced({function: refuse(function.__name__) for function in functions}, namespace)

@@ -1,5 +1,6 @@
 """From a lesson and somebody's functions to points, each with its reason."""
 
+import os
 from typing import Any, NamedTuple
 
 from .compare import Wrong
@@ -38,11 +39,12 @@ class Marks(NamedTuple):
 def mark(lesson, host, term=PUBLIC, remark=""):
     """Run every check; one that fails, however it fails, leaves the others alone."""
     yours = Yours(lesson, host)
-    return Marks(lesson, [outcome(lesson, check, yours, term) for check in lesson.checks], remark)
+    return Marks(lesson, [outcome(lesson, check, yours, term) for check in lesson.checks], printable(remark))
 
 
 def none(lesson, reason):
     """Marks of a file that cannot be read or run."""
+    reason = printable(reason)
     return Marks(lesson, [Outcome(check, 0.0, reason, None, check.of) for check in lesson.checks], reason)
 
 
@@ -51,16 +53,23 @@ def outcome(lesson, check, yours, term):
     try:
         for draw in draws(term, lesson, check):
             check.run(yours, draw)
-    except NotWritten as error:
-        return Outcome(check, 0.0, str(error), None, check.of)
-    except Stopped as error:
-        return Outcome(check, 0.0, str(error), None, check.of)
     except Wrong as error:
-        return Outcome(check, 0.0, error.seen, error.cause, error.of or check.of)
+        return missed(check, error.seen, error.cause, error.of)
+    except (NotWritten, Stopped) as error:
+        return missed(check, error)
     except Exception as error:                       # of numbers, text or objects that no check expects
-        said = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-        return Outcome(check, 0.0, f"{check.of} returned something that cannot be checked ({said})", None, check.of)
+        return missed(check, f"{check.of} returned something that cannot be checked ({type(error).__name__}: {error})")
     return Outcome(check, float(check.points))
+
+
+def missed(check, seen, cause=None, of=None):
+    return Outcome(check, 0.0, printable(seen), printable(cause) if cause else None, of or check.of)
+
+
+def printable(text):
+    """On one line, without control characters, with which a terminal could be written over; what is long, cut."""
+    text = " ".join(str(text).split())
+    return "".join(letter if letter.isprintable() else " " for letter in text)[:600]
 
 
 def check(exercise, namespace, term=None):
@@ -69,8 +78,6 @@ def check(exercise, namespace, term=None):
     It does nothing where the file is imported, as `minalbert exercise check` does it. `term`: the secret of a course,
     by default that of the environment variable MINALBERT_TERM, if it is set, as on a grader's machine.
     """
-    import os
-
     from .catalogue import find
     from .here import Here
     from .report import lines

@@ -1,18 +1,31 @@
 """`pytest -m ex05`, in the folder with your file: one test for each check of that exercise."""
 
 import re
+from pathlib import Path
 
 import pytest
 
+EXERCISES = [f"ex{number:02d}" for number in range(1, 14)]
+
 
 def exercises(config):
-    """Those that the -m expression names."""
-    return re.findall(r"\bex\d\d\b", config.option.markexpr or "")
+    """Those that the -m expression selects: "ex05", "ex05 or ex06", but not "not ex05"."""
+    expression = config.option.markexpr or ""
+    return [name for name in EXERCISES if re.search(rf"\b{name}\b", expression) and holds(expression, name)]
+
+
+def holds(expression, marker):
+    """Is it true of a test with this marker alone?"""
+    names = set(re.findall(r"[^\W\d]\w*", expression)) - {"and", "or", "not"}
+    try:
+        return bool(eval(expression, {"__builtins__": {}}, {name: name == marker for name in names}))
+    except Exception:                                # of a grammar that only pytest knows
+        return False
 
 
 def pytest_configure(config):
-    for number in range(1, 14):
-        config.addinivalue_line("markers", f"ex{number:02d}: checks of minalbert's exercise {number}")
+    for name in EXERCISES:
+        config.addinivalue_line("markers", f"{name}: checks of minalbert's exercise {name}")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -23,7 +36,7 @@ def pytest_collection_modifyitems(session, config, items):
 
     added = []
     for name in exercises(config):
-        host = File(find(name), config.invocation_params.dir)
+        host = File(find(name), next((arg for arg in config.args if Path(arg).is_dir()), config.invocation_params.dir))
         added += [
             CheckItem.from_parent(session, name=f"{name}[{check.title}]", nodeid=f"{name}[{check.title}]", file=host,
                                   number=number)

@@ -7,6 +7,7 @@ steps are too slow for it). It may be stopped and killed at any time: the newest
 goes on, to the last bit.
 """
 
+import os
 import time
 from contextlib import nullcontext
 from pathlib import Path
@@ -70,7 +71,7 @@ def pretrain(settings, run, corpus=None, held_out=None, quiet=False, from_step=N
 def code_of(settings):
     """What functions of whose code the model runs with while this lasts: None for the library's own."""
     files = settings.training.code
-    return your_code([name.strip() for name in files.split(",")]) if files else nullcontext()
+    return your_code(files.split(os.pathsep)) if files else nullcontext()
 
 
 class Trainer:
@@ -101,7 +102,7 @@ class Trainer:
         for line in introduction(self.run, self.settings, self.prepared, self.standing):
             self.records.screen.say(line)
         if self.yours:
-            self.records.event("your code", f"trained with your own {self.yours}")
+            self.records.event("your code", f"your own code: {self.yours}")
         if not self.standing.finished:
             for sentence in [*self.said, *changes, *self.records.metrics.broken]:
                 self.records.event("resumed", sentence)

@@ -66,7 +66,7 @@ class Training(Section):
     kernels: str = setting("numpy", "of what is done between products; numba's are compiled",
                            choices=("numpy", "compiled"))  # fmt: skip
     device: str = setting("cpu", "where the arithmetic is done", choices=("cpu", "cuda"))
-    code: str = setting("", "files whose functions take the places of the library's, one after the other with commas")
+    code: str = setting("", "files whose functions take the places of the library's, as in a PATH")
     weights: str = setting("", "a model or run to begin with, instead of fresh weights", metavar="DIR")
 
     @property

@@ -1,5 +1,7 @@
 """The settings of a run as options of a command: each may be said in a file, and said again on the command line."""
 
+import os
+
 from ..config import ACTIVATIONS, PRESETS, SHARING
 from ..data.recipe_options import add_recipe_arguments
 from ..options import add_fields, given_fields
@@ -47,7 +49,7 @@ def settings_of(options, run=None):
     """Of the file that is named, or that the run was begun with; and then of the options."""
     settings = Settings.read(options.config) if options.config else (kept_settings(run) if run else None) or Settings()
     if isinstance(getattr(options, "code", None), list):
-        options.code = ",".join(options.code)
+        options.code = os.pathsep.join(options.code)
     changes = {name: value for cls in SECTIONS.values() for name, value in given_fields(options, cls).items()}
     if options.preset:
         changes["preset"] = options.preset

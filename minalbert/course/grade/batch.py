@@ -4,14 +4,17 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 from .. import marking
+from ..catalogue import find
 from ..draw import PUBLIC
-from .fenced import Fenced, Limits, Refused
+from ..errors import CourseError
+from .fenced import Fenced, Limits, Refused, stop_all
 
 
 class Grade(NamedTuple):
     submission: Any
     marks: Any
     failure: str = ""                                # of the grader itself: a person must look
+    fences: tuple = ()                               # that stood around it
 
     @property
     def key(self):
@@ -27,7 +30,12 @@ def grades(submissions, lessons, term=PUBLIC, workers=2, limits=Limits(), done=l
         return grade
 
     with ThreadPoolExecutor(workers) as pool:
-        return list(pool.map(one, submissions))
+        try:
+            return list(pool.map(one, submissions))
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+            stop_all()
+            raise
 
 
 def graded(submission, lesson, term=PUBLIC, limits=Limits()):
@@ -35,12 +43,23 @@ def graded(submission, lesson, term=PUBLIC, limits=Limits()):
         if submission.problem:
             return Grade(submission, marking.none(lesson, submission.problem))
         with Fenced(lesson, submission.path, limits) as host:
-            return Grade(submission, marking.mark(lesson, host, term, host.remark))
+            return Grade(submission, marking.mark(lesson, host, term, host.remark), fences=tuple(host.fences))
     except Refused as error:
-        return Grade(submission, marking.none(lesson, str(error)))
+        return Grade(submission, marking.none(lesson, f"{error}{variant(submission, lesson)}"))
     except Exception as error:
         said = f"the grader could not mark this: {type(error).__name__}: {error}"
         return Grade(submission, marking.none(lesson, said), said)
+
+
+def variant(submission, lesson):
+    """What else the file's name says that it is."""
+    try:
+        said = find(submission.path.stem)
+    except CourseError:
+        return ""
+    if said is lesson or said.exercise != lesson.exercise:
+        return ""
+    return f"; by its name it is {said.name}, and this term has {lesson.name}"
 
 
 def best(grades):

@@ -15,7 +15,7 @@ from ..given import Given
 from ..yours import OnDevice, Opaque
 
 HEAD = struct.Struct("<IQ")
-MOST = 64 * 2**20                                    # bytes of an answer
+MOST, MOST_TEXT = 64 * 2**20, 4 * 2**20              # bytes of an answer; of it what is not arrays
 PLAIN = (bool, int, float, str)
 
 
@@ -29,7 +29,7 @@ class Strange(NamedTuple):
     kind: str
 
     def __repr__(self):
-        return self.kind
+        return ascii(self.kind)[1:-1][:60]
 
 
 def dumps(value):
@@ -56,8 +56,8 @@ def tree(value, arrays):
         return {"opaque": value.value}
     if isinstance(value, OnDevice):
         return {"device": tree(value.host, arrays)}
-    if isinstance(value, tuple | list):
-        name = "list" if isinstance(value, list) else "tuple"
+    if isinstance(value, tuple | list | range):
+        name = "tuple" if isinstance(value, tuple) else "list"
         return {name: [tree(part, arrays) for part in value]}
     if isinstance(value, dict):
         return {"dict": [[tree(key, arrays), tree(part, arrays)] for key, part in value.items()]}
@@ -67,15 +67,16 @@ def tree(value, arrays):
 def sizes(head):
     """(bytes of text, bytes of arrays) after these twelve."""
     text, body = HEAD.unpack(head)
-    if text + body > MOST:
-        raise CodecError(f"an answer of {(text + body) / 2**20:,.0f} MB; {MOST // 2**20} are allowed")
+    if text + body > MOST or text > MOST_TEXT:
+        allowed = (MOST if text + body > MOST else MOST_TEXT) // 2**20
+        raise CodecError(f"an answer of {(text + body) / 2**20:,.0f} MB; {allowed} are allowed")
     return text, body
 
 
 def loads(text, body):
     try:
         return value_of(json.loads(text), memoryview(body), [0])
-    except (ValueError, TypeError, KeyError, IndexError, RecursionError) as error:
+    except Exception as error:                       # nobody knows what was sent
         raise CodecError(f"bytes that are no answer: {type(error).__name__}") from error
 
 

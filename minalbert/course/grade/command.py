@@ -2,21 +2,25 @@
 
 import argparse
 import csv
+import hashlib
 import json
 import os
+import re
 import sys
 import time
 from pathlib import Path
 
 from tqdm import tqdm
 
-from ..catalogue import chosen
+from ..catalogue import chosen, find
 from ..command import as_json
 from ..draw import PUBLIC
 from ..errors import CourseError
+from ..marking import printable
 from ..report import lines
 from . import gradescope
 from .batch import best, grades
+from .fence import KERNEL
 from .fenced import Limits
 from .submissions import found
 
@@ -53,18 +57,14 @@ def positive(kind):
 
 def run(options):
     start = time.monotonic()
-    lessons = chosen(secret(options.term_file))
-    if options.exercise:
-        from ..catalogue import find
-
-        options.exercise = find(options.exercise).exercise
-    submissions, unknown = found(options.folder, options.exercise)
+    term = secret(options.term_file)
+    lessons, exercise = chosen(term), find(options.exercise).exercise if options.exercise else None
+    submissions, unknown = found(options.folder, exercise, "the student" if options.gradescope else None)
     unknown += [submission.path for submission in submissions if submission.exercise not in lessons]
     submissions = [submission for submission in submissions if submission.exercise in lessons]
     limits = Limits(options.call_seconds, 12 * options.call_seconds, options.memory)
     with tqdm(total=len(submissions), desc="grading", leave=False, disable=not sys.stderr.isatty()) as bar:
-        marked = best(grades(submissions, lessons, secret(options.term_file), options.workers, limits,
-                             lambda grade: bar.update()))  # fmt: skip
+        marked = best(grades(submissions, lessons, term, options.workers, limits, lambda grade: bar.update()))
     seconds = time.monotonic() - start
     if options.gradescope:
         write(Path(options.gradescope), json.dumps(gradescope.results(marked, seconds), indent=1))
@@ -89,21 +89,29 @@ def secret(path):
 
 
 def keep(marked, out):
+    """The table first: whatever a page's name does to the file system, the grades are there."""
     rows = [("student", "exercise", "points", "of", "file", "remark")]
     for grade in marked:
         submission, marks = grade.submission, grade.marks
         rows.append((submission.student, marks.lesson.name, f"{marks.points:g}", f"{marks.of:g}",
                      submission.path.name, marks.remark))  # fmt: skip
-        page = out / "feedback" / submission.student / f"{submission.exercise}.txt"
-        write(page, "\n".join(lines(marks)) + "\n")
     out.mkdir(parents=True, exist_ok=True)
-    with open(out / "grades.csv", "w", encoding="utf-8", newline="") as file:
+    with open(out / "grades.csv", "w", encoding="utf-8", errors="backslashreplace", newline="") as file:
         csv.writer(file).writerows([[harmless(cell) for cell in row] for row in rows])
     write(out / "results.json", json.dumps([told(grade) for grade in marked], indent=1))
+    for grade in marked:
+        page = f"{file_name(grade.submission.student)}-{grade.submission.exercise}.txt"
+        write(out / "feedback" / page, f"{grade.submission.student}\n\n" + "\n".join(lines(grade.marks)) + "\n")
 
 
 def told(grade):
     return {"student": grade.submission.student, "file": grade.submission.path.name} | as_json(grade.marks)
+
+
+def file_name(student):
+    """Letters, digits and a few signs; where others were left out, two students still have two names."""
+    name = re.sub(r"[^\w-]", "_", student)[:60]
+    return name if name == student else f"{name}-{hashlib.sha256(student.encode(errors='replace')).hexdigest()[:6]}"
 
 
 def harmless(cell):
@@ -113,21 +121,23 @@ def harmless(cell):
 
 def write(path, text):
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
+    path.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
 def summary(marked, unknown, out, seconds, as_object):
     if as_object:
         yield json.dumps({"grades": [told(grade) for grade in marked], "unknown": list(map(str, unknown))}, indent=1)
         return
-    names = max(len(grade.submission.student) for grade in marked)
+    names = max((len(grade.submission.student) for grade in marked), default=0)
     for grade in marked:
         marks = grade.marks
         row = f"{grade.submission.student:<{names}}  {marks.lesson.name:<14} {marks.points:4g} / {marks.of:g}"
         yield f"{row}  {marks.remark[:90]}".rstrip()
     for path in unknown:
-        yield f"not marked: {path} says no exercise in its name"
+        yield f"not marked: {printable(path)} says no exercise in its name, or there are too many of it"
     for grade in marked:
         if grade.failure:
             yield f"LOOK AT {grade.submission.path}: {grade.failure}"
+    if missing := sorted({fence for grade in marked if grade.fences for fence in KERNEL if fence not in grade.fences}):
+        yield f"NOT FENCED by this machine's kernel: {', '.join(missing)}; only Python's own hook was in the way"
     yield f"{len(marked)} marked in {seconds:.0f} s; grades and feedback are in {out}"

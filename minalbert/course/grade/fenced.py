@@ -10,6 +10,7 @@ import sys
 import tempfile
 import threading
 import time
+import weakref
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ from . import codec
 
 STARTUP = 60                                         # seconds to import NumPy, on a machine that is very busy
 OWN = 1024                                           # MB of address space that Python and NumPy take themselves
+running = weakref.WeakSet()                          # workers, for an interrupt to end
 
 
 class Limits(NamedTuple):
@@ -35,113 +37,138 @@ class Fenced:
 
     def __init__(self, lesson, path, limits=Limits()):
         self.lesson, self.path, self.limits = lesson, Path(path), limits
-        self.left, self.process, self.remark, self.fences, self.endless = limits.all, None, "", [], {}
+        self.left, self.remark, self.fences, self.endless = limits.all, "", [], {}
+        self.worker = None
 
     def __enter__(self):
-        self.folder = tempfile.mkdtemp(prefix="minalbert-")
-        try:
-            self.start()
-        except BaseException:
-            self.close()
-            raise
+        self.start()
         return self
 
     def __exit__(self, *error):
-        self.close()
-
-    def close(self):
         self.stop()
-        shutil.rmtree(self.folder, ignore_errors=True)
 
     def start(self):
-        copy = Path(self.folder) / self.path.name
-        shutil.copyfile(self.path, copy)
-        command = [sys.executable, "-P", "-m", "minalbert.course.grade.worker"]
-        self.process = subprocess.Popen(
-            command, cwd=self.folder, env=environment(self.folder),
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=os.name != "nt",
-        )  # fmt: skip
-        self.answers = queue.Queue()
-        threading.Thread(target=listen, args=(self.process.stdout, self.answers), daemon=True).start()
-        self.send({"lesson": self.lesson.name, "path": str(copy), "folder": self.folder,
-                   "seconds": int(STARTUP + self.limits.all), "megabytes": OWN + self.limits.memory})  # fmt: skip
+        """A new process in a new folder: of an earlier one nothing is left, whatever it wrote."""
+        self.worker = Worker()
+        copy = Path(self.worker.folder) / self.path.name
+        with open(self.path, "rb") as original, open(copy, "xb") as file:
+            shutil.copyfileobj(original, file)
+        task = {"lesson": self.lesson.name, "path": str(copy), "folder": self.worker.folder,
+                "seconds": int(STARTUP + self.limits.all), "megabytes": OWN + self.limits.memory}  # fmt: skip
         try:
-            answer = self.receive(f"running {self.path.name}", STARTUP + self.limits.call)
+            answer = self.ask(task, f"running {self.path.name}", STARTUP + self.limits.call)
         except Stopped as error:
             raise Refused(str(error)) from error
-        self.remark, self.fences = clean(answer.get("remark", "")), answer.get("fences", [])
-        if not answer.get("functions"):
+        self.remark, self.fences, there = (answer.get(name) for name in ("remark", "fences", "functions"))
+        if not (isinstance(self.remark, str) and isinstance(self.fences, list) and isinstance(there, list)):
+            self.stop()
+            raise Refused(f"{self.path.name} did not answer as a submission does")
+        if not there:
             reason = self.remark or f"{self.path.name} has none of the functions: {', '.join(self.lesson.functions)}"
             raise Refused(reason)
 
     def call(self, name, args, static, opaque):
         if name in self.endless:
             raise Stopped(self.endless[name])
-        if self.left <= 0:
-            raise Stopped(f"the submission has used up its {self.limits.all:g} seconds")
-        if self.process is None:                     # an earlier call ended it
+        if self.worker is None:                      # an earlier call ended it
             try:
                 self.start()
             except Refused as error:
                 raise Stopped(str(error)) from error
-        self.send({"name": name, "args": tuple(args), "static": static, "opaque": opaque})
-        answer = self.receive(name, min(self.limits.call, self.left))
-        if "error" in answer:
-            kind = NotWritten if answer["error"] == "not written" else Stopped
-            raise kind(clean(answer.get("text", "")))
-        if "result" not in answer:
+        if self.left <= 0:
+            raise Stopped(f"the submission has used up its {self.limits.all:g} seconds")
+        question = {"name": name, "args": tuple(args), "static": static, "opaque": opaque}
+        answer = self.ask(question, name, min(self.limits.call, self.left))
+        if answer.get("error"):
+            raise (NotWritten if answer["error"] == "not written" else Stopped)(answer.get("text", ""))
+        if "result" not in answer or not isinstance(answer.get("written"), list):
             self.stop()
             raise Stopped(f"{name} did not answer as a function does")
-        return answer["result"], [clean(part) for part in answer.get("written", [])]
+        return answer["result"], answer["written"]
 
-    def send(self, message):
-        with contextlib.suppress(OSError):           # it has ended; receive will tell
-            self.process.stdin.write(codec.dumps(message))
-            self.process.stdin.flush()
-
-    def receive(self, what, seconds):
-        start = time.monotonic()
+    def ask(self, question, what, seconds):
+        """The worker's answer, a dict; Stopped where there is none in time."""
+        begin = time.monotonic()
         try:
-            answer = self.answers.get(timeout=seconds)
+            answer = self.worker.ask(question, seconds)
         except queue.Empty:
-            self.stop()
             self.endless[what] = f"{what} took longer than {seconds:g} seconds: an endless loop?"
-            raise Stopped(self.endless[what]) from None
+            answer = None
         finally:
-            self.left -= time.monotonic() - start
+            self.left -= time.monotonic() - begin
         if isinstance(answer, dict):
             return answer
         self.stop()
-        raise Stopped(f"{what} {answer}")
+        raise Stopped(self.endless.get(what) or f"{what} {answer.said if isinstance(answer, Ended) else 'sent junk'}")
 
     def stop(self):
-        process, self.process = self.process, None
-        if process is None:
-            return
+        worker, self.worker = self.worker, None
+        if worker is not None:
+            worker.stop()
+
+
+class Ended(NamedTuple):
+    said: str
+
+
+class Worker:
+    """A process with a folder of its own. One question, one answer: nothing is read that was not asked for."""
+
+    def __init__(self):
+        self.folder = tempfile.mkdtemp(prefix="minalbert-")
+        self.process = subprocess.Popen(
+            [sys.executable, "-P", "-s", "-m", "minalbert.course.grade.worker"], cwd=self.folder,
+            env=environment(self.folder), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            start_new_session=os.name != "nt",
+        )  # fmt: skip
+        self.questions, self.answers = queue.Queue(), queue.Queue()
+        threading.Thread(target=converse, args=(self.process, self.questions, self.answers), daemon=True).start()
+        running.add(self)
+
+    def ask(self, question, seconds):
+        self.questions.put(question)
+        return self.answers.get(timeout=max(seconds, 0.0))
+
+    def stop(self):
+        running.discard(self)
+        self.questions.put(None)
         with contextlib.suppress(OSError):
             if os.name == "nt":
-                process.kill()
+                self.process.kill()
             else:
-                os.killpg(process.pid, signal.SIGKILL)               # and whatever it started
-        process.wait()
-        for pipe in (process.stdin, process.stdout):
-            with contextlib.suppress(OSError):
-                pipe.close()
+                os.killpg(self.process.pid, signal.SIGKILL)          # with a process namespace, all it ever started
+        self.process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def listen(pipe, answers):
-    """Every message of the worker, and at the end a sentence that says how it ended."""
+def stop_all():
+    for worker in list(running):
+        worker.stop()
+
+
+def converse(process, questions, answers):
+    """In a thread of its own, which alone touches the pipes, and may wait for them as long as it likes."""
+    with contextlib.suppress(OSError), process.stdin, process.stdout:
+        while (question := questions.get()) is not None:
+            try:
+                process.stdin.write(codec.dumps(question))
+                process.stdin.flush()
+            except OSError:                          # it has ended; what it said last is still to be read
+                pass
+            answers.put(read(process.stdout))
+
+
+def read(pipe):
     try:
-        while True:
-            head = pipe.read(codec.HEAD.size)
-            if len(head) < codec.HEAD.size:
-                return answers.put("ended the whole process (os._exit, too much memory, or a crash)")
-            text, body = codec.sizes(head)
-            answers.put(codec.loads(pipe.read(text), pipe.read(body)))
+        head = pipe.read(codec.HEAD.size)
+        if len(head) < codec.HEAD.size:
+            return Ended("ended the whole process (os._exit, too much memory, or a crash)")
+        text, body = codec.sizes(head)
+        return codec.loads(pipe.read(text), pipe.read(body))
     except codec.CodecError as error:
-        answers.put(f"sent {error}")
-    except (OSError, ValueError):                    # stopped from this side
-        answers.put("was stopped")
+        return Ended(f"sent {error}")
+    except (OSError, ValueError, MemoryError):
+        return Ended("was stopped")
 
 
 def environment(folder):
@@ -151,8 +178,3 @@ def environment(folder):
     paths = os.pathsep.join(path for path in sys.path if path)
     own = {"HOME": folder, "TMPDIR": folder, "TEMP": folder, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": paths}
     return kept | threads | own
-
-
-def clean(text):
-    """Without control characters, with which a terminal could be written over."""
-    return "".join(letter if letter.isprintable() else " " for letter in str(text))[:600]

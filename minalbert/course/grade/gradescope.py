@@ -8,6 +8,8 @@ from ..report import explained
 
 def results(grades, seconds):
     tests = [test(grade, number, outcome) for grade in grades for number, outcome in enumerate(grade.marks.outcomes, 1)]
+    if not grades:
+        return {"score": 0.0, "output": "There is no Python file and no notebook in what was handed in.", "tests": []}
     remarks = [f"{grade.submission.path.name}: {grade.marks.remark}" for grade in grades if grade.marks.remark]
     return {
         "score": sum(test["score"] for test in tests),

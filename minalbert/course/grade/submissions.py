@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import CourseError
+from ..marking import printable
 
+MOST = 5                                             # files of one student for one exercise
 EXERCISE = re.compile(r"(?i)(?<![a-z0-9])ex_?(\d\d?)(?!\d)")
 LARGEST = 5 * 2**20                                  # bytes of a file
 
@@ -29,14 +31,17 @@ class Submission(NamedTuple):
         return None
 
 
-def found(folder, exercise=None):
-    """(submissions, files that belong to no exercise)"""
+def found(folder, exercise=None, student=None):
+    """(submissions, files that are not marked: of no exercise, or too many of one)
+
+    `student`: whose they are, all of them, where a system has sorted them already.
+    """
     folder = Path(folder)
     if not folder.is_dir():
         raise CourseError(f"{folder} is not a folder; name the one with the submissions")
     known, unknown = [], []
     for path in sorted(folder.rglob("*")):
-        if path.suffix not in (".py", ".ipynb") or ".ipynb_checkpoints" in path.parts or path.is_dir():
+        if path.suffix not in (".py", ".ipynb") or hidden(path.relative_to(folder)) or not path.is_file():
             continue
         said = EXERCISE.search(path.stem)
         of = exercise or (f"ex{int(said[1]):02d}" if said else None)
@@ -44,9 +49,17 @@ def found(folder, exercise=None):
             unknown.append(path)
             continue
         inside = path.parent.relative_to(folder).parts
-        student = "/".join(inside) or (path.stem[: said.start()] if said else path.stem).strip("_- ") or path.stem
-        if exercise is None or not said or f"ex{int(said[1]):02d}" == exercise:
-            known.append(Submission(student, of, path))
-    if not known:
+        whose = "/".join(inside) or (path.stem[: said.start()] if said else path.stem).strip("_- ") or path.stem
+        submission = Submission(student or printable(whose), of, path)
+        if exercise and said and f"ex{int(said[1]):02d}" != exercise:
+            continue
+        many = sum((other.student, other.exercise) == (submission.student, of) for other in known) >= MOST
+        (unknown if many else known).append(path if many else submission)
+    if not known and student is None:
         raise CourseError(f"{folder} has no file of an exercise, such as NAME/ex05_attention.py; or say --exercise")
     return known, unknown
+
+
+def hidden(path):
+    """Of a system's own making: .ipynb_checkpoints, __MACOSX, ._name.py"""
+    return any(part.startswith(".") or part == "__MACOSX" for part in path.parts)

@@ -16,6 +16,7 @@ from ..catalogue import find
 from ..errors import CourseError
 from ..files import run
 from ..here import Here, withholding
+from ..marking import printable
 from ..yours import NotWritten, Opaque, Stopped
 from . import codec
 from .fence import raise_fences
@@ -52,8 +53,8 @@ class Worker:
             except CourseError as error:             # no text, no notebook
                 namespace, remark = {}, str(error)
             there = [name for name in lesson.functions if callable(namespace.get(name))]
-            self.write({"remark": remark, "functions": there, "fences": standing})
-            host = Here(namespace, task["path"])
+            self.write({"remark": printable(remark), "functions": there, "fences": standing})
+            host = Here(namespace, task["path"], lesson.withheld)
             while True:
                 self.write(self.answer(host, self.read()))
 
@@ -61,13 +62,15 @@ class Worker:
         try:
             args, static = self.unwrapped(call["args"]), self.unwrapped(call["static"])
             result, written = host.call(call["name"], args, static, call["opaque"])
-            return {"result": self.wrapped(result), "written": written}
+            answer = {"result": self.wrapped(result), "written": written}
+            codec.dumps(answer)
+            return answer
         except NotWritten as error:
-            return {"error": "not written", "text": str(error)}
+            return {"error": "not written", "text": printable(error)}
         except Stopped as error:
-            return {"error": "stopped", "text": str(error)}
-        except BaseException as error:               # KeyboardInterrupt, GeneratorExit, a class of its own
-            return {"error": "stopped", "text": f"{call['name']} stopped: {type(error).__name__}"}
+            return {"error": "stopped", "text": printable(error)}
+        except BaseException as error:               # KeyboardInterrupt, a number of 5000 digits, a class of its own
+            return {"error": "stopped", "text": printable(f"{call['name']} stopped: {type(error).__name__}")}
 
     def wrapped(self, result):
         """Caches stay here; the grader gets their numbers."""

@@ -1,0 +1,93 @@
+"""What a check takes for right, whatever kind of number, array or container it comes in."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from minalbert.course.compare import Wrong, equal, numbers, same
+
+X = np.arange(6.0).reshape(2, 3) + 1
+
+
+@pytest.mark.parametrize(
+    "yours",
+    [X, X.tolist(), tuple(map(tuple, X)), X.astype(np.float32), np.asfortranarray(X), X.astype(int), np.matrix(X),
+     X[::-1][::-1], X.astype(np.longdouble), X * (1 + 1e-6)],
+    ids=lambda x: type(x).__name__,
+)  # fmt: skip
+def test_the_same_numbers_in_another_form(yours):
+    same("x", yours, X)
+
+
+@pytest.mark.parametrize(
+    ("yours", "says"),
+    [
+        (None, "x is None; it must be an array of shape (2, 3)"),
+        (X.T, "x has shape (3, 2); it must be (2, 3)"),
+        (X + 1j, "x is complex"),
+        ("text", "x is 'text'; it must be an array"),
+        ([[1, 2], [3]], "it must be an array"),
+        (X * (1 + 3e-5), "worst entry [1, 2]   yours 6.00018   expected 6   ratio 1"),
+        (np.where(X == 4, np.nan, X), "worst entry [1, 0]   yours nan   expected 4"),
+        (X + 10, "ratio 11"),
+    ],
+    ids=str,
+)
+def test_what_is_not_the_same_is_said(yours, says):
+    with pytest.raises(Wrong) as wrong:
+        same("x", yours, X)
+    assert says in str(wrong.value)
+
+
+def test_truth_values_are_numbers():
+    same("b", np.array([True, False]), np.array([True, False]))
+    with pytest.raises(Wrong):
+        same("b", np.array([True, True]), np.array([True, False]))
+
+
+def test_a_number_and_its_worst_entry():
+    same("loss", np.float32(2.5), 2.5)
+    same("loss", np.array(2.5), 2.5)
+    with pytest.raises(Wrong, match="loss:   yours 3   expected 2.5   ratio 1.2"):
+        same("loss", 3, 2.5)
+
+
+@pytest.mark.parametrize(
+    ("yours", "expected"),
+    [
+        (np.int64(3), 3), (3.0, 3), (np.array(3), 3), (np.True_, True), (np.str_("cupy"), "cupy"), (range(3), [0, 1, 2]),
+        (Counter("aab"), {"a": 2, "b": 1}), ([np.int64(1), np.str_("a")], [1, "a"]), ((np.float64(2), "b"), (2.0, "b")),
+        ([1, 2], np.array([1, 2])), (np.array([1.0, 2.0]), np.array([1, 2])), (None, None),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_equal_does_not_ask_for_the_type(yours, expected):
+    equal("it", yours, expected)
+
+
+@pytest.mark.parametrize(
+    ("yours", "expected"),
+    [
+        (4, 3),
+        (True, 1),
+        (1, True),
+        ("3", 3),
+        ([1], [1, 2]),
+        (None, 0),
+        ({"a": 1}, {"a": 2}),
+        ((1,), [1]),
+        (np.nan, 1.0),
+    ],
+    ids=repr,
+)
+def test_what_is_not_equal(yours, expected):
+    with pytest.raises(Wrong, match="it must be"):
+        equal("it", yours, expected)
+
+
+def test_an_entry_of_whole_numbers_is_named():
+    with pytest.raises(Wrong, match=r"ids\[1, 0\] is 7; it must be 3"):
+        equal("ids", np.array([[1, 2], [7, 4]]), np.array([[1, 2], [3, 4]]))
+    with pytest.raises(Wrong, match="must be an array"):
+        numbers("ids", {1: 2})

@@ -1,0 +1,120 @@
+"""Submissions that nobody trusts: each gets its marks, and nothing else of what it wants."""
+
+import errno
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import exercise_files
+import pytest
+from submissions import HOSTILE, LIMITS, ON_LINUX, RIGHT, SECRETS_OF_OTHERS, said, written
+
+from minalbert.course.catalogue import find
+from minalbert.course.grade.batch import graded, grades
+from minalbert.course.grade.fenced import Fenced
+from minalbert.course.grade.submissions import found
+
+LESSON = find("ex05")
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_submission_gets_its_marks_and_no_more(name, tmp_path):
+    if name in ON_LINUX and sys.platform != "linux":
+        pytest.skip(f"{name} needs Linux")
+    text, points, says = HOSTILE[name]
+    grade = graded(written(tmp_path, name, text), LESSON, "a secret", LIMITS)
+    assert not grade.failure
+    assert grade.marks.points <= max(points, 0.5), said(grade)  # half a point: nothing was written into
+    assert grade.marks.points >= points, said(grade)
+    assert says in said(grade)
+    assert "\x1b" not in said(grade)
+
+
+def test_a_right_answer_scores_all_and_its_fences_stand(tmp_path):
+    submission = written(tmp_path, "right", RIGHT)
+    assert graded(submission, LESSON, "a secret", LIMITS).marks.points == 10
+    with Fenced(LESSON, submission.path, LIMITS) as host:
+        assert "audit hook" in host.fences
+        if sys.platform == "linux":
+            assert "limits" in host.fences
+        folder = host.worker.folder
+    assert not Path(folder).exists()
+
+
+def kernel_has_landlock():
+    import ctypes
+
+    return sys.platform == "linux" and ctypes.CDLL(None).syscall(444, None, 0, 1) > 0
+
+
+@pytest.mark.skipif(not kernel_has_landlock(), reason="this kernel has no Landlock")
+def test_files_are_out_of_reach_without_the_audit_hook_too(tmp_path):
+    """The C library's own open, which Python's hook never hears of."""
+    probe = tmp_path / "probe.py"
+    probe.write_text(
+        "import ctypes, sys\nfrom minalbert.course.grade.fence import landlock\n"
+        "libc = ctypes.CDLL(None, use_errno=True)\nlandlock(sys.argv[1])\n"
+        "for path in (sys.argv[2], '/etc/passwd', sys.executable):\n    print(libc.open(path.encode(), 0) > 0)\n"
+    )
+    folder = tmp_path / "own"
+    folder.mkdir()
+    argv = [sys.executable, probe, folder, SECRETS_OF_OTHERS]
+    result = subprocess.run(argv, capture_output=True, text=True, check=True)
+    assert result.stdout.split() == ["False", "False", "True"]
+
+
+def grants_namespaces():
+    result = subprocess.run(["unshare", "-r", "-n", "-p", "-f", "true"], capture_output=True, check=False)
+    return result.returncode == 0
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux" or not shutil.which("unshare") or not grants_namespaces(),
+    reason="this kernel grants no namespaces",
+)
+def test_nothing_is_seen_and_nothing_is_left_behind_without_the_audit_hook_too(tmp_path):
+    """A child that leaves its session, and a parent that is killed: the pipe ends when the last of them has."""
+    probe = tmp_path / "probe.py"
+    probe.write_text(
+        "import os, socket, time\nfrom minalbert.course.grade.fence import own_namespaces\nown_namespaces()\n"
+        "print(os.getpid(), os.getppid(), flush=True)\n"
+        "try:\n    socket.create_connection(('127.0.0.1', 1))\n"
+        "except OSError as error:\n    print(error.errno, flush=True)\n"
+        "if not os.fork():\n    os.setsid()\ntime.sleep(600)\n"
+    )
+    process = subprocess.Popen([sys.executable, probe], stdout=subprocess.PIPE, text=True)
+    with process.stdout:
+        assert process.stdout.readline().split() == ["1", "0"]  # the first of its world, with no parent in sight
+        assert int(process.stdout.readline()) == errno.ENETUNREACH
+        process.kill()
+        assert process.stdout.read() == ""
+    process.wait()
+
+
+def test_two_hundred_submissions(tmp_path):
+    """All exercises, right, empty and wrong ones, hostile ones among them; each gets what it got alone."""
+    hostile = [name for name in HOSTILE if name not in ON_LINUX or sys.platform == "linux"]
+    expected, folder = {}, tmp_path / "in"
+    for number, name in enumerate(hostile):
+        text, points, _ = HOSTILE[name]
+        expected[written(folder, f"hostile-{number}", text).student, "ex05"] = points
+    names = [name for name, source in exercise_files.SOURCES.items() if source.lesson.variant_of is None]
+    for number in range(200 - len(hostile)):
+        name = names[number % len(names)]
+        text, points = (exercise_files.solution, 10) if number % 3 else (exercise_files.stub, 0)
+        student = written(folder, f"student-{number}", text(name), exercise_files.file_name(name)).student
+        expected[student, name] = points
+    submissions, unknown = found(folder)
+    assert len(submissions) == 200
+    assert not unknown
+    lessons = {name: find(name) for name in names}
+    begin = time.monotonic()
+    marked = grades(submissions, lessons, "public", workers=2, limits=LIMITS)
+    print(f"200 submissions in {time.monotonic() - begin:.0f} s on {os.cpu_count()} cores")
+    wrong = {grade.key: (grade.marks.points, said(grade)) for grade in marked
+             if not expected[grade.key] <= grade.marks.points <= max(expected[grade.key], 0.5)}  # fmt: skip
+    assert not wrong
+    assert not any(grade.failure for grade in marked)
