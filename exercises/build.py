@@ -9,6 +9,7 @@ import json
 import shutil
 from pathlib import Path
 
+from minalbert.course import catalogue
 from minalbert.course.grade.command import secret
 
 from . import exports, handbook
@@ -44,6 +45,8 @@ def course(out, term):
     """Everything, for one term; what an earlier build left is removed."""
     for old in out.glob("minalbert-*.whl"):
         old.unlink()
+    chosen = ", ".join(lesson.name for lesson in catalogue.chosen(term).values())
+    print(f"this term has {chosen}")
     wheel = exports.wheel(out)
     for what, make in {
         "student": lambda folder: exports.student(folder, term),

@@ -1,6 +1,6 @@
 """One set of exercises for three systems, and for none: what `make course` writes.
 
-    student/        files and notebooks to hand out
+    student/        files, or notebooks, to hand out
     instructor/     notebooks with the answers, executed
     nbgrader/       a course directory: source notebooks and nbgrader_config.py
     gradescope/     a zip for each exercise
@@ -83,6 +83,18 @@ STEP = """\
           timeout: 2
           max-score: {points:g}"""
 
+STUDENT_README = """\
+# Exercises
+
+You need Python 3.11 or later and minalbert: `pip install minalbert-....whl`, the wheel you were given. Take the files
+of `python`, or if you like Jupyter better those of `notebooks`, into a folder of your own, and work in these: some of
+your course's exercises are others than those that `minalbert exercise start` writes.
+
+    minalbert exercise check ex05                 points, and why they are missing
+    minalbert exercise hint ex05                  a hint for what is not right yet
+    minalbert exercise hint ex05 2                and a clearer one
+"""
+
 README = """\
 # {title}
 
@@ -115,16 +127,21 @@ def term_sources(term=PUBLIC):
 
 
 def student(folder, term):
+    """Python files or notebooks: whichever one likes better."""
+    put(folder / "README.md", STUDENT_README)
     for source in term_sources(term):
         text = source.student()
-        put(folder / f"{source.path.stem}.py", text)
-        put(folder / f"{source.path.stem}.ipynb", notebook_text(notebook_of(text)))
+        put(folder / "python" / f"{source.path.stem}.py", text)
+        put(folder / "notebooks" / f"{source.path.stem}.ipynb", notebook_text(notebook_of(text)))
 
 
 def instructor(folder, term):
     """Executed where this runs; a cell that fails stops the build."""
+    import logging
+
     from nbclient import NotebookClient
 
+    logging.getLogger("traitlets").setLevel(logging.ERROR)
     for source in term_sources(term):
         notebook = notebook_of(source.solution())
         NotebookClient(notebook, timeout=120, kernel_name="python3").execute()

@@ -24,6 +24,7 @@ import numpy as np
 from . import layers
 from .albert import Albert
 from .config import ConfigError
+from .course.catalogue import find
 from .course.errors import CourseError
 from .course.files import run as run_file
 from .fast.crew import Crew
@@ -54,21 +55,25 @@ class YourCode:
                 raise ConfigError(f"{name}_forward is there without {name}_backward: a model needs both")
         if not self.pairs and OPTIMISER not in functions:
             raise ConfigError(
-                f"there is no function of the model's in {', '.join(map(str, files)) or 'what was given'}: it has "
-                f"NAME_forward and NAME_backward for {', '.join(PAIRS)}, and {OPTIMISER}"
+                f"no function in {', '.join(map(str, files)) or 'what was given'} has a place in the model; such are "
+                f"NAME_forward with NAME_backward, for {', '.join(PAIRS)}, and {OPTIMISER}"
             )
 
     @classmethod
     def read(cls, paths):
         """Run files, or all exercises' files of folders; a function that is not written yet is left out."""
-        functions, files, looked_into = {}, [], list(expanded(paths))
+        functions, files, looked_into, unwritten = {}, [], list(expanded(paths)), []
         for path in looked_into:
             namespace, remark = run_file(path)
-            found = {name: value for name, value in namespace.items() if name in WANTED and written(value)}
+            there = {name: value for name, value in namespace.items() if name in WANTED - of_other_models(path)}
+            found = {name: value for name, value in there.items() if written(value)}
+            unwritten += [name for name, value in there.items() if callable(value) and name not in found]
             if remark and not found:
                 raise ConfigError(remark)
             functions |= found
             files += [path] if found else []
+        if unwritten and not functions:
+            raise ConfigError(f"{', '.join(unwritten)} of {', '.join(map(str, looked_into))}: not written yet")
         return cls(functions, files or looked_into)
 
     def __str__(self):
@@ -175,6 +180,15 @@ def written(value):
         return False
     constants = getattr(getattr(value, "__code__", None), "co_consts", ())
     return not any(isinstance(text, str) and text.endswith("not written yet") for text in constants)
+
+
+def of_other_models(path):
+    """Of a variant of an exercise: functions with the base's names that ask for something else."""
+    try:
+        variant = find(path.stem).variant_of
+    except CourseError:
+        return set()
+    return {"encoder_forward", "encoder_backward", OPTIMISER} if variant else set()
 
 
 # Adapters: what the model calls, in terms of what an exercise asks for.

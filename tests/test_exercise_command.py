@@ -34,7 +34,7 @@ def test_thirteen_exercises_in_order(capsys, here):
     out = said(capsys, "list")
     names = [line.split()[0] for line in out.splitlines() if line.startswith("ex")]
     assert names == [f"ex{number:02d}" for number in range(1, 14)]
-    assert "started" not in out
+    assert said(capsys) == out
     rows = json.loads(said(capsys, "list", "--json"))
     assert all(row["points"] == 10 and 20 <= row["minutes"] <= 90 for row in rows)
 
@@ -53,7 +53,9 @@ def test_start_then_check_then_hint(capsys, here, number, notebook):
     for level in ("1", "2", "3"):
         assert said(capsys, "hint", name, level).startswith(f"{name}, ")
     assert f"{name}, {first}, idea:" in said(capsys, "hint", name, "--of", first)
-    assert "started" in said(capsys, "list")
+    assert path.name not in said(capsys, "list")
+    path.write_text(path.read_text(encoding="utf-8").replace("Exercise", "My exercise"), encoding="utf-8")
+    assert path.name in said(capsys, "list")
 
 
 def test_other_files_are_in_nobodys_way(capsys, here):

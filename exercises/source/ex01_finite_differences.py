@@ -5,7 +5,7 @@
 # the function itself, entry by entry, and knows no calculus.
 #
 # In all of this, `f` takes an array of `x`'s shape and returns one number; `x` is an array of float64, of any shape.
-# Its gradient has the shape of `x`: entry $i$ says how $f$ changes with $x_i$. Do not write into arguments.
+# Its gradient has the shape of `x`: entry $i$ says how $f$ changes with $x_i$. Leave arguments as they were.
 
 # %%
 import numpy as np

@@ -88,7 +88,7 @@ def sqrt_rate(batch, reference_batch, reference_rate):
 # %% [markdown]
 # Two checks come from outside: the rates of You et al. (2020, table 4), which are $5 / (2^k \cdot 1000)$ with
 # $k = 3, 2.5, \dots, 0$ for batches of 512, 1024, ..., 32768 (4096 has 0.00177, ALBERT's rate); and three steps by
-# `optax.lamb`, its bias correction run out.
+# `optax.lamb`, begun at a step so large that its bias correction is 1.
 #
 # ## Question
 #

@@ -7,7 +7,7 @@ from pathlib import Path
 from .catalogue import all_lessons, find
 from .draw import PUBLIC
 from .errors import CourseError
-from .files import hints, locate, there, untouched
+from .files import as_handed_out, hints, locate, there, untouched
 from .files import run as run_file
 from .here import Here
 from .marking import mark, none
@@ -18,7 +18,8 @@ LEVELS = ("idea", "equation", "almost code")
 
 def add_arguments(parser):
     parser.description = "Exercises that mark themselves: start one, write it, check it."
-    commands = parser.add_subparsers(dest="action", metavar="list | start | check | hint", required=True)
+    commands = parser.add_subparsers(dest="action", metavar="list | start | check | hint")
+    parser.set_defaults(json=False)
     commands.add_parser("list", help="which exercises there are").add_argument("--json", action="store_true")
     start = commands.add_parser("start", help="write the file to work in; never over one that is there")
     start.add_argument("exercise", metavar="ex05")
@@ -31,11 +32,12 @@ def add_arguments(parser):
     hint = commands.add_parser("hint", help="a hint for what is not right yet")
     hint.add_argument("exercise", metavar="ex05")
     hint.add_argument("level", nargs="?", type=int, choices=(1, 2, 3), default=1, help=", ".join(LEVELS))
+    hint.add_argument("--file", help="default: the one of this exercise in this folder")
     hint.add_argument("--of", metavar="FUNCTION", help="default: the first that is not right in your file")
 
 
 def run(options):
-    return {"list": show_list, "start": start, "check": check, "hint": hint}[options.action](options)
+    return {None: show_list, "list": show_list, "start": start, "check": check, "hint": hint}[options.action](options)
 
 
 def show_list(options):
@@ -45,7 +47,7 @@ def show_list(options):
         print(json.dumps([{key: getattr(lesson, key) for key in keys} for lesson in lessons], indent=1))
         return 0
     for lesson in lessons:
-        here = "started" if there(lesson) else ""
+        here = ", ".join(path.name for path in there(lesson) if not as_handed_out(path))
         print(f"{lesson.name}  {lesson.title:<46} {lesson.minutes:3d} minutes  {here}".rstrip())
     print("\nten points each; begin with: minalbert exercise start ex01")
     return 0
@@ -82,7 +84,11 @@ def lesson_of(exercise, path):
 def check(options):
     lesson = find(options.exercise)
     path = locate(lesson, options.file)
-    marks = only(options.only, marks_of(lesson_of(options.exercise, path), path))
+    try:
+        marks = only(options.only, marks_of(lesson_of(options.exercise, path), path))
+    except KeyboardInterrupt as error:
+        print(f"interrupted: {error}", file=sys.stderr)
+        return 130
     if options.json:
         print(json.dumps(as_json(marks), indent=1))
     else:
@@ -113,13 +119,13 @@ def hint(options):
     lesson, function = find(options.exercise), options.of
     if function is None:
         try:
-            path = locate(lesson)
+            path = locate(lesson, options.file)
             lesson = lesson_of(options.exercise, path)
             missed = marks_of(lesson, path).missed
             if not missed:
                 print(f"{lesson.name}: everything is right already")
                 return 0
-            function = missed[0].of
+            function = missed[0].of or next(iter(lesson.functions))
         except CourseError as error:
             function = next(iter(lesson.functions))
             print(f"({error})", file=sys.stderr)

@@ -29,6 +29,12 @@ def untouched(lesson, notebook=False):
     raise CourseError(f"{lesson.name} has no student file in this installation of minalbert; was it built?")
 
 
+def as_handed_out(path):
+    """Has nobody written into it yet?"""
+    built = BUILT / Path(path).name
+    return built.is_file() and built.read_bytes().split() == Path(path).read_bytes().split()
+
+
 def lesson_name(file_name):
     from .catalogue import find
 
@@ -56,8 +62,13 @@ def locate(lesson, given=None, folder="."):
             f"{lesson.exercise}` writes one"
         )
     if len(found) > 1:
+        found = [path for path in found if not as_handed_out(path)] or found
+    if len(found) > 1:
         names = ", ".join(path.name for path in found)
-        raise CourseError(f"there are several files of {lesson.exercise}: {names}; say which one to check")
+        raise CourseError(
+            f"there are several files of {lesson.exercise}: {names}; say which one you mean: "
+            f"minalbert exercise check {lesson.exercise} {found[0].name}"
+        )
     return found[0]
 
 

@@ -35,6 +35,8 @@ class Here:
             raise NotWritten(f"{name} is not written yet") from error
         except Exception as error:
             raise Stopped(last_line(name, error, self.path)) from error
+        except KeyboardInterrupt as error:
+            raise KeyboardInterrupt(last_line(name, error, self.path)) from None
         except SystemExit as error:
             raise Stopped(f"{name} called sys.exit, which ends the program; return, or raise an error") from error
         return kept(result, opaque), written(function, before, (args, static))

@@ -15,6 +15,7 @@ class Outcome(NamedTuple):
     seen: str = ""                                   # what is wrong, if anything is
     cause: str | None = None                         # what that usually means
     of: str = ""                                     # the function to look at
+    ran: bool = True                                 # did it return something to compare?
 
 
 class Marks(NamedTuple):
@@ -45,7 +46,7 @@ def mark(lesson, host, term=PUBLIC, remark=""):
 def none(lesson, reason):
     """Marks of a file that cannot be read or run."""
     reason = printable(reason)
-    return Marks(lesson, [Outcome(check, 0.0, reason, None, check.of) for check in lesson.checks], reason)
+    return Marks(lesson, [Outcome(check, 0.0, reason, ran=False) for check in lesson.checks], reason)
 
 
 def outcome(lesson, check, yours, term):
@@ -54,9 +55,11 @@ def outcome(lesson, check, yours, term):
         for draw in draws(term, lesson, check):
             check.run(yours, draw)
     except Wrong as error:
+        if yours.wrote and yours.wrote != error.seen:                # then little else is to be believed
+            return missed(check, error.seen, f"{yours.wrote}, which others still need", error.of)
         return missed(check, error.seen, error.cause, error.of)
     except (NotWritten, Stopped) as error:
-        return missed(check, error)
+        return missed(check, error, None, error.of)._replace(ran=False)
     except Exception as error:                       # of numbers, text or objects that no check expects
         return missed(check, f"{check.of} returned something that cannot be checked ({type(error).__name__}: {error})")
     return Outcome(check, float(check.points))

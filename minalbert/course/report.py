@@ -5,7 +5,8 @@ import textwrap
 SHOWN = 3                                            # failures explained, of many
 
 
-def lines(marks, width=100):
+def lines(marks, width=100, shown=SHOWN):
+    """`shown`: how many failures are explained; None: all."""
     lesson = marks.lesson
     title = f"{lesson.name} {lesson.title}"
     yield f"{title:<{width - 20}} {marks.points:g} / {marks.of:g}"
@@ -16,12 +17,12 @@ def lines(marks, width=100):
         if all(outcome.seen == marks.remark for outcome in marks.outcomes):
             return
     missed = unlike(marks.missed)
-    for outcome in missed[:SHOWN]:
+    for outcome in missed[:shown]:
         yield ""
         yield from explained(lesson, outcome, width)
-    if len(missed) > SHOWN:
+    if missed[:shown] != missed:
         yield ""
-        yield f"  {len(missed) - SHOWN} more after these"
+        yield f"  {len(missed) - shown} more after these"
 
 
 def unlike(missed):
@@ -38,8 +39,9 @@ def explained(lesson, outcome, width=100):
     wrap = textwrap.TextWrapper(width, subsequent_indent=" " * 13)
     title = "" if outcome.seen.startswith(outcome.check.title) else f"{outcome.check.title}: "
     yield from wrap.wrap(f"  {title}{outcome.seen}")
-    if outcome.check.formula:
+    if outcome.check.formula and outcome.ran:
         yield from wrap.wrap(f"  formula    {outcome.check.formula}")
     if outcome.cause:
         yield from wrap.wrap(f"  looks like {outcome.cause}")
-    yield f"  hint       minalbert exercise hint {lesson.exercise} --of {outcome.of}"
+    if outcome.of:
+        yield f"  hint       minalbert exercise hint {lesson.exercise} --of {outcome.of}"

@@ -15,9 +15,13 @@ from .compare import Wrong, shown
 class NotWritten(Exception):
     """The body still raises NotImplementedError, or the function is not there at all."""
 
+    of = None                                        # the function's name
+
 
 class Stopped(Exception):
     """It raised, left, ran too long, or took too much memory; the text says which, and where."""
+
+    of = None
 
 
 class Opaque(NamedTuple):
@@ -30,6 +34,12 @@ class OnDevice(NamedTuple):
     """What a function returned as an array of the (pretended) GPU."""
 
     host: Any
+
+
+IN_PLACE = (
+    "something that works in place on what was given: +=, *=, out=, x[...] =, and with lists and dicts pop, append or "
+    "an assignment; make a new one first"
+)
 
 
 class Yours:
@@ -45,13 +55,13 @@ class Yours:
 
     def untouched(self):
         """Raise Wrong if a function wrote into what it was given."""
-        if self._written:
-            name, argument = self._written[0]
-            raise Wrong(
-                f"{name} wrote into its argument {argument}",
-                "an operator that works in place (+=, *=, out=, x[...] =) on what was given; make a new array first",
-                of=name,
-            )
+        if self.wrote:
+            raise Wrong(self.wrote, IN_PLACE, of=self._written[0][0])
+
+    @property
+    def wrote(self):
+        """A sentence, if one did."""
+        return "{} wrote into its argument {}".format(*self._written[0]) if self._written else None
 
     def forget(self):
         """A new check begins."""
@@ -60,7 +70,11 @@ class Yours:
     def _call(self, name, *args, **static):
         returns = self._lesson.functions[name]
         opaque = [i for i, part in enumerate(returns) if part.startswith("cache")]
-        result, written = self._host.call(name, args, static, opaque)
+        try:
+            result, written = self._host.call(name, args, static, opaque)
+        except (NotWritten, Stopped) as error:
+            error.of = name
+            raise
         self._written += [(name, argument) for argument in written]
         return unpacked(name, result, returns)
 

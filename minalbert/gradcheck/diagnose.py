@@ -41,9 +41,8 @@ def guess(yours, expected, laws=(), known=None, suspects=None):
 def _not_finite(sight):
     bad = ~np.isfinite(sight.yours)
     if bad.any():
-        first = _first(bad)
         kind = "not a number" if np.isnan(sight.yours[bad][0]) else "infinite"
-        return f"{kind}: the first one that is not finite is at {first}"
+        return kind if bad.size == 1 else f"{kind}: the first one that is not finite is at {_first(bad)}"
     return None
 
 

@@ -43,7 +43,8 @@ def graded(submission, lesson, term=PUBLIC, limits=Limits()):
         if submission.problem:
             return Grade(submission, marking.none(lesson, submission.problem))
         with Fenced(lesson, submission.path, limits) as host:
-            return Grade(submission, marking.mark(lesson, host, term, host.remark), fences=tuple(host.fences))
+            marks = marking.mark(lesson, host, term, f"{host.remark}{variant(submission, lesson)}".removeprefix("; "))
+            return Grade(submission, marks, fences=tuple(host.fences))
     except Refused as error:
         return Grade(submission, marking.none(lesson, f"{error}{variant(submission, lesson)}"))
     except Exception as error:

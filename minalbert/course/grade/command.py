@@ -101,7 +101,8 @@ def keep(marked, out):
     write(out / "results.json", json.dumps([told(grade) for grade in marked], indent=1))
     for grade in marked:
         page = f"{file_name(grade.submission.student)}-{grade.submission.exercise}.txt"
-        write(out / "feedback" / page, f"{grade.submission.student}\n\n" + "\n".join(lines(grade.marks)) + "\n")
+        text = [f"{grade.submission.student}: {grade.submission.path.name}", "", *lines(grade.marks, shown=None), ""]
+        write(out / "feedback" / page, "\n".join(text))
 
 
 def told(grade):

@@ -183,6 +183,9 @@ def error_of_zero(yours, draw):
     wrong.flat[0], zeros = -9.0, np.zeros(wrong.shape)
     same("the error where expected is zero", yours.relative_error(wrong, zeros), np.abs(wrong).max())
     same("the error where both are zero", yours.relative_error(zeros, zeros), 0.0)
+    for some in ([-3.0, 0.0], [1.0, -1.0]):
+        error = yours.relative_error(np.array(some) + 0.5, np.array(some))
+        same(f"the error where expected is {some}, not zero everywhere,", error, 0.5 / max(map(abs, some)))
 
 
 NAMED = "wrong is what is off by a relative error above 1e-10, has a nan in it, or another shape than x"

@@ -8,7 +8,7 @@ from .sentences import ORDINARY, add_inputs, flag, repeats, rng, share, text, wh
 
 ASSEMBLE, MASK_TOKENS = "input_ids, token_type_ids", "masked_ids, positions, labels"
 lesson = Lesson(
-    "ex08", "masked words and sentence order", minutes=80,
+    "ex08", "masked words and sentence order", minutes=70,
     functions={
         "order_pair": "first, second, swapped",
         "assemble": ASSEMBLE,
@@ -17,7 +17,7 @@ lesson = Lesson(
     },
 )  # fmt: skip
 variant = Lesson(
-    "ex08-nsp", "masked words and next sentences", minutes=80, variant_of="ex08",
+    "ex08-nsp", "masked words and next sentences", minutes=70, variant_of="ex08",
     functions={"nsp_pair": "first, second, is_random", "assemble": ASSEMBLE, "mask_tokens": MASK_TOKENS},
 )  # fmt: skip
 LESSONS = [lesson, variant]

@@ -14,7 +14,7 @@ from ..yours import Stopped
 from .small_training import combined, curve, loss_mistakes, mistaken, rate_of, small_model
 
 lesson = Lesson(
-    "ex11", "training", minutes=70,
+    "ex11", "training", minutes=90,
     functions={
         "learning_rate": "rate",
         "accumulate": "loss, gradient",

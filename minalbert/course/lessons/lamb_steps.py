@@ -134,7 +134,7 @@ def check_ratio(yours, s):
     if s.corrected:
         suspects["the ratio is not clamped"] = w_norm / np.linalg.norm(u)
         suspects["the ratio is made at least `clamp`; it must be at most that"] = s.clamp
-    number("ratio", ratio, r, suspects)
+    number("the trust ratio r", ratio, r, suspects)
 
 
 def check_weights(yours, s):
@@ -167,7 +167,7 @@ def check_exempt(yours, s):
         "the decay is used; vectors are exempt": s.w - s.rate * decayed,
         "the ratio is used; vectors are exempt": s.w - s.rate * trust(s, u) * u,
     })  # fmt: skip
-    number("ratio of a vector", ratio, 1.0)
+    number("the trust ratio r of a vector", ratio, 1.0)
 
 
 def check_zero(yours, s):
@@ -176,9 +176,9 @@ def check_zero(yours, s):
     w, m, v, ratio = call(yours, new)
     if (np.asarray(numbers("ratio", ratio)) == 0).all():
         raise Wrong("where w is zero, ratio is 0; it must be 1", "‖w‖ / ‖u‖ is 0: such weights could never move")
-    number("ratio, where w is zero,", ratio, 1.0)
+    number("the trust ratio r where w is zero", ratio, 1.0)
     same("w, where it was zero,", w, -s.rate * direction(new, m, v))
     still = s._replace(g=zero, m=zero, v=zero, weight_decay=0.0)
     w, _, _, ratio = yours.lamb_step(*still.asked())
-    number("ratio, where u is zero,", ratio, 1.0)
+    number("the trust ratio r where u is zero", ratio, 1.0)
     same("w, where u is zero,", w, s.w)

@@ -61,27 +61,27 @@ def compare_inputs(yours, first, second, max_length):
     ids, types = yours.assemble(list(first), list(second), max_length)
     ids, types = whole("input_ids", ids), whole("token_type_ids", types)
     right, right_types = assembled(first, second, max_length)
-    asked = f"of parts of {len(first)} and {len(second)} tokens, max_length {max_length}"
+    asked = f"(parts of {len(first)} and {len(second)} tokens, max_length {max_length})"
     if len(ids) > max_length:
         cause = "[CLS] and two [SEP] are not counted" if len(ids) <= max_length + 3 else "nothing is shortened"
-        raise Wrong(f"input_ids {asked}, are {len(ids)} long", cause)
+        raise Wrong(f"input_ids {asked} are {len(ids)} long", cause)
     if not ids or ids[-1] != SEP:
         cause = "the last [SEP] is not put on, or is cut off again: shorten the parts first, then put them together"
-        raise Wrong(f"input_ids {asked}, do not end in [SEP]: {ids}", cause)
+        raise Wrong(f"input_ids {asked} do not end in [SEP]: {ids}", cause)
     if ids.count(SEP) != 2:
-        raise Wrong(f"input_ids {asked}, have {ids.count(SEP)} [SEP]; they must have 2: {ids}")
+        raise Wrong(f"input_ids {asked} have {ids.count(SEP)} [SEP]; they must have 2: {ids}")
     cause = None
     if len(ids) == len(right) and ids.index(SEP) != right.index(SEP):
         cause = "another part is shortened than the longer of the two (of equals, the second)"
     elif sorted(ids) != sorted(right) and len(ids) == len(right) < len(first) + len(second) + 3:
         cause = "tokens are taken from the front; they must go from the end"
-    equal(f"input_ids {asked},", np.array(ids), np.array(right), cause)
+    equal(f"input_ids {asked}", np.array(ids), np.array(right), cause)
     cause = None
     if sum(types) == sum(right_types) + 1:
         cause = "the first [SEP] ends the first part, so its type is 0"
     elif sum(types) == sum(right_types) - 1:
         cause = "the last [SEP] ends the second part, so its type is 1"
-    equal(f"token_type_ids {asked},", np.array(types), np.array(right_types), cause)
+    equal(f"token_type_ids {asked}", np.array(types), np.array(right_types), cause)
 
 
 def text(draw, size, padding=0, vocab_size=25):

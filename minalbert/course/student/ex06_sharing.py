@@ -20,7 +20,7 @@
 # | `ffn.down.w`, `ffn.down.b` | (F, H), (H,) |
 # | `ffn.norm.gain`, `ffn.norm.bias` | (H,), (H,) |
 #
-# The pairs of the package are yours to use; `help(linear_forward)` and its file say more:
+# The pairs of the package are yours to use:
 #
 #     y, cache = linear_forward(x, w, b)                   dx, dw, db = linear_backward(dy, cache)
 #     y, cache = gelu_forward(x)                           (dx,) = gelu_backward(dy, cache)
@@ -51,7 +51,7 @@ PROJECTIONS = [f"attention.{part}.{kind}" for part in ("query", "key", "value", 
 # ## The block
 #
 # `block_backward` returns `dx` and `dweights`, a dict with the same 16 names. On the way back, a sum hands its
-# gradient to both of its terms.
+# gradient to both of its terms, so each `dx` is a sum of two parts.
 
 # %%
 def block_forward(x, weights, mask, heads, eps):

@@ -103,7 +103,8 @@ def unigram_loss(counts):
 #     minalbert pretrain runs/mine --corpus worlds --with ex05_attention.py
 #
 # The first makes a corpus of 20,000 small stories, the second trains on it with what you wrote in exercise 5 in the
-# place of the library's attention. `minalbert plot runs/mine` draws the loss, with the line of the plateau.
+# place of the library's attention. `minalbert plot runs/mine` draws the loss, with the line of the plateau, where
+# matplotlib is installed.
 #
 # ## Question
 #
