@@ -130,6 +130,8 @@ def test_what_a_student_may_get_wrong(capsys, here, argv, says):
         ("def softmax_forward(x):\n    return x * float('nan'), 0\n", "that is not finite is at [0, 0, 0]"),
         ("from minalbert.layers import softmax\ndef softmax_forward(x):\n    return softmax(x), 0\n",
          "the library's softmax is the answer to this exercise"),
+        ("from minalbert.layers import softmax\ndef softmax_forward(x, theirs=softmax):\n    return theirs(x), 0\n",
+         "the library's softmax is the answer to this exercise"),
     ],
 )  # fmt: skip
 def test_what_goes_wrong_in_a_file_is_said_in_a_sentence(capsys, here, text, says):

@@ -6,10 +6,14 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import exercise_files
 import pytest
+from test_mutations import MUTATIONS
 
 import minalbert
-from minalbert import demo
+from exercises import handbook
+from minalbert import cli, demo
+from minalbert.course.catalogue import all_lessons
 from minalbert.train.evaluate import Baselines
 
 ROOT = Path(__file__).parent.parent
@@ -66,3 +70,21 @@ def test_the_demo_that_is_shown_asks_what_the_demo_asks():
 def test_nothing_is_left_to_be_filled_in():
     for path in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
         assert "@@" not in path.read_text(encoding="utf-8"), path.name
+
+
+def test_the_report_that_is_shown_is_what_a_student_gets(tmp_path, monkeypatch, capsys):
+    solution = exercise_files.solution("ex05")
+    backward, scale = "softmax_backward(dprobs, softmax_cache)", " / np.sqrt(q.shape[-1])"
+    assert solution.count(backward + scale) == 1
+    (tmp_path / "ex05_attention.py").write_text(solution.replace(backward + scale, backward), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["exercise", "check", "ex05"]) == 1
+    shown = next(block for _, block in BLOCKS if block.startswith("ex05 softmax"))
+    assert capsys.readouterr().out.startswith(shown)
+
+
+def test_as_many_mistakes_are_planted_as_it_says():
+    (said,) = re.findall(r"plants (\d+) mistakes in the library", README)
+    assert int(said) == len(MUTATIONS)
+    (said,) = re.findall(r"and (\d+) planted mistakes", README)
+    assert int(said) == sum(len(handbook.mistakes(lesson)) for lesson in all_lessons().values())

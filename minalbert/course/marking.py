@@ -71,8 +71,7 @@ def missed(check, seen, cause=None, of=None):
 
 def printable(text):
     """On one line, without control characters, with which a terminal could be written over; what is long, cut."""
-    text = " ".join(str(text).split())
-    return "".join(letter if letter.isprintable() else " " for letter in text)[:600]
+    return "".join(letter if letter.isprintable() else " " for letter in str(text))[:600]
 
 
 def check(exercise, namespace, term=None):
