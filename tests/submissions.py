@@ -60,6 +60,11 @@ HOSTILE = {
     "the hook looked for": (RIGHT + "\nimport gc\ngc.get_objects()\n", 10, "may not do this: gc."),
     "the library cut": (
         RIGHT + "\nimport os, minalbert.batch as b\nos.truncate(b.__file__, 0)\n", 10, "may not do this: os.truncate"),
+    "the library, written into": (
+        RIGHT + "\nimport minalbert.batch as b\nopen(b.__file__, 'a').write('x')\n",
+        10,
+        "may not do this: open",
+    ),
     "the grader's process": (
         RIGHT + "\nimport os, signal\nsignal.pidfd_send_signal(os.pidfd_open(os.getppid()), 9)\n", 10, "line"),
     "the grader's limits": (
