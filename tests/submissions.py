@@ -36,6 +36,16 @@ HOSTILE = {
     "results of its own": (STUB + "\nopen('results.json', 'w').write('{\"score\": 10}')\n", 0, "not written yet"),
     "the library's answer": (STUB + "\nfrom minalbert.layers import *\n", 0, "is the answer to this exercise"),
     "the checks' answer": (STUB + "\nfrom minalbert.course.lessons.ex05_attention import *\n", 0, "is the answer to"),
+    "the library's answer, kept": (
+        STUB + "\nfrom minalbert.layers import softmax as s\ndef softmax_forward(x, kept=s):\n    return kept(x), 0\n",
+        0,
+        "is the answer to this exercise",
+    ),
+    "the checks' answer, by their name": (
+        STUB + "\nimport minalbert.course.lessons.ex05_attention as e" + FORWARD + "return e.softmax(x), 0\n",
+        0,
+        "is the answer to this exercise",
+    ),
     "the solution, read": (STUB + f"\nexec(open({str(SECRETS_OF_OTHERS)!r}).read())\n", 0, "may not do this: open"),
     "the grader's memory": (STUB + "\nimport os\nopen(f'/proc/{os.getppid()}/cmdline')\n", 0, "this: open /proc"),
     "the network": (RIGHT + "\nimport socket\nsocket.create_connection(('127.0.0.1', 9))\n", 10, "this: socket"),

@@ -27,7 +27,7 @@ LESSON = find("ex05")
 def test_a_right_file_may_import_what_people_import(tmp_path):
     code = (
         "import ssl, sqlite3, bisect, decimal, zoneinfo\nfrom __future__ import annotations\n"
-        "from dataclasses import dataclass\n@dataclass\nclass Cache:\n    y: np.ndarray\n"
+        "from dataclasses import dataclass\n@dataclass\nclass Cache:\n    y: float\n"
     )
     lines = [
         "from __future__ import annotations",
