@@ -109,7 +109,7 @@ def test_the_model_does_not_write_into_what_you_returned():
         returned.append((y, y.copy()))
         return y, None
 
-    with your_code({"linear_forward": linear_forward, "linear_backward": linear_backward}, check=False):
+    with your_code({"linear_forward": linear_forward, "linear_backward": lambda dy, cache: None}, check=False):
         model().encode(BATCH.input_ids)
     assert returned
     assert all(np.array_equal(y, before) for y, before in returned)
