@@ -142,10 +142,15 @@ def test_whose_file_it_is_and_of_which_exercise(tmp_path):
         path.write_text("")
     known, unknown = found(tmp_path)
     assert {(s.student, s.exercise) for s in known} == {("ann", "ex05"), ("bob", "ex05"), ("sub/cy", "ex05")}
-    assert sorted(path.name for path in unknown) == ["dee.py", "text51.py"]
+    (tmp_path / "ivy").mkdir()
+    _, unmarked = found(tmp_path)
+    said = [(sentence.split()[0].rsplit(os.sep)[-1], sentence.split(maxsplit=1)[1]) for sentence in unmarked]
+    assert said == [(name, "says no exercise in its name") for name in ("dee.py", "text51.py")] + [
+        ("ivy", "has no file to mark")
+    ]
     known, unknown = found(tmp_path, "ex05")
     assert {s.student for s in known} == {"ann", "bob", "sub/cy", "dee", "text51"}
-    assert not unknown
+    assert [sentence.endswith("ivy has no file to mark") for sentence in unknown] == [True]
 
 
 def test_of_several_files_the_best_counts(tmp_path):

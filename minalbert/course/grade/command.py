@@ -16,7 +16,6 @@ from ..catalogue import chosen, find
 from ..command import as_json
 from ..draw import PUBLIC
 from ..errors import CourseError
-from ..marking import printable
 from ..report import lines
 from . import gradescope
 from .batch import best, grades
@@ -59,8 +58,8 @@ def run(options):
     start = time.monotonic()
     term = secret(options.term_file)
     lessons, exercise = chosen(term), find(options.exercise).exercise if options.exercise else None
-    submissions, unknown = found(options.folder, exercise, "the student" if options.gradescope else None)
-    unknown += [submission.path for submission in submissions if submission.exercise not in lessons]
+    submissions, unmarked = found(options.folder, exercise, "the student" if options.gradescope else None)
+    unmarked += [f"{s.path} is of {s.exercise}, which is not there" for s in submissions if s.exercise not in lessons]
     submissions = [submission for submission in submissions if submission.exercise in lessons]
     limits = Limits(options.call_seconds, 12 * options.call_seconds, options.memory)
     with tqdm(total=len(submissions), desc="grading", leave=False, disable=not sys.stderr.isatty()) as bar:
@@ -71,7 +70,7 @@ def run(options):
         return 0
     out = Path(options.out or f"{Path(options.folder)}-grades")
     keep(marked, out)
-    for line in summary(marked, unknown, out, seconds, options.json):
+    for line in summary(marked, unmarked, out, seconds, options.json):
         print(line)
     return 1 if any(grade.failure for grade in marked) else 0
 
@@ -125,17 +124,17 @@ def write(path, text):
     path.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
-def summary(marked, unknown, out, seconds, as_object):
+def summary(marked, unmarked, out, seconds, as_object):
     if as_object:
-        yield json.dumps({"grades": [told(grade) for grade in marked], "unknown": list(map(str, unknown))}, indent=1)
+        yield json.dumps({"grades": [told(grade) for grade in marked], "unmarked": unmarked}, indent=1)
         return
     names = max((len(grade.submission.student) for grade in marked), default=0)
     for grade in marked:
         marks = grade.marks
         row = f"{grade.submission.student:<{names}}  {marks.lesson.name:<14} {marks.points:4g} / {marks.of:g}"
         yield f"{row}  {marks.remark[:90]}".rstrip()
-    for path in unknown:
-        yield f"not marked: {printable(path)} says no exercise in its name, or there are too many of it"
+    for sentence in unmarked:
+        yield f"not marked: {sentence}"
     for grade in marked:
         if grade.failure:
             yield f"LOOK AT {grade.submission.path}: {grade.failure}"

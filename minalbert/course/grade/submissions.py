@@ -32,32 +32,37 @@ class Submission(NamedTuple):
 
 
 def found(folder, exercise=None, student=None):
-    """(submissions, files that are not marked: of no exercise, or too many of one)
+    """(submissions, a sentence for each file or folder that is not marked)
 
     `student`: whose they are, all of them, where a system has sorted them already.
     """
     folder = Path(folder)
     if not folder.is_dir():
         raise CourseError(f"{folder} is not a folder; name the one with the submissions")
-    known, unknown = [], []
+    known, unmarked = [], []
     for path in sorted(folder.rglob("*")):
         if path.suffix not in (".py", ".ipynb") or hidden(path.relative_to(folder)) or not path.is_file():
             continue
         said = EXERCISE.search(path.stem)
         of = exercise or (f"ex{int(said[1]):02d}" if said else None)
         if of is None:
-            unknown.append(path)
+            unmarked.append(f"{path} says no exercise in its name")
             continue
         inside = path.parent.relative_to(folder).parts
         whose = "/".join(inside) or (path.stem[: said.start()] if said else path.stem).strip("_- ") or path.stem
         submission = Submission(student or printable(whose), of, path)
         if exercise and said and f"ex{int(said[1]):02d}" != exercise:
             continue
-        many = sum((other.student, other.exercise) == (submission.student, of) for other in known) >= MOST
-        (unknown if many else known).append(path if many else submission)
+        if sum((other.student, other.exercise) == (submission.student, of) for other in known) >= MOST:
+            unmarked.append(f"{path} is one too many: {MOST} files of one student and exercise are marked")
+        else:
+            known.append(submission)
     if not known and student is None:
         raise CourseError(f"{folder} has no file of an exercise, such as NAME/ex05_attention.py; or say --exercise")
-    return known, unknown
+    there = {submission.path.relative_to(folder).parts[0] for submission in known}
+    unmarked += [f"{path} has no file to mark" for path in sorted(folder.iterdir())
+                 if path.is_dir() and path.name not in there and not hidden(path.relative_to(folder))]  # fmt: skip
+    return known, [printable(sentence) for sentence in unmarked]
 
 
 def hidden(path):
