@@ -163,12 +163,11 @@ def draw_curves(out, title):
     """The path of the figure, or None where matplotlib is not installed."""
     from . import plots
     from .data.errors import DataError
-    from .plots_training import training_curves
     from .train.curves import read_curves
 
     path = out / "curves.png"
     try:
-        plots.save(training_curves([read_curves(out / "run")._replace(name=title)]), path)
+        plots.save(plots.training_curves([read_curves(out / "run")._replace(name=title)]), path)
     except DataError:
         return None
     return path

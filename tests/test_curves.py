@@ -6,11 +6,11 @@ import json
 import numpy as np
 import pytest
 
-from minalbert import PRESETS, plots_training
+from minalbert import PRESETS, plots
 from minalbert.data.errors import DataError
 from minalbert.params import shapes
-from minalbert.plots_panels import spread
-from minalbert.plots_training import smooth
+from minalbert.plots.panels import spread
+from minalbert.plots.training import smooth
 from minalbert.train import plot_command
 from minalbert.train.curves import read_curves, summary
 from minalbert.train.errors import TrainError
@@ -181,7 +181,7 @@ def readable(drawn):
 
 
 def test_a_run_is_drawn_with_what_it_is_to_be_compared_with(matplotlib, tmp_path):
-    drawn = plots_training.training_curves([read_curves(ring(tmp_path / "ring", trouble=True))])
+    drawn = plots.training.training_curves([read_curves(ring(tmp_path / "ring", trouble=True))])
     assert titles(drawn) == ["MLM loss", "SOP accuracy", "MLM accuracy", "learning rate", "gradient norm"]
     loss, order, words, rate, norm = drawn.axes
     assert {"guessing by frequency 5.20", "left the plateau, step 500", "1.11"} <= set(texts(loss))
@@ -198,7 +198,7 @@ def test_a_run_is_drawn_with_what_it_is_to_be_compared_with(matplotlib, tmp_path
 
 def test_each_adapted_tensor_has_its_name(matplotlib, tmp_path):
     assert len(ADAPTED) == 13
-    drawn = plots_training.training_curves([read_curves(ring(tmp_path / "lamb", lamb=ADAPTED))])
+    drawn = plots.training.training_curves([read_curves(ring(tmp_path / "lamb", lamb=ADAPTED))])
     axes = drawn.axes[-1]
     assert axes.get_title(loc="left") == "trust ratios"
     assert axes.get_yscale() == "log"
@@ -211,7 +211,7 @@ def test_each_adapted_tensor_has_its_name(matplotlib, tmp_path):
 
 def test_tensors_of_many_layers_share_a_name(matplotlib, tmp_path):
     lamb = [name for name, shape in shapes(PRESETS["mini"].replace(sharing="none")).items() if len(shape) == 2]
-    drawn = plots_training.training_curves([read_curves(ring(tmp_path / "lamb", steps=600, lamb=lamb))])
+    drawn = plots.training.training_curves([read_curves(ring(tmp_path / "lamb", steps=600, lamb=lamb))])
     assert texts(drawn.axes[-1]).count("attention query × 4") == 1
     assert len(texts(drawn.axes[-1])) == 1 + 13
     assert readable(drawn)
@@ -219,7 +219,7 @@ def test_tensors_of_many_layers_share_a_name(matplotlib, tmp_path):
 
 def test_runs_are_told_apart_by_name_and_colour(matplotlib, tmp_path):
     runs = [read_curves(ring(tmp_path / name, seed=i)) for i, name in enumerate(["one", "two", "a-third-with-a-name"])]
-    drawn = plots_training.training_curves(runs)
+    drawn = plots.training.training_curves(runs)
     loss, order = drawn.axes[:2]
     for axes, value in ((loss, "1.11"), (order, "92%")):
         names = {text.get_text(): text.get_color() for text in axes.texts if value in text.get_text()}
@@ -229,25 +229,25 @@ def test_runs_are_told_apart_by_name_and_colour(matplotlib, tmp_path):
 
 
 def test_what_was_not_measured_has_no_panel(matplotlib, tmp_path):
-    drawn = plots_training.training_curves([read_curves(ring(tmp_path / "mlm", order=False))])
+    drawn = plots.training.training_curves([read_curves(ring(tmp_path / "mlm", order=False))])
     assert titles(drawn) == ["MLM loss", "MLM accuracy", "learning rate", "gradient norm"]
     begun = [LINES[0], LINES[1]]
-    drawn = plots_training.training_curves([read_curves(write(tmp_path / "begun", begun))])
+    drawn = plots.training.training_curves([read_curves(write(tmp_path / "begun", begun))])
     assert titles(drawn) == ["MLM loss", "SOP accuracy", "MLM accuracy"]
     assert readable(drawn)
     with pytest.raises(DataError, match="empty: nothing was measured yet"):
-        plots_training.training_curves([read_curves(write(tmp_path / "empty", LINES[:1]))])
+        plots.training.training_curves([read_curves(write(tmp_path / "empty", LINES[:1]))])
 
 
 def test_more_runs_than_can_be_told_apart_are_refused(matplotlib, tmp_path):
     run = read_curves(write(tmp_path, LINES))
-    assert plots_training.training_curves([run] * 10)
+    assert plots.training.training_curves([run] * 10)
     with pytest.raises(DataError, match="11 runs were given; from 1 to 10"):
-        plots_training.training_curves([run] * 11)
+        plots.training.training_curves([run] * 11)
 
 
 def test_ink_and_lines_can_be_read_on_white_and_on_black():
-    for colour in [colour for _, colour in plots_training.STYLES]:
+    for colour in [colour for _, colour in plots.training.STYLES]:
         red, green, blue = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
         light = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (red, green, blue)]
         luminance = np.dot(light, (0.2126, 0.7152, 0.0722))

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from minalbert import PRESETS, Albert, plots, plots_attention
+from minalbert import PRESETS, Albert, plots
 from minalbert.batch import InputError
 from minalbert.data.errors import DataError
 from minalbert.data.tokenizer import SPECIALS, Tokenizer
@@ -346,7 +346,7 @@ def test_the_figure_has_each_token_and_each_heads_share(matplotlib):
     from test_plots import inside
 
     filled = small((1, 2))
-    drawn = plots_attention.attention_strip(filled)
+    drawn = plots.attention.attention_strip(filled)
     assert inside(drawn)
     (axes,) = drawn.axes
     texts = [text.get_text() for text in axes.texts]
@@ -365,4 +365,4 @@ def test_the_figure_is_saved(matplotlib, trained, tmp_path, capsys):
     assert (tmp_path / "attention.png").stat().st_size > 3000
     assert "may be" in capsys.readouterr().out
     with pytest.raises(DataError, match="could not be written"):
-        plots.save(plots_attention.attention_strip(small()), tmp_path / "no" / "such.png")
+        plots.save(plots.attention.attention_strip(small()), tmp_path / "no" / "such.png")

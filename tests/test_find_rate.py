@@ -16,7 +16,7 @@ from minalbert.data.sources import story_sources
 from minalbert.data.tiny_worlds import TinyWorlds
 from minalbert.data.word_tokenizer import WordTokenizer
 from minalbert.fast.accumulate import Accumulator
-from minalbert.plots_rates import rate_curve
+from minalbert.plots import rate_curve
 from minalbert.train import find_rate_command
 from minalbert.train.find_rate import averages, find_rate, judged
 from minalbert.train.find_rate_command import report_lines

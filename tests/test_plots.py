@@ -10,6 +10,7 @@ from minalbert import plots
 from minalbert.data.errors import DataError
 from minalbert.data.stats import histogram, step_names
 from minalbert.data.strip import Cell, Strip
+from minalbert.plots import style
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed (pip install 'minalbert[notebooks]')")
 
@@ -98,7 +99,7 @@ def test_histograms_show_every_share():
 def test_the_background_is_clear_and_the_ink_is_grey(strip):
     drawn = plots.instance_strip(strip)
     assert drawn.get_facecolor()[3] == 0
-    for colour in (plots.INK, *plots.TEXT.values()):
+    for colour in (style.INK, *style.TEXT.values()):
         red, green, blue = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
         light = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (red, green, blue)]
         luminance = np.dot(light, (0.2126, 0.7152, 0.0722))

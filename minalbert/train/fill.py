@@ -4,7 +4,7 @@
     filled.guesses[0]                # [Guess(piece="dough", probability=0.62), ...]
     filled.attention                 # (M, L, N, T): of each mask, in each layer, for each head, over the tokens
 
-`fill_lines` draws it with letters; `minalbert.plots_attention` draws the attention.
+`fill_lines` draws it with letters; `minalbert.plots.attention` draws the attention.
 """
 
 import re

@@ -31,9 +31,9 @@ def run(options):
     said = json.dumps(found(trained, filled), indent=1) if options.json else "\n".join(lines(filled, width(), colour))
     print(printable(said))
     if options.plot:
-        from .. import plots, plots_attention
+        from .. import plots
 
-        plots.save(plots_attention.attention_strip(filled), options.plot)
+        plots.save(plots.attention_strip(filled), options.plot)
     return 0
 
 

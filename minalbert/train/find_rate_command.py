@@ -28,9 +28,8 @@ def run(options):
     found = find_rate(settings, options.trials, quiet=options.json)
     if options.plot:
         from .. import plots
-        from ..plots_rates import rate_curve
 
-        plots.save(rate_curve(found, settings.optimiser.optimiser), options.plot)
+        plots.save(plots.rate_curve(found, settings.optimiser.optimiser), options.plot)
     lists = {name: value.tolist() for name, value in found._asdict().items() if isinstance(value, np.ndarray)}
     say(options, found._asdict() | lists, report_lines(found, settings))
     return 1 if found.suggestion is None else 0

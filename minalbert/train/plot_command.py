@@ -16,11 +16,11 @@ def add_arguments(parser):
 
 
 def run(options):
-    from .. import plots, plots_training
+    from .. import plots
 
     runs = named(options.runs)
     out = options.out or (Path(options.runs[0]) / FILE if len(runs) == 1 else FILE)
-    plots.save(plots_training.training_curves(runs), out)
+    plots.save(plots.training_curves(runs), out)
     if options.json:
         print(json.dumps({"out": str(out), "runs": [scores(curves) for curves in runs]}, indent=1))
     else:

@@ -1,8 +1,8 @@
-"""Small pictures of lines over steps, in the style of `plots`: a title, a few ticks, and each line named at its end."""
+"""Small pictures of lines over steps, in the style of all: a title, a few ticks, and each line named at its end."""
 
 import numpy as np
 
-from .plots import INK
+from .style import INK
 
 THIN = "#80808038"
 LABEL = 8.5                                          # points

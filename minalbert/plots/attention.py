@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .plots import BLUE, COLUMNS, FILL, FONT, INK, LETTER, TEXT, figure
+from .style import BLUE, COLUMNS, FILL, FONT, INK, LETTER, TEXT, figure
 
 LEFT, TOP, ROW, GAP = 9, 0.3, 0.3, 0.09              # letters; inches above, of the tokens, and between layers
 TALLEST, LAYER = 0.09, 0.5                           # inches: a head's row at most, and a layer's
@@ -31,7 +31,7 @@ def attention_strip(filled, columns=COLUMNS):
 def draw_mask(axes, filled, number, y, tall, most, columns):
     from matplotlib.patches import Rectangle
 
-    from .train.fill_lines import cells, heading, shown_places
+    from ..train.fill_lines import cells, heading, shown_places
 
     attention = filled.attention[number]             # (L, N, T)
     guesses = ", ".join(f"{piece} {probability:.0%}" for piece, probability in filled.guesses[number][:4])

@@ -10,9 +10,9 @@ from itertools import product
 
 import numpy as np
 
-from .data.errors import DataError
-from .plots import GREEN, INK, ORANGE, TEXT, figure
-from .plots_panels import finish, level, line, mark, name_ends, panel
+from ..data.errors import DataError
+from .panels import finish, level, line, mark, name_ends, panel
+from .style import GREEN, INK, ORANGE, TEXT, figure
 
 WIDTH, LEFT = 8.0, 0.5                               # inches: of the figure, and left of a panel
 HEAD, TITLE, TICKS = 0.4, 0.5, 0.35                  # above them all; above and below a panel

@@ -1,35 +1,9 @@
-"""Figures for notebooks: what `minalbert data show` and `stats` print, drawn.
+"""An instance of the training data, token by token: what `minalbert data show` prints, drawn."""
 
-One style: no frames, few lines, greys that can be read on white and on dark pages (the background is clear), and
-the colours of Okabe and Ito, which colour-blind eyes tell apart. Each function returns a matplotlib Figure.
-"""
+from .style import COLUMNS, FILL, FONT, INK, LETTER, TEXT, figure
 
-from .data.errors import DataError
-
-BLUE, ORANGE, YELLOW, PURPLE, GREEN = "#0072B2", "#D55E00", "#F0C419", "#CC79A7", "#009E73"
-INK, FAINT = "#808080", "#80808055"                  # half-way between black and white
-TEXT = {"A": "#2E86C9", "B": "#D55E00", "special": INK}
-FILL = {"mask": YELLOW, "random": PURPLE, "kept": GREEN}
 SAID = {"mask": "hidden by [MASK]", "random": "replaced at random (≠)", "kept": "left as it is (=)"}
-COLUMNS = 84                                         # letters in a row of a strip
-FONT = {"family": "monospace", "fontsize": 10.5, "va": "center"}
-LETTER, ROW, LABELS = 0.0879, 0.36, 0.36             # inches: a letter of that font; a row, and what is below it
-
-
-def figure(width, height):
-    """A Figure that belongs to no window."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise DataError("figures need matplotlib: pip install 'minalbert[notebooks]'") from error
-    return Figure(figsize=(width, height), facecolor="none", layout="none")
-
-
-def save(drawn, path):
-    try:
-        drawn.savefig(path, dpi=200, bbox_inches="tight", pad_inches=0.15)
-    except (OSError, ValueError) as error:
-        raise DataError(f"{path} could not be written: {error}") from error
+ROW, LABELS = 0.36, 0.36                             # inches: a row, and what is below it
 
 
 def instance_strip(strip, columns=COLUMNS):
@@ -37,7 +11,7 @@ def instance_strip(strip, columns=COLUMNS):
 
     `strip` is what minalbert.data.strip.strip(instances, tokenizer, epoch, number) returns.
     """
-    from .data.strip import cell_width, wrapped
+    from ..data.strip import cell_width, wrapped
 
     rows = [(name, cells, *ends) for name, cells in strip.rows for ends in wrapped(cells, columns)]
     heights = [ROW + LABELS * any(cell.kind for cell in cells[start:end]) for _, cells, start, end in rows]
@@ -65,7 +39,7 @@ def instance_strip(strip, columns=COLUMNS):
 def draw_cell(axes, cells, place, x, y, words, begins_row):
     from matplotlib.patches import Rectangle
 
-    from .data.strip import SIGNS, cell_width
+    from ..data.strip import SIGNS, cell_width
 
     cell, width = cells[place], cell_width(cells[place])
     if cell.glued and not begins_row:
@@ -101,38 +75,3 @@ def draw_legend(axes, strip, y):
 def legend(strip):
     there = {cell.kind for _, cells in strip.rows for cell in cells}
     return [kind for kind in SAID if kind in there]
-
-
-def histograms(found, columns=2):
-    """Histograms side by side. `found` is {name: histogram}, as minalbert.data.stats makes them."""
-    rows = -(-len(found) // columns)
-    drawn = figure(4.6 * min(columns, len(found)), 2.7 * rows)
-    grid = drawn.subplots(rows, min(columns, len(found)), squeeze=False)
-    drawn.subplots_adjust(wspace=0.3, hspace=0.8)
-    for axes, (name, histogram) in zip(grid.ravel(), found.items(), strict=False):
-        draw_histogram(axes, name, histogram)
-    for axes in grid.ravel()[len(found) :]:
-        axes.axis("off")
-    return drawn
-
-
-def draw_histogram(axes, name, histogram):
-    from .data.stats import step_names
-
-    starts, counts = histogram["starts"], histogram["counts"]
-    total, places = max(1, sum(counts)), range(len(starts))
-    bars = axes.bar(places, [100 * count / total for count in counts], width=0.86, color=BLUE)
-    axes.bar_label(bars, [f"{100 * count / total:.0f}" for count in counts], color=INK, fontsize=8, padding=2)
-    axes.set_title(name, color=INK, fontsize=11, fontweight="bold", loc="left", pad=22)
-    axes.text(0, 1.06, f"mean {histogram['mean']:,.1f}, longest {histogram['largest']:,}; shares in %",
-              color=INK, fontsize=8, transform=axes.transAxes)  # fmt: skip
-    names = step_names(histogram)
-    slanted = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"} if max(map(len, names), default=0) > 5 else {}
-    axes.set_xticks(places, names, color=INK, fontsize=7, **slanted)
-    axes.margins(y=0.15)
-    axes.set_yticks([])
-    axes.tick_params(length=0)
-    axes.set_facecolor("none")
-    for side in ("top", "left", "right"):
-        axes.spines[side].set_visible(False)
-    axes.spines["bottom"].set_color(FAINT)

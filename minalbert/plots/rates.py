@@ -1,8 +1,8 @@
 """What `minalbert find-rate` saw: the loss against the rate, both as they were and averaged."""
 
-from .plots import INK, ORANGE, figure
-from .plots_panels import line, panel
-from .plots_training import BLUE, LIGHT
+from .panels import line, panel
+from .style import INK, ORANGE, figure
+from .training import BLUE, LIGHT
 
 
 def rate_curve(found, optimiser=""):
