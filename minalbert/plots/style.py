@@ -4,6 +4,8 @@ No frames, few lines, greys that can be read on white and on dark pages (the bac
 Okabe and Ito, which colour-blind eyes tell apart.
 """
 
+import io
+
 from ..data.errors import DataError
 
 BLUE, ORANGE, YELLOW, PURPLE, GREEN = "#0072B2", "#D55E00", "#F0C419", "#CC79A7", "#009E73"
@@ -16,12 +18,19 @@ LETTER = 0.0879                                      # inches: a letter of that 
 
 
 def figure(width, height):
-    """A Figure that belongs to no window."""
+    """A Figure that belongs to no window, and that a notebook shows."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise DataError("figures need matplotlib: pip install 'minalbert[notebooks]'") from error
-    return Figure(figsize=(width, height), facecolor="none", layout="none")
+
+    class Drawn(Figure):
+        def _repr_png_(self):
+            picture = io.BytesIO()
+            self.savefig(picture, format="png", dpi=110, bbox_inches="tight", pad_inches=0.1, metadata={"Software": None})
+            return picture.getvalue()
+
+    return Drawn(figsize=(width, height), facecolor="none", layout="none")
 
 
 def save(drawn, path):
