@@ -27,7 +27,8 @@ def figure(width, height):
     class Drawn(Figure):
         def _repr_png_(self):
             picture = io.BytesIO()
-            self.savefig(picture, format="png", dpi=110, bbox_inches="tight", pad_inches=0.1, metadata={"Software": None})
+            unsigned = {"Software": None}            # no version of matplotlib in the file
+            self.savefig(picture, format="png", dpi=110, bbox_inches="tight", pad_inches=0.1, metadata=unsigned)
             return picture.getvalue()
 
     return Drawn(figsize=(width, height), facecolor="none", layout="none")
