@@ -9,12 +9,13 @@ PARITY := .venv-parity
 PIP    := -m pip install --quiet --disable-pip-version-check
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help setup demo test course lint parity golden bench lock clean
+.PHONY: help setup demo test course notebooks lint parity golden bench lock clean
 
 help:
 	@echo "make demo     set up .venv, make a corpus, train a small ALBERT and show what it learnt: some two minutes"
 	@echo "make test     set up .venv, run the tests and check every gradient"
 	@echo "make course   build the exercises for students, instructors, nbgrader, Gradescope and GitHub Classroom"
+	@echo "make notebooks  run every notebook and keep what it prints; ONLY=04 for one"
 	@echo "make lint     check style"
 	@echo "make parity   compare with transformers and PyTorch, and build data under MPI and Dask, in .venv-parity"
 	@echo "make bench    time and weigh training steps against PyTorch, in .venv-parity: some four minutes"
@@ -43,6 +44,9 @@ test: setup
 course: setup
 	$(BIN)/python -m exercises.build student
 	$(BIN)/python -m exercises.build course $(if $(TERM_FILE),--term-file $(TERM_FILE))
+
+notebooks: setup
+	$(BIN)/python notebooks/build.py $(ONLY)
 
 lint: setup
 	$(BIN)/ruff check

@@ -13,6 +13,7 @@ from minalbert.course import catalogue
 from minalbert.course.grade.command import secret
 
 from . import exports, handbook
+from .percent import notebook_of, notebook_text
 from .source import HERE, sources
 
 STUDENT = HERE.parent / "minalbert" / "course" / "student"
@@ -24,7 +25,7 @@ def packaged():
     for source in sources():
         text = source.student()
         files[f"{source.path.stem}.py"] = text
-        files[f"{source.path.stem}.ipynb"] = exports.notebook_text(exports.notebook_of(text))
+        files[f"{source.path.stem}.ipynb"] = notebook_text(notebook_of(text))
         hints[source.lesson.name] = source.hints()
     files["hints.json"] = json.dumps(hints, indent=1, ensure_ascii=False) + "\n"
     return files

@@ -17,11 +17,10 @@ import sys
 import zipfile
 from pathlib import Path
 
-import jupytext
-
 from minalbert.course.catalogue import chosen
 from minalbert.course.draw import PUBLIC
 
+from .percent import executed, notebook_of, notebook_text
 from .source import ANSWER, HERE, sources
 
 QUESTION_POINTS = 3
@@ -105,21 +104,6 @@ Write your answers into `{file}`. Then, with Python 3.11 or later:
 """
 
 
-def notebook_text(notebook):
-    """The JSON of a notebook: the same bytes every time, fit for every Jupyter."""
-    for number, cell in enumerate(notebook.cells, 1):
-        cell.id = f"cell-{number}"
-    notebook.metadata = {
-        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
-        "language_info": {"name": "python"},
-    }
-    return jupytext.writes(notebook, fmt="ipynb")
-
-
-def notebook_of(percent):
-    return jupytext.reads(percent, fmt="py:percent")
-
-
 def term_sources(term=PUBLIC):
     """The source of each exercise, or of the variant that the term has in its place."""
     names = {lesson.name for lesson in chosen(term).values()}
@@ -137,17 +121,8 @@ def student(folder, term):
 
 def instructor(folder, term):
     """Executed where this runs; a cell that fails stops the build."""
-    import logging
-
-    from nbclient import NotebookClient
-
-    logging.getLogger("traitlets").setLevel(logging.ERROR)
     for source in term_sources(term):
-        notebook = notebook_of(source.solution())
-        NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
-        for cell in notebook.cells:
-            cell.metadata.pop("execution", None)     # when it ran
-        put(folder / f"{source.path.stem}.ipynb", notebook_text(notebook))
+        put(folder / f"{source.path.stem}.ipynb", notebook_text(executed(notebook_of(source.solution()))))
 
 
 def nbgrader(folder, term):

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from exercises import exports
+from exercises.percent import notebook_of
 from exercises.source import sources
 
 pytest.importorskip("nbgrader", reason="nbgrader is not installed (pip install nbgrader)")
@@ -44,7 +45,7 @@ def course(tmp_path_factory):
     exports.nbgrader(course, "public")
     nbgrader(course, "generate_assignment", "ex05", "--create")
     released = (course / "release" / "ex05" / NAME).read_text(encoding="utf-8")
-    notebook = exports.notebook_of(SOURCE.solution())
+    notebook = notebook_of(SOURCE.solution())
     cells = {line: cell.source for cell in notebook.cells for line in ("def softmax_forward", "def attention_forward")
              if line in cell.source}  # fmt: skip
     handed_in = {

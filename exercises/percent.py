@@ -1,0 +1,32 @@
+"""py:percent texts as notebooks: the same bytes every time, fit for every Jupyter."""
+
+import logging
+
+import jupytext
+
+
+def notebook_of(percent):
+    return jupytext.reads(percent, fmt="py:percent")
+
+
+def notebook_text(notebook):
+    """The JSON of a notebook."""
+    for number, cell in enumerate(notebook.cells, 1):
+        cell.id = f"cell-{number}"
+    notebook.metadata = {
+        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+        "language_info": {"name": "python"},
+    }
+    return jupytext.writes(notebook, fmt="ipynb")
+
+
+def executed(notebook, folder=None, seconds=240):
+    """The notebook with its outputs; a cell that fails raises."""
+    from nbclient import NotebookClient
+
+    logging.getLogger("traitlets").setLevel(logging.ERROR)           # a kernel's remarks on its own sockets
+    resources = {"metadata": {"path": str(folder)}} if folder else {}
+    NotebookClient(notebook, timeout=seconds, kernel_name="python3", resources=resources).execute()
+    for cell in notebook.cells:
+        cell.metadata.pop("execution", None)         # when it ran
+    return notebook
