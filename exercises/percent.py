@@ -1,7 +1,5 @@
 """py:percent texts as notebooks: the same bytes every time, fit for every Jupyter."""
 
-import logging
-
 import jupytext
 
 
@@ -24,9 +22,11 @@ def executed(notebook, folder=None, seconds=240):
     """The notebook with its outputs; a cell that fails raises."""
     from nbclient import NotebookClient
 
-    logging.getLogger("traitlets").setLevel(logging.ERROR)           # a kernel's remarks on its own sockets
+    quiet = ["--log-level=40"]                       # a kernel has remarks on its own sockets
     resources = {"metadata": {"path": str(folder)}} if folder else {}
-    NotebookClient(notebook, timeout=seconds, kernel_name="python3", resources=resources).execute()
+    NotebookClient(
+        notebook, timeout=seconds, kernel_name="python3", resources=resources, extra_arguments=quiet
+    ).execute()
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)         # when it ran
     return notebook

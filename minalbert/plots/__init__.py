@@ -4,8 +4,18 @@ matplotlib is imported when the first figure is made.
 """
 
 from .attention import attention_strip
+from .bars import bars
+from .distributions import distribution_bars
+from .functions import curves, error_curves, stages
+from .gradients import gradient_errors
+from .heads import head_grid
 from .histograms import histograms
+from .layers import layer_differences
+from .matrices import matrices
 from .rates import rate_curve
+from .ratios import ratio_curves
+from .smoothness import smoothness_curves
 from .strips import instance_strip
 from .style import save
 from .training import training_curves
+from .treemap import treemap

@@ -1,0 +1,68 @@
+"""How far a layer moves what it is given: the distance and the angle of the paper's figure 1, from hidden states.
+
+For a token that enters layer l as x and leaves it as y, vectors of H numbers,
+
+    distance = ‖y - x‖                  angle = arccos(x · y / ‖x‖ ‖y‖), in degrees
+
+both averaged over tokens. `roughness` says in one number how much a line over the layers goes up and down.
+
+    states: L + 1 arrays (B, T, H), what enters each layer and what leaves the last; attention_mask: (B, T)
+"""
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from ..backend import array_module, to_host
+
+
+class Smoothness(NamedTuple):
+    distances: np.ndarray                            # (L,)
+    angles: np.ndarray                               # (L,) degrees
+
+
+def smoothness(states, attention_mask=None):
+    """Of arrays on the host or on the device; padding counts for nothing. Returns NumPy arrays in float64."""
+    if len(states) < 2:
+        raise ValueError(f"{len(states)} state was given; a layer has two, what enters it and what leaves it")
+    xp = array_module(states[0])
+    weights = xp.ones(states[0].shape[:-1]) if attention_mask is None else xp.asarray(attention_mask) * 1.0
+    if weights.shape != states[0].shape[:-1]:
+        raise ValueError(f"attention_mask has shape {weights.shape}; it must be {states[0].shape[:-1]}")
+    total = weights.sum()
+    pairs = [(distance(x, y), angle(x, y)) for x, y in pairwise(states)]
+    means = xp.stack([xp.stack([(part * weights).sum() / total for part in pair]) for pair in pairs])
+    return Smoothness(*to_host(means).T)
+
+
+def distance(x, y):
+    """x, y: (..., H) -> (...)"""
+    return length(y.astype(np.float64) - x)
+
+
+def angle(x, y):
+    """x, y: (..., H) -> (...), from 0 to 180 degrees; 0 where one of them is zero and has no direction.
+
+    Of unit vectors u, v it is 2 atan2(‖u - v‖, ‖u + v‖): arccos(u · v) would lose half of the digits of small angles,
+    for cos is flat at 0.
+    """
+    xp = array_module(x)
+    x, y = x.astype(np.float64), y.astype(np.float64)
+    longer, shorter = x * length(y)[..., None], y * length(x)[..., None]
+    return xp.degrees(2 * xp.arctan2(length(longer - shorter), length(longer + shorter)))
+
+
+def length(x):
+    return array_module(x).sqrt((x * x).sum(axis=-1))
+
+
+def roughness(values):
+    """How far a layer lies from the middle of its two neighbours, on average; a straight line, however steep, has 0.
+
+    Without the first and the last layer, which do other work.
+    """
+    inner = np.asarray(values)[1:-1]
+    if len(inner) < 3:
+        raise ValueError(f"{len(values)} layers were given; without the first and the last, three must be left")
+    return float(np.abs(inner[1:-1] - (inner[:-2] + inner[2:]) / 2).mean())

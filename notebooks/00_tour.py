@@ -1,0 +1,196 @@
+# %% [markdown]
+# # A tour: from a story to a small ALBERT
+#
+# ALBERT reads text in which words are hidden, and says which words they were (MLM, masked language modelling). It is
+# given two pieces of text, too, and says whether they stand in the order in which they were written, or swapped (SOP,
+# sentence-order prediction). Here you make one, look at its weights, make text for it, train it for some seconds, and
+# then ask: **what can a model learn in so short a time?** The answer is a number, and you can know it beforehand.
+
+# %%
+# In Colab or a fresh environment:  pip install minalbert[notebooks]
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from minalbert import PRESETS, Albert
+from minalbert.data.shards import Corpus
+from minalbert.data.strip import strip
+from minalbert.data.tiny_worlds import TinyWorlds
+from minalbert.data.word_tokenizer import WordTokenizer
+from minalbert.params import count
+from minalbert.plots import instance_strip, training_curves
+from minalbert.train.curves import read_curves
+from minalbert.train.fill import fill
+from minalbert.train.loop import pretrain
+from minalbert.train.prepare import prepare
+from minalbert.train.settings import Settings
+
+# %% [markdown]
+# ## A model
+#
+# A model is a configuration and one long vector of weights, which is read through names. The preset `tiny` has 94,498
+# weights in 3 layers; yet there is one matrix of queries, not three, because ALBERT's layers share their weights. It is
+# 64 × 64, and drawn from a normal distribution whose spread is $1/\sqrt{64} = 0.125$; what lies more than two spreads
+# from zero is drawn again, so that none of it is above 0.25.
+
+# %%
+model = Albert.init(PRESETS["tiny"], seed=0)
+query = model.params["encoder.attention.query.w"]
+print(f"{model.params.flat.size:,} weights, {model.config.num_hidden_layers} layers")
+print("queries:", [name for name in model.params if "query.w" in name], query.shape)
+print(f"largest entry {abs(query).max():.3f}")
+
+assert model.params.flat.size == 94_498
+assert model.config.num_hidden_layers == 3
+assert query.shape == (64, 64)
+assert 0.24 < abs(query).max() <= 0.25
+assert np.shares_memory(query, model.params.flat)    # a view: what is written into it is written into the vector
+
+# %% [markdown]
+# ## Text
+#
+# Books are too much for five minutes. *Tiny worlds* are stories of few words, made up from a seed: number 7 is the same
+# story today and tomorrow. A word is a token, and so is a full stop.
+
+# %%
+worlds = TinyWorlds()
+stories = list(worlds.documents(0, 4000))
+for sentence in stories[7].sentences[:4]:
+    print(sentence)
+
+# %% [markdown]
+# A tokenizer turns words into numbers. This one is a list: five special pieces (padding, the unknown word, `[CLS]`,
+# `[SEP]`, `[MASK]`), then the words. A dict of your own does the same as the library's:
+
+# %%
+tokenizer = WordTokenizer(worlds.words())
+number_of = {word: 5 + i for i, word in enumerate(worlds.words())}
+sentence = stories[7].sentences[0]
+mine = [number_of[word] for word in sentence.split()]
+print(f"{tokenizer.vocab_size:,} pieces;", mine)
+
+assert mine == tokenizer.encode(sentence)
+assert tokenizer.decode(mine) == sentence
+assert tokenizer.vocab_size == 5 + len(number_of)
+
+# %% [markdown]
+# ## What the model reads
+#
+# All settings of a training run are in one object. `prepare` makes from it what the run needs: a model's configuration
+# with as many words as the tokenizer has, instances to train on, and a batch of others, from stories kept apart, to
+# test on. Words bring weights: 17,622 of this model's 112,120 belong to the 534 words that it has above 1024 (32 each
+# in the word table, and a bias). Below is an instance: two pieces of a story, A and B, some of their words hidden, with
+# the word to find under each. A few are replaced at random, or left as they are; the model must find those, too.
+
+# %%
+settings = Settings().change(
+    preset="tiny", steps=300, batch=32, rate=0.003, max_length=32, evaluate_every=50, evaluate_instances=500,
+)  # fmt: skip
+corpus = Corpus.from_documents(stories, tokenizer)
+prepared = prepare(settings, (corpus, tokenizer))
+print(f"{count(prepared.config):,} weights for {prepared.config.vocab_size:,} words")
+assert count(prepared.config) == 112_120
+assert prepared.config.vocab_size - 1024 == 534
+assert 112_120 - 94_498 == 534 * (32 + 1) == 17_622
+
+instance_strip(strip(prepared.instances, tokenizer, epoch=0, number=6))
+
+# %% [markdown]
+# ## What can be learnt without looking?
+#
+# The loss is the mean of $-\ln q_w$, where $w$ is the hidden word and $q_w$ the chance that the model gave it. Suppose
+# that a model does not look at the text at all, and answers with the same chances $q$ everywhere. If the share of word
+# $w$ among all words is $p_w$, its loss is
+#
+# $$\mathcal L(q) = -\sum_w p_w \ln q_w .$$
+#
+# Which $q$ is best? Since $\ln x \le x - 1$,
+#
+# $$\mathcal L(p) - \mathcal L(q) = \sum_w p_w \ln \frac{q_w}{p_w}
+# \le \sum_w p_w \left(\frac{q_w}{p_w} - 1\right) = 0 :$$
+#
+# no guess is better than the frequencies themselves. With all $V$ words alike, $q_w = 1/V$, the loss is $\ln V$. Both
+# numbers are known before any training: 7.35 and about 5.42.
+
+# %%
+train, _ = corpus.split(settings.data.held_out_share)     # the stories that are trained on
+test = prepared.held_out
+
+counts = 1 + sum(np.bincount(shard.tokens, minlength=tokenizer.vocab_size) for shard in train.shards)
+share = counts / counts.sum()                        # one more of each: a word may be missing, and ln 0 is no loss
+hidden = test.mlm_labels[test.mlm_weights > 0]
+by_frequency = -np.log(share[hidden]).mean()
+alike = np.log(tokenizer.vocab_size)
+print(f"all words alike {alike:.2f}, by frequency {by_frequency:.2f}")
+
+assert abs(by_frequency - prepared.baselines.unigram_entropy) < 0.001     # the library counts the same
+assert abs(alike - 7.35) < 0.01
+assert abs(by_frequency - 5.42) < 0.02
+
+# %% [markdown]
+# ## Training
+#
+# Three hundred steps of 32 instances each. The run writes its settings, its losses and its weights into a folder, here
+# a temporary one.
+
+# %%
+with tempfile.TemporaryDirectory() as folder:
+    run = Path(folder) / "a short run"
+    outcome = pretrain(settings, run, corpus=(corpus, tokenizer), quiet=True)
+    curves = read_curves(run)
+before, after = outcome.before, outcome.after
+print(f"MLM loss {before.mlm_loss:.2f} -> {after.mlm_loss:.2f}    SOP accuracy {after.sop_accuracy:.1f}")
+
+training_curves([curves])
+
+# %% [markdown]
+# The loss begins at 7.6, a little above $\ln V$: fresh weights have opinions, and they are wrong. It falls to 5.4,
+# where the dashed line is, and stays there. The order of A and B is not learnt at all: a coin would be as good.
+
+# %%
+assert abs(before.mlm_loss - 7.6) < 0.1
+assert before.mlm_loss > alike
+assert abs(after.mlm_loss - 5.4) < 0.1
+assert abs(after.mlm_loss - by_frequency) < 0.1
+assert abs(after.sop_accuracy - 0.5) < 0.06
+
+# %% [markdown]
+# ## What has it learnt?
+#
+# A loss equal to that of guessing by frequency does not prove that the model guesses by frequency. So let it fill in
+# three words that have nothing in common, and put its chances beside the words' shares of the text.
+
+# %%
+texts = (
+    "she slapped the [MASK] on the trough .",
+    "then boris [MASK] some soup with edda .",
+    "[MASK] greeted jasper at the small corner .",
+)
+filled = [fill(outcome.model, tokenizer, text, top=tokenizer.vocab_size) for text in texts]
+chances = [dict(found.guesses[0]) for found in filled]
+print("word    share of text   its chance in each of the three")
+for i in np.argsort(-share)[:5]:
+    word = tokenizer.pieces[i]
+    print(f"{word:8}{share[i]:13.3f}   ", *(f"{chance[word]:7.3f}" for chance in chances))
+
+everywhere = np.array([[chance[word] for word in worlds.words()] for chance in chances])
+wanted = share[5:]
+assert all(not found.notes for found in filled)      # every word is known
+assert all(found.guesses[0][0].piece == "the" for found in filled)
+assert abs(everywhere - wanted).max() < 0.03
+assert np.abs(everywhere - everywhere[0]).max() < 0.01
+
+# %% [markdown]
+# The three answers are one answer: no chance differs by as much as 0.01 between the sentences, and none is as far as
+# 0.03 from the word's share. That `the` is its first guess before `on` and after `boris` alike says it all: the model
+# has learnt **how frequent words are, and nothing of how they follow each other**. That is not a fault of the code.
+# Frequencies are what a gradient finds first, and most models stay at that line for a while. Where it is, and whether a
+# run has left it, is the first thing to ask of any training curve.
+#
+# ## Where to go next
+#
+# * `minalbert demo` trains for two minutes, on easier stories: the loss leaves the line, and the order is found.
+# * The next notebook counts weights, operations and memory, and says what sharing saves and what it does not.
+# * Every gradient behind this loss is written by hand. Write the first yourself: `minalbert exercise start ex01` builds
+#   the judge of all others, and `ex08` makes instances like the one above.

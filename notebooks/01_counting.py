@@ -1,0 +1,253 @@
+# %% [markdown]
+# # Counting: what sharing saves, and what it does not
+#
+# ALBERT-base has about a tenth of BERT-base's parameters. **Does it need a tenth of the memory, and a tenth of the
+# time?** All of it can be counted from the configuration, without a model.
+#
+# Letters: $V$ words, $E$ the width of an embedding, $H$ that of a layer, $F$ that within its feed-forward part, $M$
+# positions, $L$ layers, $T$ tokens in a sequence, $B$ sequences in a batch.
+
+# %%
+# In Colab or a fresh environment:  pip install minalbert[notebooks]
+from minalbert import PRESETS, Albert, Batch
+from minalbert.analysis import cost, memory, parameters, report
+from minalbert.plots import bars, treemap
+
+ALBERT, BERT = PRESETS["albert-base-v2"], PRESETS["bert-base"]
+
+# %% [markdown]
+# ## First saving: narrow words
+#
+# BERT's word table is as wide as its layers: $V \times H$. ALBERT's is $E$ wide, and one matrix takes words to the
+# layers' width: $V \times E + E \times H$. That is less, if
+#
+# $$V E + E H < V H, \qquad\text{that is}\qquad E < \frac{V H}{V + H} ,$$
+#
+# which for $V = 30000$ and $H = 768$ is 748.8: nearly $H$ itself. With $E = 128$ it is 5.85 times fewer. (What is
+# lost: all words then lie in a space of 128 dimensions, wherever in the $H$ of the layers the projection puts it.)
+
+# %%
+V, E, H, F, M, L = 30_000, 128, 768, 3072, 512, 12
+factorised, one_table = V * E + E * H, V * H
+print(f"V E + E H = {factorised:,}   V H = {one_table:,}   {one_table / factorised:.2f} times fewer")
+print(f"less for E below {V * H / (V + H):.1f}")
+
+found = parameters.word_embedding(ALBERT)
+assert (found["factorised"], found["one_table"]) == (factorised, one_table)
+assert abs(one_table / factorised - 5.85) < 0.005
+assert abs(V * H / (V + H) - 748.8) < 0.06
+
+# %% [markdown]
+# ## Second saving: one layer, twelve times
+#
+# A layer has four matrices $H \times H$ in its attention, $H \times F$ and $F \times H$ in its feed-forward part, a
+# bias for each of the six, and two norms. BERT has $L$ such sets; ALBERT has one and uses it $L$ times. Here is the
+# whole model in ten lines, with its heads; the library's count comes from the table that models are built from.
+
+# %%
+def count(V, E, H, F, M, sets):
+    tables = V * E + M * E + 2 * E + 2 * E           # words, positions, two segments; a norm
+    projection = E * H + H if E != H else 0
+    layer = 4 * (H * H + H) + (H * F + F) + (F * H + H) + 2 * 2 * H
+    pooler = H * H + H
+    words = H * E + E + 2 * E + V                    # the word table serves as output, too, and is not counted again
+    order = 2 * H + 2
+    trunk = tables + projection + sets * layer
+    return {"trunk": trunk, "trunk_and_pooler": trunk + pooler, "everything": trunk + pooler + words + order}
+
+
+for name, config in PRESETS.items():
+    sets = 1 if config.sharing == "all" else config.num_hidden_layers
+    mine = count(config.vocab_size, config.embedding_size, config.hidden_size, config.intermediate_size,
+                 config.max_position_embeddings, sets)  # fmt: skip
+    assert mine == parameters.totals(config), name
+    print(f"{name:18}{mine['everything']:15,}")
+
+assert parameters.totals(ALBERT)["everything"] == 11_813_810
+assert parameters.totals(BERT)["everything"] == 109_705_010
+
+# %% [markdown]
+# At one scale, ALBERT's box is 9.3 times smaller. One of BERT's twelve layers has as many parameters as all layers of
+# ALBERT, 7,087,872; and within the small box, words now take a third.
+
+# %%
+def parts(config):
+    counts = {part.name: part.numbers(config) for part in parameters.TRUNK}
+    layers = counts.pop("attention") + counts.pop("feed-forward")
+    sets = 1 if config.sharing == "all" else config.num_hidden_layers
+    each = {f"layer {i + 1}" if sets > 1 else f"one layer, used {L} times": layers // sets for i in range(sets)}
+    heads = {part.name: part.numbers(config) for part in (parameters.POOLER, parameters.MLM, parameters.SOP)}
+    return {"embedding": counts, "layers": each, "heads": heads}
+
+
+small, large = parts(ALBERT), parts(BERT)
+sizes = [sum(sum(group.values()) for group in model.values()) for model in (small, large)]
+assert sizes == [11_813_810, 109_705_010]
+assert abs(sizes[1] / sizes[0] - 9.3) < 0.05
+assert small["layers"] == {"one layer, used 12 times": 7_087_872}
+assert large["layers"]["layer 5"] == 7_087_872
+assert 0.32 < small["embedding"]["word table"] / sizes[0] < 0.34
+
+print(f"{sizes[1] / sizes[0]:.1f} times smaller; words: {small['embedding']['word table'] / sizes[0]:.0%} of it")
+treemap({"BERT-base": large, "ALBERT-base": small})
+
+# %% [markdown]
+# Which saving is the larger? Start from BERT-base and take one at a time.
+
+# %%
+for name, config in {
+    "BERT-base": BERT,
+    "only narrow words": BERT.replace(embedding_size=128),
+    "only shared layers": BERT.replace(sharing="all"),
+    "both: ALBERT-base": BERT.replace(embedding_size=128, sharing="all"),
+}.items():
+    print(f"{name:20}{parameters.totals(config)['everything']:13,}")
+
+assert parameters.totals(BERT.replace(embedding_size=128))["everything"] == 89_780_402
+assert parameters.totals(BERT.replace(sharing="all"))["everything"] == 31_738_418
+assert parameters.totals(BERT.replace(embedding_size=128, sharing="all")) == parameters.totals(ALBERT)
+
+# %% [markdown]
+# ## What the paper says
+#
+# Papers round, and do not always say what they count. In
+# [ALBERT's](https://arxiv.org/abs/1909.11942), tables 1 and 2, the numbers of ALBERT-base and -large are those of trunk
+# and pooler, and BERT's are those of the trunk alone; heads are never among them. The other two cannot be had from the
+# released code, however one counts:
+#
+# * **60M** (xlarge): the code has 58.7M with the pooler, 59.0M with the heads. 59.7M comes out if positions, segments
+#   and their norm are taken as $H$ wide instead of $E$. Perhaps an early version of the code was so; we do not know.
+# * **235M** (xxlarge): the code has 222.6M, 223.2M with the heads. Elsewhere the paper says 233M and 225M; the
+#   last fits if those three are $H$ wide (224.6M). No way of counting that we know gives 235M or 233M.
+#
+# So never test your count against a rounded number from a paper, where a released model can be had.
+
+# %%
+rows = {
+    "albert-base-v2": "trunk_and_pooler", "albert-large-v2": "trunk_and_pooler", "albert-xlarge-v2": "trunk_and_pooler",
+    "albert-xxlarge-v2": "trunk_and_pooler", "bert-base": "trunk", "bert-large": "trunk",
+}  # fmt: skip
+for name, what in rows.items():
+    millions, paper = parameters.totals(PRESETS[name])[what] / 1e6, report.in_paper(name)
+    wide = (M + 2 + 2) * (PRESETS[name].hidden_size - PRESETS[name].embedding_size) / 1e6
+    said = f"{name:18} paper {paper:3}M   counted {millions:6.2f}M"
+    if "xlarge" in name:
+        heads = parameters.totals(PRESETS[name])["everything"] / 1e6
+        said += f"   with heads {heads:5.1f}M   tables H wide {millions + wide:5.1f}M"
+    print(said)
+    assert ("xlarge" in name) == (abs(millions - paper) > 0.6)
+
+xlarge, xxlarge = (parameters.totals(PRESETS[f"albert-{size}-v2"]) for size in ("xlarge", "xxlarge"))
+for number, said in (
+    (xlarge["trunk_and_pooler"], 58.7), (xlarge["everything"], 59.0),
+    (xlarge["trunk_and_pooler"] + (M + 4) * (2048 - 128), 59.7), (xxlarge["trunk_and_pooler"], 222.6),
+    (xxlarge["everything"], 223.2), (xxlarge["trunk_and_pooler"] + (M + 4) * (4096 - 128), 224.6),
+):  # fmt: skip
+    assert abs(number / 1e6 - said) < 0.05, said
+
+# %% [markdown]
+# ## What else is saved
+#
+# Whatever exists once for each parameter shrinks with them: the weights, their gradients, the two moments that Adam and
+# LAMB keep, and, where machines split a batch, the gradients they must send each other in every step. A shared
+# tensor has **one** gradient, the sum of what all layers say. The library's model shows it: its gradients are a vector
+# as long as its weights.
+#
+# ## What is not
+#
+# A product of $(m, k)$ and $(k, n)$ takes $2 m k n$ operations, whosever weights the matrix holds. A layer multiplies
+# each token by the matrices of its attention ($8 H^2$ operations) and feed-forward part ($4 H F$), and compares it with
+# the $T$ others and gathers from them ($4 T H$). In a forward pass, for each token, the layers take
+#
+# $$L\,(8 H^2 + 4 H F + 4 T H)$$
+#
+# operations, and no letter in it asks whether weights are shared. Nor does backward, which takes twice as many. And
+# each layer's activations are its own, even where its weights are not: backward needs those of all $L$. What is kept
+# for each token, in this library's buffers, is
+#
+# $$L\,(8 H + F + N + 2)$$
+#
+# numbers: the layer's input, query, key and value, the context, what enters the feed-forward part, and two norms
+# ($8H$); what enters the GELU ($F$); a log-sum for each of the $N$ heads; the spreads of the two norms.
+
+# %%
+B, T, N = 32, 512, 12
+shared, unshared = ALBERT, ALBERT.replace(sharing="none")
+
+flops = L * (8 * H * H + 4 * H * F + 4 * T * H)
+kept = 4 * B * T * L * (8 * H + F + N + 2)
+print(f"layers, forward: {flops / 1e6:.1f} million operations for each token; kept: {kept / 1e9:.2f} GB")
+
+for config in (shared, unshared):
+    assert flops * T == sum(cost.operations(product, config, T) for product in cost.LAYERS)
+    assert kept == L * memory.layer_bytes(config, B, T)
+assert cost.training_operations(shared, T) == 3 * cost.forward_operations(shared, T)
+
+tiny = PRESETS["tiny"]
+for config in (tiny, tiny.replace(sharing="none")):
+    model = Albert.init(config)
+    _, gradients = model.loss_and_grads(Batch.random(config, size=2, length=8, predictions=1))
+    print(f"tiny, sharing {config.sharing}: {gradients.flat.size:,} gradients")
+    assert gradients.flat.shape == model.params.flat.shape
+    assert 4 * gradients.flat.size == cost.all_reduced_bytes(config)
+
+# %% [markdown]
+# All together, for ALBERT-base as it is and with a set of weights for each layer; 32 sequences of 512 tokens, float32.
+
+# %%
+columns = {
+    name: {
+        "parameters": parameters.totals(config)["everything"],
+        "state": sum(cost.optimiser_bytes(config).values()) / 1e6,
+        "sent": cost.all_reduced_bytes(config) / 1e6,
+        "flops": cost.training_operations(config, T) / T / 1e6,
+        "kept": memory.activation_bytes(config, B, T) / 1e9,
+    }
+    for name, config in {"shared": shared, "nothing shared": unshared}.items()
+}
+titles = {
+    "parameters": ("parameters", "{:,.0f}"),
+    "state": ("weights, gradients and two moments", "{:,.0f} MB"),
+    "sent": ("gradients that machines send each other in a step", "{:,.1f} MB"),
+    "flops": ("operations for each token, forward and backward", "{:,.0f} million"),
+    "kept": ("activations kept for backward", "{:.2f} GB"),
+}
+one, many = columns.values()
+assert abs(many["parameters"] / one["parameters"] - 7.6) < 0.05
+assert abs(one["state"] - 189) < 0.5
+assert abs(many["state"] - 1436) < 0.6
+assert one["flops"] == many["flops"]
+assert one["kept"] == many["kept"]
+assert abs(one["kept"] - 7.81) < 0.005
+
+bars({
+    title: (form, {name: column[key] for name, column in columns.items()}) for key, (title, form) in titles.items()
+})  # fmt: skip
+
+# %% [markdown]
+# ## Why then is a larger ALBERT slower than BERT-large?
+#
+# ALBERT-xxlarge has two thirds of BERT-large's parameters and takes 7.4 times the operations: half the layers, but four
+# times as wide, and width enters squared. (The paper measured 0.3 times BERT-large's speed. That is less slow than 7.4
+# says, for time is more than operations: large products may run nearer to what a machine can do.)
+
+# %%
+xx, bert_large = PRESETS["albert-xxlarge-v2"], PRESETS["bert-large"]
+of_parameters = parameters.totals(xx)["everything"] / parameters.totals(bert_large)["everything"]
+of_operations = cost.training_operations(xx, T) / cost.training_operations(bert_large, T)
+print(f"xxlarge beside BERT-large: {of_parameters:.2f} times the parameters, {of_operations:.1f} times the operations")
+
+assert abs(of_parameters - 2 / 3) < 0.01
+assert abs(of_operations - 7.4) < 0.05
+assert xx.hidden_size == 4 * bert_large.hidden_size
+assert 2 * xx.num_hidden_layers == bert_large.num_hidden_layers
+
+# %% [markdown]
+# So the answer: sharing saves what there is once for each *parameter* (the model's file, the optimiser's memory, the
+# traffic between machines), and nothing of what there is once for each *use* of one (operations, activations, time).
+# Activations, 7.81 GB here against 189 MB of everything that belongs to the weights, can be saved by other means: keep
+# each layer's input only, and make the rest again (`recompute=True`).
+#
+# `minalbert params --preset albert-xxlarge-v2` prints all of this for any model. Now write it yourself:
+# `minalbert exercise start ex07`, which ends at the number of `transformers`' own count. How gradients of shared
+# weights add up is `ex06`.

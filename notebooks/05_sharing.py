@@ -1,0 +1,297 @@
+# %% [markdown]
+# # 5. One block, L times
+#
+# ALBERT-base has twelve layers and the weights of one. Forward that is a loop. What is it backward: whose gradient
+# does a weight get that was used twelve times, with twelve different inputs? And what does sharing save, what not?
+#
+# Begin with the smallest case there is: one weight $w$, used twice, $y = w\,(w\,x)$. With $x = 2$, $w = 3$ the first
+# pass makes 6, the second 18. By hand, $y = w^2 x$, so $dy/dw = 2wx = 12$. Now by passes:
+#
+# | pass | its input | handed $dy$ | $dw = dy \cdot \text{input}$ | $dx = dy \cdot w$ |
+# |---|---|---|---|---|
+# | second | 6 | 1 | 6 | 3 |
+# | first | 2 | 3 | 6 | 9 |
+#
+# 6 + 6 = 12. Each pass needs its *own* input, and the parts *add*.
+
+
+# %%
+# In Colab or a fresh environment:  pip install minalbert[notebooks]
+import numpy as np
+
+from minalbert import PRESETS, AlbertConfig, Params
+from minalbert.analysis.cost import training_operations
+from minalbert.analysis.memory import activation_bytes, layer_bytes
+from minalbert.layers import key_mask
+from minalbert.model.encoder import Context, block_backward, block_forward, encoder_backward, encoder_forward
+from minalbert.params import count, shapes
+from minalbert.plots import matrices
+
+
+class Scale:
+    """y = w x, written so that it remembers its input."""
+
+    def __init__(self, w):
+        self.w, self.dw = w, 0
+
+    def forward(self, x):
+        self.x = x
+        return self.w * x
+
+    def backward(self, dy):
+        self.dw += dy * self.x
+        return dy * self.w
+
+
+layer = Scale(3)
+y = layer.forward(layer.forward(2))
+layer.backward(layer.backward(1))
+print(f"y = {y}, dw = {layer.dw}, and it should be 12")
+assert (y, layer.dw) == (18, 24)
+
+d, parts = 1, []
+for its_input in reversed([2, 6]):  # the table: each pass with its own input
+    parts.append(d * its_input)
+    d *= 3
+assert (parts, sum(parts), d) == ([6, 6], 12, 9)
+
+# %% [markdown]
+# **A module that remembers its input breaks when it is applied twice.** The second pass wrote its input, 6, over the
+# first one's, 2; backward used 6 both times: $1 \cdot 6 + 3 \cdot 6 = 24$. Nothing was raised. The same happens to a
+# GELU or a softmax kept in such an object, which has no weights at all: its *dx* is wrong.
+#
+# So a pair of functions returns what it needs (`y, cache = forward(x)`), and whoever applies it L times has L caches.
+#
+# ## The sum over copies
+#
+# Let every pass have a copy of the weights, $w_1, \dots, w_L$; the loss is a function $f(w_1, \dots, w_L)$, and
+# backpropagation finds $g_l = \partial f / \partial w_l$ as for any unshared model. Sharing sets all copies to the same
+# $w$. By the chain rule with $\partial w_l / \partial w = 1$:
+#
+# $$\frac{d}{dw} f(w, \dots, w) = \sum_{l=1}^{L} \frac{\partial f}{\partial w_l} = g_1 + g_2 + \dots + g_L$$
+#
+# That is all. In code: a loop, a list of caches, and `+=`. Here it is, around the library's block, for a model small
+# enough to look at: H = 4, F = 8, two heads, L = 3.
+
+# %%
+config = AlbertConfig(
+    vocab_size=11, embedding_size=4, hidden_size=4, num_hidden_layers=3, num_attention_heads=2,
+    intermediate_size=8, max_position_embeddings=6,
+)  # fmt: skip
+L = config.num_hidden_layers
+table = {name: shape for name, shape in shapes(config).items() if name.startswith("encoder.")}
+rng = np.random.default_rng(6)
+params = Params.zeros(table, "float64")
+params.flat[...] = 0.3 * rng.normal(size=params.flat.size)
+for part in ("attention", "ffn"):
+    params[f"encoder.{part}.norm.gain"][...] += 1
+x, dy = rng.normal(size=(2, 2, 6, 4))  # (B, T, H)
+mask = key_mask(np.array([[1] * 6, [1] * 4 + [0] * 2]), np.float64)
+context = Context(params, mask, config)
+
+
+def forward(x):
+    caches = []
+    for layer in range(L):
+        x, cache = block_forward(x, layer, context)
+        caches.append(cache)
+    return x, caches
+
+
+def backward(dx, caches, grads):
+    for layer in reversed(range(L)):
+        dx = block_backward(dx, caches[layer], layer, config, grads)  # adds into grads, name by name
+    return dx
+
+
+y, caches = forward(x)
+grads = params.zeros_like()
+dx = backward(dy, caches, grads)
+print(f"{len(table)} tensors, {params.flat.size} weights, used {L} times")
+assert (len(table), params.flat.size) == (16, 172)
+
+# %% [markdown]
+# Compare with the library's encoder, and with something that knows nothing of backward passes: move all weights a
+# little in a random direction, and see how much the loss moves.
+
+# %%
+its_y, its_cache = encoder_forward(x, context)
+its_grads = params.zeros_like()
+its_dx = encoder_backward(dy, its_cache, its_grads)
+for ours, its in ((y, its_y), (dx, its_dx), (grads.flat, its_grads.flat)):
+    assert np.allclose(ours, its, rtol=1e-12, atol=1e-12)
+
+step = 1e-30j * rng.normal(size=params.flat.size)  # a complex step: exact to the last digits
+moved, _ = encoder_forward(x, Context(Params(params.flat + step, table), mask, config))
+slope = (moved * dy).sum().imag / 1e-30
+along = grads.flat @ step.imag / 1e-30
+print(f"the loss moves by {slope:.4f}; the gradient says {along:.4f}")
+assert abs(slope - along) < 1e-9 * np.abs(grads.flat).sum()
+
+# %% [markdown]
+# ## The copies, one by one
+#
+# The library can leave weights unshared: `sharing="none"` gives each layer tensors of its own. Put the same numbers
+# into all three copies. Forward gives the same states; backward finds each copy's gradient.
+
+# %%
+apart = config.replace(sharing="none")
+apart_table = {name: shape for name, shape in shapes(apart).items() if name.startswith("encoder.")}
+
+
+def in_copy(name, layer):
+    part, rest = name.removeprefix("encoder.").split(".", 1)
+    return f"encoder.{part}.{layer}.{rest}"
+
+
+copies = Params.zeros(apart_table, "float64")
+for name in table:
+    for layer in range(L):
+        copies[in_copy(name, layer)][...] = params[name]
+copies_y, cache = encoder_forward(x, Context(copies, mask, apart))
+copies_grads = copies.zeros_like()
+encoder_backward(dy, cache, copies_grads)
+
+parts = {name: [copies_grads[in_copy(name, layer)] for layer in range(L)] for name in table}
+assert np.allclose(copies_y, y, rtol=1e-12, atol=1e-12)
+for name in table:
+    assert np.allclose(sum(parts[name]), grads[name], rtol=1e-12, atol=1e-12), name
+print("the sum over three copies is the shared gradient, in each of the 16 tensors")
+
+name = "encoder.attention.value.w"
+full = {"largest": np.abs(grads[name]).max()}  # one scale of colours for all
+matrices([{"name": "g₁", "values": parts[name][0]} | full, "+", {"name": "g₂", "values": parts[name][1]} | full, "+",
+          {"name": "g₃", "values": parts[name][2]} | full, "=",
+          {"name": "the shared value.w's gradient", "values": grads[name]} | full])  # fmt: skip
+
+# %% [markdown]
+# The parts are not alike: each pass saw another input, and was handed another gradient. Here are their lengths
+# $\lVert g_l \rVert$ in all tensors. Where passes disagree, the sum is shorter than its parts together: in `value.w`
+# above it has 0.76 of their length. (The row of the key bias is zero, as notebook 4 proves.)
+
+# %%
+lengths = [[np.linalg.norm(part) for part in [*parts[name], grads[name]]] for name in table]
+*three, together = lengths[list(table).index("encoder.attention.value.w")]
+print(f"value.w: {' + '.join(f'{length:.2f}' for length in three)} = {sum(three):.2f}, the sum's length {together:.2f}")
+assert abs(together / sum(three) - 0.761) < 0.005
+assert max(lengths[list(table).index("encoder.attention.key.b")]) < 1e-12
+
+matrices([{"values": lengths, "rows": [name.removeprefix("encoder.") for name in table],
+           "columns": ["pass 1", "pass 2", "pass 3", "sum"]}])  # fmt: skip
+
+# %% [markdown]
+# ## Two mistakes
+#
+# **`=` in place of `+=`.** Backward reaches pass 1 last, so what stays is $g_1$ alone.
+#
+# **One cache in place of L**, the last one, as in a module that remembers. All three passes then use the third one's
+# input, its attention, its norms.
+#
+# Both give a gradient of the right shape and size, and neither raises anything. The first is wrong by 0.72 of the
+# gradient's length (its cosine with the gradient is 0.74), the second by 0.67 (cosine 0.75). A small step along either
+# still lowers the loss, for both cosines are above zero, so a falling loss proves nothing. A gradient check does.
+
+# %%
+overwritten = params.zeros_like()
+d = dy
+for layer in reversed(range(L)):
+    overwritten = params.zeros_like()  # what `=` does: all that was there is gone
+    d = block_backward(d, caches[layer], layer, config, overwritten)
+assert all(np.allclose(overwritten[name], parts[name][0], rtol=1e-12, atol=1e-12) for name in table)
+assert np.allclose(d, dx, rtol=1e-12, atol=1e-12)  # dx is right all the same
+
+last_only = params.zeros_like()
+backward(dy, [caches[-1]] * L, last_only)
+
+
+def compare(wrong):
+    error = np.linalg.norm(wrong.flat - grads.flat) / np.linalg.norm(grads.flat)
+    cosine = wrong.flat @ grads.flat / np.linalg.norm(wrong.flat) / np.linalg.norm(grads.flat)
+    return error, cosine
+
+
+for title, wrong in {"= instead of +=": overwritten, "the last cache only": last_only}.items():
+    error, cosine = compare(wrong)
+    print(f"{title:20}: wrong by {error:.2f} of the gradient's length, cosine with it {cosine:.2f}")
+assert np.allclose(compare(overwritten), (0.72, 0.74), atol=0.01)
+assert np.allclose(compare(last_only), (0.67, 0.75), atol=0.01)
+
+matrices([{"name": "right", "values": grads[name]} | full, "  ",
+          {"name": "= : g₁ alone", "values": overwritten[name]} | full, "  ",
+          {"name": "the last cache only", "values": last_only[name]} | full])  # fmt: skip
+
+# %% [markdown]
+# ## Keep less: recomputation
+#
+# A cache can be made again from the block's input. Keep only the L inputs; when backward comes by, run the block
+# forward once more, use the fresh cache, and let it go. These are the same operations on the same numbers, so the
+# gradients are not nearly, but **bitwise** the same. (With dropout the same coins must fall again: they come from a
+# counter, not from a generator that has moved on.)
+
+
+# %%
+def forward_keeping_inputs(x):
+    inputs = []
+    for layer in range(L):
+        inputs.append(x)
+        x, _ = block_forward(x, layer, context)
+    return x, inputs
+
+
+def backward_from_inputs(dx, inputs, grads):
+    for layer in reversed(range(L)):
+        _, cache = block_forward(inputs[layer], layer, context)
+        dx = block_backward(dx, cache, layer, config, grads)
+    return dx
+
+
+again, its_again = params.zeros_like(), params.zeros_like()
+backward_from_inputs(dy, forward_keeping_inputs(x)[1], again)
+encoder_backward(dy, encoder_forward(x, context, recompute=True)[1], its_again)
+print("bitwise the same:", np.array_equal(again.flat, grads.flat), np.array_equal(its_again.flat, grads.flat))
+assert np.array_equal(again.flat, grads.flat)
+assert np.array_equal(its_again.flat, grads.flat)
+
+# %% [markdown]
+# What does it save, and what does it cost? `minalbert.analysis.memory` counts, array by array, what a training step
+# holds. For ALBERT-base, float32, 32 sequences of 512 tokens, one more layer takes 605 MB, with recomputation 50 MB:
+# its input and nothing else. The whole step goes from 7.81 to 1.71 GB, for 1.33 times the operations: a step is one
+# forward and a backward of twice its size, and now one forward more of the layers.
+
+# %%
+base = PRESETS["albert-base-v2"]
+B, T = 32, 512
+for recompute in (False, True):
+    layer_mb = layer_bytes(base, B, T, recompute=recompute) / 1e6
+    step_gb = activation_bytes(base, B, T, recompute=recompute) / 1e9
+    cost = training_operations(base, T, recompute=recompute) / training_operations(base, T)
+    print(f"recompute={recompute!s:5}   a layer {layer_mb:5.0f} MB   a step {step_gb:.2f} GB   operations × {cost:.2f}")
+    assert [round(layer_mb), round(step_gb, 2), round(cost, 2)] == ([50, 1.71, 1.33] if recompute else [605, 7.81, 1])
+
+# %% [markdown]
+# ## What sharing saves
+#
+# Parameters, and whatever goes with them: gradients, the optimiser's moments, what machines send each other. Not
+# activations, for each pass keeps its own; not operations, for a weight used twelve times is multiplied twelve times.
+# An ALBERT-base whose layers shared nothing would have 89.8 million parameters in place of 11.8 million; its
+# activations would take the same 7.81 GB, and its step as many operations.
+
+# %%
+unshared = base.replace(sharing="none")
+for title, one in {"shared": base, "unshared": unshared}.items():
+    millions, gigabytes = count(one) / 1e6, activation_bytes(one, B, T) / 1e9
+    operations = training_operations(one, T) / 1e9
+    print(f"{title:8}   {millions:4.1f} million parameters   {gigabytes:.2f} GB of activations"
+          f"   {operations:.0f} billion operations for a sequence")  # fmt: skip
+assert (count(base), count(unshared)) == (11_813_810, 89_780_402)
+assert activation_bytes(base, B, T) == activation_bytes(unshared, B, T)
+assert training_operations(base, T) == training_operations(unshared, T)
+
+# %% [markdown]
+# ## Next
+#
+# Write the block, the loop and the way back through both:
+#
+#     minalbert exercise start ex06
+#
+# and then count what was claimed here yourself, in `ex07`.

@@ -1,0 +1,300 @@
+# %% [markdown]
+# # 7. Two losses, and how far to step
+#
+# A model has guessed, and was wrong. What does the loss say to each of its scores? And once every weight has its
+# gradient: how far should each of them move, when some tensors are large and some are small?
+
+# %%
+# In Colab or a fresh environment:  pip install minalbert[notebooks]
+import numpy as np
+
+from minalbert import PRESETS, Albert, Batch, Totals, plots
+from minalbert.layers import cross_entropy_backward, cross_entropy_forward
+from minalbert.model.heads import mlm_backward, mlm_forward
+from minalbert.optim import AdamW, Lamb, Moments, Schedule, clip_factor, global_norm, lamb_tensor
+
+# %% [markdown]
+# ## Cross-entropy, and the shortest gradient in the book
+#
+# Scores $z$ over $K$ words become probabilities, $p_j = e^{z_j} / \sum_k e^{z_k}$. The loss is $-\ln p_y$, where $y$
+# is the word that stood there. Take the logarithm before the derivative:
+#
+# $$\ell = -z_y + \ln \sum_k e^{z_k} \qquad
+# \frac{\partial \ell}{\partial z_j} = \frac{e^{z_j}}{\sum_k e^{z_k}} - [j = y] = p_j - \mathrm{onehot}(y)_j$$
+#
+# What was given to a wrong word is taken away, what was missing from the right one is added. The numbers sum to zero,
+# and none is beyond $\pm 1$, however wrong the model is.
+
+# %%
+words = ["soup", "bread", "rain", "boat", "lamp"]
+z, right = np.array([2.0, 1.2, 0.3, -0.5, 0.1]), words.index("bread")
+
+p = np.exp(z - z.max())
+p /= p.sum()
+by_hand = p - np.eye(5)[right]
+
+loss, cache = cross_entropy_forward(z[None], np.array([right]), np.ones(1))
+dz = cross_entropy_backward(1.0, cache)[0][0]
+assert np.allclose(loss, -np.log(p[right]))
+assert np.allclose(dz, by_hand)
+assert abs(by_hand.sum()) < 1e-12
+assert np.abs(by_hand).max() < 1
+
+h, numeric = 1e-5, np.empty(5)
+for j in range(5):
+    up, down = z + h * np.eye(5)[j], z - h * np.eye(5)[j]
+    numeric[j] = (np.log(np.exp(up).sum()) - up[right] - np.log(np.exp(down).sum()) + down[right]) / (2 * h)
+assert np.allclose(numeric, by_hand, atol=1e-8)
+
+after = np.exp(z - by_hand)
+after /= after.sum()
+print(f"loss {loss:.3f}; after one step of rate 1 down the gradient, {-np.log(after[right]):.3f}")
+assert -np.log(after[right]) < loss
+plots.distribution_bars(words, {
+    "before\np; bold: what stood there": p,
+    "what the loss says\np − onehot": by_hand,
+    "after one step\nz − (p − onehot)": after,
+}, right)  # fmt: skip
+
+# %% [markdown]
+# ## What a fresh model must lose
+#
+# A model that knows nothing gives each of $V$ words the chance $1/V$, and each of two orders a half. Its loss is
+# $\ln V + \ln 2$. A first loss that is far off says that something is wrong before anything was learnt.
+#
+# It is not quite that, and we can say by how much. After its last norm the MLM head's output has mean square 1 in each
+# of $E$ places, and the word table's entries have variance $s^2$: the scores have variance $E s^2$. For normal scores
+# the mean of $e^z$ is $e^{E s^2 / 2}$, so that
+#
+# $$\ell_{\mathrm{MLM}} \approx \ln V + \tfrac12 E s^2$$
+#
+# Entries are drawn from a normal distribution of $\sigma$ = `initializer_range`, cut off at $2 \sigma$: $s = 0.88\,
+# \sigma$. ALBERT has $\sigma = 0.02$, the teaching presets, much narrower, $\sigma = 1 / \sqrt H$.
+
+# %%
+config = PRESETS["tiny"]
+word = Albert.init(config, seed=0).params["embeddings.word"]
+print(f"s = {word.std() / config.initializer_range:.2f} σ")
+assert abs(word.std() / config.initializer_range - 0.88) < 0.01
+assert np.isclose(config.initializer_range, 1 / config.hidden_size**0.5)
+batch = Batch.random(config, size=128, length=32, predictions=8)
+for sigma in (0.02, config.initializer_range):
+    losses = Albert.init(config.replace(initializer_range=sigma), seed=0).loss(batch)
+    expected = np.log(config.vocab_size) + 0.5 * config.embedding_size * (0.88 * sigma) ** 2
+    print(f"σ {sigma:.3f}   MLM {losses.mlm:.2f}, expected {expected:.2f}   SOP {losses.sop:.2f}, ln 2 = 0.69")
+    assert abs(losses.mlm - expected) < 0.06
+    assert abs(losses.sop - np.log(2)) < 0.12
+
+print(f"ln 1024 = {np.log(1024):.2f}; for ALBERT's 30,000 words ln V = {np.log(30_000):.2f}, "
+      f"with the scores' variance {np.log(30_000) + 0.5 * 128 * (0.88 * 0.02) ** 2:.2f}")  # fmt: skip
+assert config.vocab_size == 1024
+assert round(np.log(2), 2) == 0.69
+assert round(np.log(30_000), 2) == 10.31
+
+# %% [markdown]
+# ## A mean of means is not the mean
+#
+# MLM is a mean over *targets*, $\sum_i w_i \ell_i / \sum_i w_i$, and sequences differ in how many they have. If a batch
+# is too large for the memory it is cut in parts whose gradients are added. If each part divided by its own number of
+# targets, a part with few would count as much as a part with many. So every part divides by the total of all.
+
+# %%
+def first_targets(batch, count):
+    """The batch with at most so many targets in a sequence."""
+    return batch._replace(mlm_weights=batch.mlm_weights * (np.arange(batch.mlm_weights.shape[1]) < count))
+
+model = Albert.init(config, seed=0, dtype="float64")
+few, many = (Batch(*(array[rows] for array in batch)) for rows in (slice(0, 8), slice(8, 16)))
+few = first_targets(few, 1)
+whole = Batch(*(np.concatenate(pair) for pair in zip(few, many, strict=True)))
+counts = [int(part.mlm_weights.sum()) for part in (few, many)]
+
+losses, grads = model.loss_and_grads(whole)
+alone = [model.loss_and_grads(part) for part in (few, many)]
+means = [float(found.mlm) for found, _ in alone]
+mean_of_means, mean = np.mean(means), np.average(means, weights=counts)
+wrong = 0.5 * (alone[0][1].flat + alone[1][1].flat)
+error = np.linalg.norm(wrong - grads.flat) / np.linalg.norm(grads.flat)
+
+totals = Totals(targets=sum(counts), sequences=len(whole.input_ids))
+added = model.params.zeros_like()
+for part in (few, many):
+    model.loss_and_grads(part, into=added, totals=totals)
+
+print(f"{counts[0]} and {counts[1]} targets; their means {means[0]:.3f} and {means[1]:.3f}")
+print(f"mean of means {mean_of_means:.3f}, mean over targets {mean:.3f}, the whole batch {losses.mlm:.3f}")
+print(f"the mean of the parts' gradients misses the batch's gradient by {error:.0%} of its length")
+assert np.isclose(mean, losses.mlm)
+assert abs(mean_of_means - losses.mlm) > 0.003
+assert error > 0.2
+assert counts[0] == 8
+assert counts[1] > 3 * counts[0]
+assert np.allclose(added.flat, grads.flat, atol=1e-12)
+
+# %% [markdown]
+# ## One table, two gradients
+#
+# The word table is used at both ends: the model looks words up in it, and scores words with it, logits
+# $= x\,\text{table}^\top + b$. What is used twice gets the sum of both gradients:
+#
+# $$d\text{table} = \underbrace{\textstyle\sum_{t} \mathrm{onehot}(\text{id}_t)\, dy_t^\top}_{\text{words that were
+# read}} + \underbrace{d\text{logits}^\top x}_{\text{every word}}$$
+#
+# The first part has a row for each word in the input. The second has a row for *every* word, for the loss says
+# something to each score.
+
+# %%
+params = model.params
+hidden, _ = model.encode(whole.input_ids, whole.attention_mask, whole.token_type_ids)
+logits, head = mlm_forward(hidden, whole.mlm_positions, params, config)
+_, cache = cross_entropy_forward(logits, whole.mlm_labels, whole.mlm_weights)
+scored = params.zeros_like()
+mlm_backward(cross_entropy_backward(1.0, cache)[0], head, config, scored)
+
+decoder_part = scored["embeddings.word"]
+lookup_part = grads["embeddings.word"] - decoder_part
+unread = np.setdiff1d(np.arange(config.vocab_size), whole.input_ids)
+rows = [int((np.abs(part).max(axis=1) > 1e-12).sum()) for part in (lookup_part, decoder_part)]
+print(f"rows with a gradient, of {config.vocab_size}: {rows[0]} by look-up, {rows[1]} by the decoder")
+assert np.abs(lookup_part[unread]).max() < 1e-12
+assert rows == [config.vocab_size - len(unread), config.vocab_size]
+
+# %% [markdown]
+# ## LAMB: the direction is Adam's, the length is the tensor's own
+#
+# $$m \leftarrow \beta_1 m + (1 - \beta_1)\, g \qquad v \leftarrow \beta_2 v + (1 - \beta_2)\, g^2 \qquad
+# u = \frac{m}{\sqrt v + \varepsilon} + \lambda w$$
+#
+# $u$ is nearly the same size for every weight, whatever the gradient: at the first step $m = 0.1 g$ and
+# $\sqrt v = \sqrt{0.001}\,|g|$, so $u = \pm 3.16$ in each place (Adam's bias correction would make it $\pm 1$; ALBERT
+# leaves it out). A step of the same size in each place is long for a tensor of small weights and short for one of large
+# ones. So LAMB measures both, for each tensor by itself:
+#
+# $$r = \frac{\|w\|}{\|u\|} \qquad \Delta w = -\text{rate}\; r\, u \qquad
+# \|\Delta w\| = \text{rate}\,\frac{\|w\|}{\|u\|}\,\|u\| = \text{rate}\,\|w\|$$
+#
+# A rate of 0.01 is one per cent of each tensor, a step. Biases and the gains of norms are exempt: $r = 1$, no decay.
+
+# %%
+def lamb(w, g, m, v, rate, betas=(0.9, 0.999), eps=1e-6, weight_decay=0.01):
+    m = betas[0] * m + (1 - betas[0]) * g
+    v = betas[1] * v + (1 - betas[1]) * g**2
+    u = m / (np.sqrt(v) + eps) + weight_decay * w
+    r = np.linalg.norm(w) / np.linalg.norm(u)
+    return w - rate * r * u, m, v, r
+
+rng = np.random.default_rng(0)
+w, g = 0.02 * rng.standard_normal((40, 30)), rng.standard_normal((40, 30))
+zero = np.zeros_like(w)
+new, m, v, r = lamb(w, g, zero, zero, rate=0.01)
+for ours, theirs in zip((new, m, v, r), lamb_tensor(w, g, zero, zero, 0.01), strict=True):
+    assert np.allclose(ours, theirs, rtol=1e-12)
+
+*_, corrected = lamb_tensor(w, g, zero, zero, 0.01, t=1, bias_correction=True)
+louder, *_ = lamb(w, 1000 * g, zero, zero, rate=0.01)
+change = [np.linalg.norm(after - w) / np.linalg.norm(w) for after in (new, louder)]
+u = np.abs(m / (np.sqrt(v) + 1e-6))
+print(f"|u| from {u.min():.2f} to {u.max():.2f}; r = {r:.4f}, which is 0.02 / 3.16 = {0.02 / 3.16:.4f}")
+print(f"‖Δw‖ / ‖w‖ = {change[0]:.4f}; with a gradient 1000 times as large, {change[1]:.4f}")
+assert np.allclose(change, 0.01)
+assert np.allclose(np.median(u), 3.16, atol=0.01)
+assert abs(r - 0.02 / 3.16) < 2e-4
+assert abs(corrected - 0.02) < 6e-4
+
+# %% [markdown]
+# ## Side by side
+#
+# The same model, the same batch, thirty steps each: LAMB at 0.02 and AdamW at 0.002. Of each matrix we write down
+# by how much of itself a step changes it, $\|\Delta w\| / \|w\|$, and LAMB's trust ratios. (Which of the two learns
+# better is not asked here: their rates cannot be compared, and one batch is no corpus.)
+
+# %%
+def train(optimiser, peak, steps=30):
+    model = Albert.init(config, seed=0)
+    moments, schedule = Moments.zeros(model.params), Schedule(peak, steps, warmup=5)
+    matrices = [name for name, tensor in model.params.items() if tensor.ndim > 1]
+    changes, ratios, losses = {name: [] for name in matrices}, {name: [] for name in matrices}, []
+    for step in range(steps):
+        found, grads = model.loss_and_grads(small)
+        before = {name: model.params[name].copy() for name in matrices}
+        scale = clip_factor(global_norm(grads), 1.0)
+        trust = optimiser.step(model.params, grads, moments, schedule.rate(step), step + 1, scale)
+        for name in matrices:
+            moved = np.linalg.norm(model.params[name] - before[name])
+            changes[name].append(float(moved / np.linalg.norm(before[name])))
+            ratios[name].append(float(trust.get(name, 1.0)))
+        losses.append(float(found.total))
+    return changes, ratios, losses, [schedule.rate(step) for step in range(steps)]
+
+small = Batch.random(config, size=16, length=32, predictions=5)
+lamb_changes, lamb_ratios, lamb_losses, rates = train(Lamb(), 0.02)
+adam_changes, _, adam_losses, _ = train(AdamW(), 0.002)
+
+print(f"loss of one batch, before and after:  LAMB {lamb_losses[0]:.2f} -> {lamb_losses[-1]:.2f}   "
+      f"AdamW {adam_losses[0]:.2f} -> {adam_losses[-1]:.2f}")  # fmt: skip
+assert small.input_ids.shape == (16, 32)
+assert config.max_position_embeddings == 64
+assert lamb_losses[-1] < 0.5 * lamb_losses[0]
+assert adam_losses[-1] < 0.8 * adam_losses[0]
+assert all(np.allclose(values, rates, rtol=1e-3) for values in lamb_changes.values())
+at_ten = sorted(values[10] for values in adam_changes.values())
+print(f"‖Δw‖ / ‖w‖ at step 10:  LAMB {rates[10]:.4f}, all {len(lamb_changes)} matrices alike;  "
+      f"AdamW between {at_ten[0]:.3f} and {at_ten[-1]:.3f}")  # fmt: skip
+assert at_ten[-1] > 1.4 * at_ten[0]
+plots.ratio_curves({
+    "LAMB\n‖Δw‖ / ‖w‖ of each step: the rate, for every matrix": lamb_changes,
+    "AdamW\n‖Δw‖ / ‖w‖ of each step: what it happens to be": adam_changes,
+})  # fmt: skip
+
+# %% [markdown]
+# The trust ratios are what it took. They begin near each other, for here all matrices are drawn with the same $\sigma$
+# and all $u$ are of nearly the same size; where a gradient is tiny, $\varepsilon$ makes $u$ a little shorter.
+# (Positions beyond the batch's 32 have no gradient, so that half of the position table's $u$ is nearly zero, and its
+# ratio is higher by about $\sqrt 2$.) Then they part: $m$ forgets within ten steps or so, $v$ within a thousand. Where
+# a gradient fades or turns round, $m$ is small beside $\sqrt v$, $u$ is short, and the ratio makes up for it.
+
+# %%
+first, last = (np.array([values[step] for values in lamb_ratios.values()]) for step in (0, -1))
+alike = np.median(first)
+print(f"trust ratios: at the first step {alike:.3f} (0.88 σ / 3.16 = {0.88 * config.initializer_range / 3.16:.3f}), "
+      f"positions {lamb_ratios['embeddings.position'][0] / alike:.2f} times that;  "
+      f"at the last, {last.max() / last.min():.1f} times as large in one matrix as in another")  # fmt: skip
+assert abs(alike / (0.88 * config.initializer_range / 3.16) - 1) < 0.15
+assert last.max() > 3 * last.min()
+assert abs(lamb_ratios["embeddings.position"][0] / alike / 2**0.5 - 1) < 0.15
+plots.ratio_curves({"trust ratios\n‖w‖ / ‖u‖ of each matrix": lamb_ratios})
+
+# %% [markdown]
+# ## The schedule, with its quirks
+#
+# ALBERT's rate rises from zero, then falls in a straight line. Three things in its code are not as one would write them
+# today, and to train as it was trained one has to know them:
+#
+# * it counts updates from 0, so the first update has rate 0: nothing moves;
+# * the fall is counted from step 0, not from where the rise ends, so at that place the rate jumps down;
+# * the peak is therefore never reached: of 0.00176, after 3,125 of 125,000 steps, 0.0017160 is left.
+#
+# The figure has a warm-up of a fifth of the run, where one can see it; ALBERT's is a fortieth.
+
+# %%
+albert = Schedule(peak=0.00176, steps=125_000, warmup=3125)
+for step in (0, 1, 3124, 3125, 124_999):
+    print(f"step {step:7,}   rate {albert.rate(step):.4g}")
+assert albert.rate(0) == 0
+assert np.isclose(albert.rate(3125), 0.0017160)
+assert np.isclose(albert.rate(3124), 0.00175944)
+assert max(albert.rate(step) for step in range(3200)) < 0.00176
+assert 125_000 / 3125 == 40
+
+shapes = {shape: Schedule(1.0, 100, 20, shape) for shape in ("linear", "cosine", "constant")}
+names = {"linear": "linear (ALBERT)", "cosine": "cosine", "constant": "constant"}
+plots.ratio_curves({
+    "rate\nas a share of the peak; 100 steps, 20 of them warm-up":
+        {names[shape]: [schedule.rate(step) for step in range(101)] for shape, schedule in shapes.items()}
+}, log=False)  # fmt: skip
+
+# %% [markdown]
+# ## Your turn
+#
+# Losses and the tied decoder: `minalbert exercise start ex09`. LAMB, clipping and the rate that goes with a batch:
+# `minalbert exercise start ex10`.
