@@ -83,14 +83,14 @@ def test_a_group_has_one_colour_in_all_models():
     drawn = plots.treemap({"large": LARGE, "small": SMALL})
     colours = [patch.get_facecolor() for patch in boxes(drawn)]
     assert len(set(colours)) == 3
-    words, layers = colours[12], colours[0]          # the largest group comes first
+    words, layers = colours[12], colours[0]  # the largest group comes first
     assert colours.count(layers) == 12 + 2
     assert colours.count(words) == 3 + 1
 
 
 def test_boxes_are_no_more_oblong_than_they_must():
     places = [box for _, box in squarified(dict(enumerate([6, 6, 4, 3, 2, 2, 1])), 0, 0, 6, 4)]
-    assert places[:2] == [(0, 0, 3, 2), (0, 2, 3, 2)]            # the example of the algorithm's authors
+    assert places[:2] == [(0, 0, 3, 2), (0, 2, 3, 2)]  # the example of the algorithm's authors
     assert places[2] == pytest.approx((3, 0, 12 / 7, 7 / 3))
     assert places[3] == pytest.approx((3 + 12 / 7, 0, 9 / 7, 7 / 3))
 
