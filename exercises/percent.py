@@ -25,7 +25,8 @@ def executed(notebook, folder=None, seconds=240):
     quiet = ["--log-level=40"]                       # a kernel has remarks on its own sockets
     resources = {"metadata": {"path": str(folder)}} if folder else {}
     NotebookClient(
-        notebook, timeout=seconds, kernel_name="python3", resources=resources, extra_arguments=quiet
+        notebook, timeout=seconds, kernel_name="python3", resources=resources, extra_arguments=quiet,
+        coalesce_streams=True,                       # what is printed comes in pieces, as the clock has it
     ).execute()
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)         # when it ran

@@ -26,7 +26,7 @@ def outputs(notebook):
     for number, cell in enumerate(notebook["cells"], 1):
         if cell["cell_type"] == "code":
             shown = [(output.get("data", {}), output.get("text", "")) for output in cell["outputs"]]
-            kinds = [kind for data, _ in shown for kind in sorted(data) or ["text"]]
+            kinds = [kind for data, _ in shown for kind in sorted(data)]
             plain = [text or data.get("text/plain", "") for data, text in shown if "image/png" not in data]
             yield number, kinds, "".join(map("".join, plain))
 
