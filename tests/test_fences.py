@@ -13,6 +13,7 @@ import pytest
 from submissions import HOSTILE, LIMITS, ON_LINUX, RIGHT, SECRETS_OF_OTHERS, said, written
 
 from minalbert.course.catalogue import find
+from minalbert.course.grade import fence
 from minalbert.course.grade.batch import graded, grades
 from minalbert.course.grade.fenced import Fenced
 from minalbert.course.grade.submissions import found
@@ -42,6 +43,15 @@ def test_a_right_answer_scores_all_and_its_fences_stand(tmp_path):
             assert "limits" in host.fences
         folder = host.worker.folder
     assert not Path(folder).exists()
+
+
+def test_packages_may_be_read_wherever_they_are_and_no_other_folder_of_the_path(tmp_path, monkeypatch):
+    for name in ("site-packages", "course"):
+        (tmp_path / name).mkdir()
+        monkeypatch.syspath_prepend(tmp_path / name)
+    found = fence.readable()
+    assert str((tmp_path / "site-packages").resolve()) in found
+    assert str((tmp_path / "course").resolve()) not in found
 
 
 def kernel_has_landlock():
