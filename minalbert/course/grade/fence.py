@@ -58,7 +58,7 @@ def attempt(put_up):
 def readable():
     """Python itself, its packages, and what the system's libraries need."""
     paths = {sys.prefix, sys.base_prefix, sys.exec_prefix, *sysconfig.get_paths().values(), Path(__file__).parents[2]}
-    paths |= {path for path in sys.path if os.path.basename(path) in ("site-packages", "dist-packages")}     # a user's own
+    paths |= {path for path in sys.path if os.path.basename(path) in ("site-packages", "dist-packages")}
     paths |= {"/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache", "/usr/share/zoneinfo",
               "/etc/fonts", "/usr/share/fonts"}  # fmt: skip
     return sorted({os.path.realpath(path) for path in paths if path and os.path.exists(path)} - {"/"})
