@@ -18,16 +18,16 @@ def replaced(functions, namespace=None):
         for key, value in list(names.items())
         if id(value) in by_id
     ]
-    for namespace, key, (_, other) in places:
-        namespace[key] = other
+    for names, key, (_, other) in places:
+        names[key] = other
     forms = dict(GELU)
     GELU.update((form, tuple(functions.get(function, function) for function in pair)) for form, pair in forms.items())
     try:
         yield
     finally:
         GELU.update(forms)
-        for namespace, key, (original, _) in places:
-            namespace[key] = original
+        for names, key, (original, _) in places:
+            names[key] = original
 
 
 def in_reach(name):
