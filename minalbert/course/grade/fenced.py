@@ -18,6 +18,7 @@ from ..yours import NotWritten, Stopped
 from . import codec
 
 STARTUP = 60                                         # seconds to import NumPy, on a machine that is very busy
+RUNNING = 4                                          # calls' time for the file itself, which may import much
 OWN = 1024                                           # MB of address space that Python and NumPy take themselves
 running = weakref.WeakSet()                          # workers, for an interrupt to end
 
@@ -56,11 +57,12 @@ class Fenced:
         task = {"lesson": self.lesson.name, "path": str(copy), "folder": self.worker.folder,
                 "seconds": int(STARTUP + self.limits.all), "megabytes": OWN + self.limits.memory}  # fmt: skip
         try:
-            answer = self.ask(task, f"running {self.path.name}", STARTUP + self.limits.call)
+            self.fences = self.ask(task, "starting Python", STARTUP)["fences"]
+            answer = self.ask({}, f"running {self.path.name}", RUNNING * self.limits.call)
         except Stopped as error:
             raise Refused(str(error)) from error
-        self.remark, self.fences, there = (answer.get(name) for name in ("remark", "fences", "functions"))
-        if not (isinstance(self.remark, str) and isinstance(self.fences, list) and isinstance(there, list)):
+        self.remark, there = answer.get("remark"), answer.get("functions")
+        if not (isinstance(self.remark, str) and isinstance(there, list)):
             self.stop()
             raise Refused(f"{self.path.name} did not answer as a submission does")
         if not there:

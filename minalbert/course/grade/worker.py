@@ -47,13 +47,15 @@ class Worker:
         task = self.read()
         lesson = prepared(task["lesson"])
         standing = raise_fences(task["folder"], task["seconds"], task["megabytes"])
+        self.write({"fences": standing})
+        self.read()                                  # only now the clock of the submission itself begins
         with withholding(lesson.withheld):
             try:
                 namespace, remark = run(task["path"])
             except CourseError as error:             # no text, no notebook
                 namespace, remark = {}, str(error)
             there = [name for name in lesson.functions if callable(namespace.get(name))]
-            self.write({"remark": printable(remark), "functions": there, "fences": standing})
+            self.write({"remark": printable(remark), "functions": there})
             host = Here(namespace, task["path"], lesson.withheld)
             while True:
                 self.write(self.answer(host, self.read()))
