@@ -1,5 +1,5 @@
 # %% [markdown]
-# # A tour: from a story to a small ALBERT
+# # 0. A tour: from a story to a small ALBERT
 #
 # ALBERT reads text in which words are hidden, and says which words they were (MLM, masked language modelling). It is
 # given two pieces of text, too, and says whether they stand in the order in which they were written, or swapped (SOP,
@@ -7,7 +7,16 @@
 # then ask: **what can a model learn in so short a time?** The answer is a number, and you can know it beforehand.
 
 # %%
-# In Colab or a fresh environment:  pip install minalbert[notebooks]
+# Installs minalbert where it is missing, as in Colab; SOURCE may also be the path of a clone.
+import importlib.util
+import subprocess
+import sys
+
+SOURCE = "minalbert"
+if not importlib.util.find_spec("minalbert"):
+    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", SOURCE, "matplotlib"], check=True)
+
+# %%
 import tempfile
 from pathlib import Path
 

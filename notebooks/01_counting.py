@@ -1,5 +1,5 @@
 # %% [markdown]
-# # Counting: what sharing saves, and what it does not
+# # 1. Counting: what sharing saves, and what it does not
 #
 # ALBERT-base has about a tenth of BERT-base's parameters. **Does it need a tenth of the memory, and a tenth of the
 # time?** All of it can be counted from the configuration, without a model.
@@ -8,7 +8,16 @@
 # positions, $L$ layers, $T$ tokens in a sequence, $B$ sequences in a batch.
 
 # %%
-# In Colab or a fresh environment:  pip install minalbert[notebooks]
+# Installs minalbert where it is missing, as in Colab; SOURCE may also be the path of a clone.
+import importlib.util
+import subprocess
+import sys
+
+SOURCE = "minalbert"
+if not importlib.util.find_spec("minalbert"):
+    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", SOURCE, "matplotlib"], check=True)
+
+# %%
 from minalbert import PRESETS, Albert, Batch
 from minalbert.analysis import cost, memory, parameters, report
 from minalbert.plots import bars, treemap

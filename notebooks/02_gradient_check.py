@@ -1,5 +1,5 @@
 # %% [markdown]
-# # Is this gradient right?
+# # 2. Is this gradient right?
 #
 # Every backward pass in this package is derived by hand, so every one of them can be wrong, and a model with a wrong
 # gradient often trains nearly as well as with the right one. Who can judge? The function itself: move one number a
@@ -8,7 +8,16 @@
 # How small is "a little"? That turns out to be the whole difficulty, and there is a way round it.
 
 # %%
-# In Colab or a fresh environment:  pip install minalbert[notebooks]
+# Installs minalbert where it is missing, as in Colab; SOURCE may also be the path of a clone.
+import importlib.util
+import subprocess
+import sys
+
+SOURCE = "minalbert"
+if not importlib.util.find_spec("minalbert"):
+    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", SOURCE, "matplotlib"], check=True)
+
+# %%
 import numpy as np
 
 from minalbert import layers, plots

@@ -1,12 +1,21 @@
 # %% [markdown]
-# # What does LayerNorm throw away, and what does GELU let through?
+# # 3. What does LayerNorm throw away, and what does GELU let through?
 #
 # Two small functions stand all over a transformer. LayerNorm takes a token's row of numbers and gives it a standard
 # length; GELU takes each number and lets it through, or not. Both are a line or two forwards. Backwards each has a
 # trap: LayerNorm has three paths where one expects one, and GELU a factor 3 that is easily forgotten.
 
 # %%
-# In Colab or a fresh environment:  pip install minalbert[notebooks]
+# Installs minalbert where it is missing, as in Colab; SOURCE may also be the path of a clone.
+import importlib.util
+import subprocess
+import sys
+
+SOURCE = "minalbert"
+if not importlib.util.find_spec("minalbert"):
+    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", SOURCE, "matplotlib"], check=True)
+
+# %%
 import math
 
 import numpy as np

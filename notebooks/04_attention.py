@@ -6,7 +6,16 @@
 # and one bias of every attention layer never learns anything. Here every matrix is small enough to be looked at.
 
 # %%
-# In Colab or a fresh environment:  pip install minalbert[notebooks]
+# Installs minalbert where it is missing, as in Colab; SOURCE may also be the path of a clone.
+import importlib.util
+import subprocess
+import sys
+
+SOURCE = "minalbert"
+if not importlib.util.find_spec("minalbert"):
+    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", SOURCE, "matplotlib"], check=True)
+
+# %%
 import numpy as np
 
 from minalbert.gradcheck.numeric import gradient
@@ -18,7 +27,7 @@ from minalbert.layers import (
     multi_head_backward,
     multi_head_forward,
 )
-from minalbert.plots import head_grid, matrices
+from minalbert.plots import explorer, head_grid, matrices
 
 tokens = ["the", "cat", "saw", "a", "dog"]
 q = np.array([[2, 0], [0, 2], [2, -1], [1, 0], [0, 2]], float)  # what a token asks for: a noun, an article
@@ -203,6 +212,17 @@ matrices([{"name": "S + mask", "values": padded_S, "rows": names, "columns": nam
           {"name": "dq", "values": padded_dq, "rows": names, "columns": columns},
           {"name": "dk", "values": padded_dk, "columns": columns},
           {"name": "dv", "values": padded_dv, "columns": columns}])  # fmt: skip
+
+# %% [markdown]
+# ## All of it, to click
+#
+# The same q, k, v and dcontext, with S and P under the library's names: scores and probs. Click a matrix, then one of
+# its cells, and read which numbers it is made of. Then make *dog* padding and look at its rows of dk and dv. Or move an
+# entry of q, watch the loss follow, and compare its slope with dq: at which ε do the two agree best, and why not at the
+# smallest?
+
+# %%
+explorer(q[None], k[None], v[None], dcontext[None], tokens)
 
 # %% [markdown]
 # ## The library's pair

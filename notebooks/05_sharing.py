@@ -16,7 +16,16 @@
 
 
 # %%
-# In Colab or a fresh environment:  pip install minalbert[notebooks]
+# Installs minalbert where it is missing, as in Colab; SOURCE may also be the path of a clone.
+import importlib.util
+import subprocess
+import sys
+
+SOURCE = "minalbert"
+if not importlib.util.find_spec("minalbert"):
+    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", SOURCE, "matplotlib"], check=True)
+
+# %%
 import numpy as np
 
 from minalbert import PRESETS, AlbertConfig, Params

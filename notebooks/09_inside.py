@@ -1,5 +1,5 @@
 # %% [markdown]
-# # Looking inside: what the heads look at, and how far a layer moves its input
+# # 9. Looking inside: what the heads look at, and how far a layer moves its input
 #
 # Two questions to a model that runs. What does each head of attention look at? And what do twelve layers do with *one*
 # set of weights: does each move its input less than the one before, until nothing moves? The ALBERT paper draws the
@@ -10,7 +10,16 @@
 # saw.
 
 # %%
-# In Colab or a fresh environment:  pip install minalbert[notebooks]
+# Installs minalbert where it is missing, as in Colab; SOURCE may also be the path of a clone.
+import importlib.util
+import subprocess
+import sys
+
+SOURCE = "minalbert"
+if not importlib.util.find_spec("minalbert"):
+    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", SOURCE, "matplotlib"], check=True)
+
+# %%
 import tempfile
 from itertools import pairwise
 

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # The same code on a GPU
+# # 10. The same code on a GPU
 #
 # CuPy is NumPy on a graphics card: the same functions under the same names, on arrays in the card's own memory.
 # Can one source serve both, without a word about the device in any formula? Every layer of this library does. Here is
@@ -9,7 +9,16 @@
 # and it is as strict as a card about where an array lives. Where a real card is found, the last cells use it.
 
 # %%
-# In Colab or a fresh environment:  pip install minalbert[notebooks]
+# Installs minalbert where it is missing, as in Colab; SOURCE may also be the path of a clone.
+import importlib.util
+import subprocess
+import sys
+
+SOURCE = "minalbert"
+if not importlib.util.find_spec("minalbert"):
+    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", SOURCE, "matplotlib"], check=True)
+
+# %%
 import math
 
 import numpy as np

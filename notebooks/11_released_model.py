@@ -1,5 +1,5 @@
 # %% [markdown]
-# # A released model, and where two models part
+# # 11. A released model, and where two models part
 #
 # Somebody else trained a model and gives you two files. You read them with code of your own, run it, and numbers come
 # out. Are they *its* numbers? Almost any mistake in reading gives a model that runs and computes something else.
@@ -9,7 +9,16 @@
 # `transformers` computed from it, on PyTorch, in float64. Whoever can read the small one can read the large one.
 
 # %%
-# In Colab or a fresh environment:  pip install minalbert[notebooks]
+# Installs minalbert where it is missing, as in Colab; SOURCE may also be the path of a clone.
+import importlib.util
+import subprocess
+import sys
+
+SOURCE = "minalbert"
+if not importlib.util.find_spec("minalbert"):
+    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", SOURCE, "matplotlib"], check=True)
+
+# %%
 import json
 import os
 from importlib import resources

@@ -54,5 +54,7 @@ def test_a_notebook_has_what_a_lesson_needs(path):
     assert "assert" in text, "a number in the text is asserted by a cell"
     assert not re.search(r"^[%!]", text, flags=re.MULTILINE)
     committed = json.loads(path.with_suffix(".ipynb").read_text(encoding="utf-8"))
-    pictures = [kind for _, kinds, _ in outputs(committed) for kind in kinds if kind == "image/png"]
-    assert pictures, "at least one picture"
+    shown = [output for cell in committed["cells"] for output in cell.get("outputs", ())]
+    told = [output["metadata"]["image/png"]["alt"] for output in shown if "image/png" in output.get("data", {})]
+    assert told, "at least one picture"
+    assert all(len(text) > 20 for text in told), "each says what it shows"

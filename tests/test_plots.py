@@ -1,5 +1,6 @@
 """Figures: everything that is to be seen is drawn, once, and inside the picture."""
 
+import base64
 import subprocess
 import sys
 
@@ -129,3 +130,11 @@ def test_importing_it_imports_no_matplotlib():
     script = "import sys, minalbert.plots; print('matplotlib' in sys.modules)"
     found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
     assert found.stdout.strip() == "False"
+
+
+def test_a_figure_says_what_it_shows_to_those_who_do_not_see_it():
+    data, metadata = plots.bars({"weights": ("{:.1f} MB", {"shared": 47.3, "unshared": 359})})._repr_mimebundle_()
+    assert metadata["image/png"]["alt"] == "bars, weights: shared 47.3 MB, unshared 359.0 MB"
+    assert data["text/plain"] == "Figure: bars, weights: shared 47.3 MB, unshared 359.0 MB"
+    assert base64.b64decode(data["image/png"]).startswith(b"\x89PNG")
+    assert style.told_lines({"loss": [np.nan, 7.5, 3.25, np.inf], "none": [np.nan]}) == "loss from 7.5 to 3.25"

@@ -18,7 +18,7 @@ def attention_strip(filled, columns=COLUMNS):
     tall = min(TALLEST, LAYER / N)                   # of a head's row
     block = ROW + 0.2 + L * (N * tall + GAP) + 0.35
     height = TOP + M * block + 0.15
-    drawn = figure((columns + 2) * LETTER, height)
+    drawn = figure((columns + 2) * LETTER, height, f"what {L} layers of {N} heads look at from {M} hidden words")
     axes = drawn.add_axes((0, 0, 1, 1), xlim=(-LEFT - 1, columns - LEFT + 1), ylim=(height, 0))
     axes.axis("off")
     most = max(0.1, np.ceil(10 * filled.attention.max()) / 10)

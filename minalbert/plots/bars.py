@@ -14,7 +14,11 @@ def bars(measures):
     the largest is.
     """
     tall = [TITLE + BAR * len(numbers) + GAP for _, numbers in measures.values()]
-    drawn = figure(WIDTH, sum(tall))
+    told = "; ".join(
+        f"{title}: " + ", ".join(f"{label} {written.format(number)}" for label, number in numbers.items())
+        for title, (written, numbers) in measures.items()
+    )
+    drawn = figure(WIDTH, sum(tall), f"bars, {told}")
     axes = drawn.add_axes((0, 0, 1, 1), xlim=(0, WIDTH), ylim=(sum(tall), 0))
     axes.axis("off")
     labels = dict.fromkeys(label for _, numbers in measures.values() for label in numbers)

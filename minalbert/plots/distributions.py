@@ -1,6 +1,6 @@
 """Probabilities over a few words, and what the loss says to each: bars beside each other, with their numbers."""
 
-from .style import INK, figure
+from .style import INK, figure, one_line
 from .training import BLUE, ORANGE
 
 ROW, HEAD = 0.27, 0.62                               # inches: of a word; above all
@@ -19,7 +19,7 @@ def distribution_bars(words, panels, label=None, form="{:.2f}"):
     height, left = HEAD + ROW * len(words), NAMES + LETTER * max(map(len, words))
     wide = [max(LEAST, sum(both), title_width(title)) for both, title in zip(sides, panels, strict=True)]
     width = left + sum(wide) + GAP * (len(wide) - 1)
-    drawn = figure(width, height)
+    drawn = figure(width, height, f"bars for {', '.join(words)}: {'; '.join(map(one_line, panels))}")
     for (title, values), (below, _), room in zip(panels.items(), sides, wide, strict=True):
         axes = drawn.add_axes((left / width, 0, room / width, ROW * len(words) / height))
         axes.set_xlim(-below / unit, (room - below) / unit)

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..data.errors import DataError
 from .panels import THIN, line, name_ends, panel
-from .style import FAINT, GREEN, INK, ORANGE, TEXT, figure
+from .style import FAINT, GREEN, INK, ORANGE, TEXT, figure, one_line, told_lines
 
 COLOURS = (TEXT["A"], ORANGE, GREEN, "#BD6297", INK)
 WIDE, TALL, HEAD, FOOT, LEFT, BELOW = 2.9, 2.2, 0.55, 0.35, 0.5, 0.25   # inches
@@ -24,7 +24,8 @@ def curves(x, panels):
     x = np.asarray(x, float)
     rooms = [LEFT + WIDE + 0.15 + LETTER * max(map(len, lines)) for lines in panels.values()]
     width, height = sum(rooms), HEAD + TALL + FOOT
-    drawn = figure(width, height)
+    told = "; ".join(f"{one_line(title)}: {told_lines(lines)}" for title, lines in panels.items())
+    drawn = figure(width, height, f"curves over {x[0]:g} to {x[-1]:g}. {told}")
     left = LEFT
     for room, (title, lines) in zip(rooms, panels.items(), strict=True):
         axes = drawn.add_axes((left / width, FOOT / height, WIDE / width, TALL / height))
@@ -83,7 +84,8 @@ def error_curves(h, errors, title="error over the step"):
     wide, tall = 4.6, 3.1
     width = LEFT + wide + 0.25 + LETTER * max(map(len, names.values()))
     height = HEAD + tall + FOOT + BELOW
-    drawn = figure(width, height)
+    drawn = figure(width, height, f"{one_line(title)}, while h shrinks from {h.max():.0e} to {h.min():.0e}: "
+                                  f"{told_lines(errors)}")  # fmt: skip
     axes = drawn.add_axes((LEFT / width, (FOOT + BELOW) / height, wide / width, tall / height))
     panel(axes, *title.split("\n", 1))
     axes.set(xscale="log", yscale="log", xlim=(h.max(), h.min()))
@@ -118,7 +120,8 @@ def stages(vectors, title="one vector"):
     left = 0.2 + LETTER * max(map(len, vectors))
     width, y = left + BARS + 1.2, sum(talls.values()) + GAP * len(talls) + 0.1
     height = y + 0.3
-    drawn = figure(width, height)
+    told = ", ".join(f"{name} (mean {means[name]:.2g}, deviation {deviations[name]:.2g})" for name in vectors)
+    drawn = figure(width, height, f"{title}: {told}")
     drawn.text(0.1 / width, 1 - 0.2 / height, title, color=INK, fontsize=10.5, fontweight="bold", va="center")
     for name, vector in vectors.items():
         y -= talls[name] + GAP

@@ -25,7 +25,7 @@ def head_grid(probs, tokens, names=None, columns=4, cell=0.22):
     across, down = side + GAP, side + NAME
     width = max(EDGE + words + columns * across, 3.6)
     height = -(-N // columns) * down + words + FOOT
-    drawn = figure(width, height)
+    drawn = figure(width, height, f"what each of {' '.join(tokens)} looks at, in {', '.join(names)}")
     axes = drawn.add_axes((0, 0, 1, 1), xlim=(0, width), ylim=(height, 0))
     axes.axis("off")
     most = max(0.1, np.ceil(10 * probs.max() - 1e-6) / 10)

@@ -6,7 +6,7 @@ from .style import BLUE, FAINT, INK, figure
 def histograms(found, columns=2):
     """Histograms side by side. `found` is {name: histogram}, as minalbert.data.stats makes them."""
     rows = -(-len(found) // columns)
-    drawn = figure(4.6 * min(columns, len(found)), 2.7 * rows)
+    drawn = figure(4.6 * min(columns, len(found)), 2.7 * rows, f"histograms of {', '.join(found)}")
     grid = drawn.subplots(rows, min(columns, len(found)), squeeze=False)
     drawn.subplots_adjust(wspace=0.3, hspace=0.8)
     for axes, (name, histogram) in zip(grid.ravel(), found.items(), strict=False):

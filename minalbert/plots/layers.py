@@ -3,7 +3,7 @@
 import numpy as np
 
 from .panels import line, name_ends, panel
-from .style import INK, figure
+from .style import INK, figure, told_lines
 from .training import BLUE, GREEN, ORANGE, PURPLE
 
 LOOKS = (("-", BLUE), ("--", ORANGE), ("-", GREEN), ("--", PURPLE))
@@ -23,7 +23,7 @@ def layer_differences(found, limit, title="where two models part"):
         raise ValueError(f"{len(found)} comparisons were given; from 1 to {len(LOOKS)} can be told apart")
     found = {name: np.asarray(values, float) for name, values in found.items()}
     low, high = limits(found, limit)
-    drawn = figure(WIDTH, HEIGHT)
+    drawn = figure(WIDTH, HEIGHT, f"{title}, layer by layer: {told_lines(found)}; the limit is {limit:g}")
     axes = drawn.add_axes(PLACE)
     panel(axes, title, "largest difference of the states, over sequences, tokens and their numbers")
     axes.set_yscale("log")

@@ -22,7 +22,8 @@ def matrices(items, digits=2):
     lower = max(item["texts"].shape[0] for item in items if not isinstance(item, str)) * TALL
     places = [len(item) * NAME_LETTER if isinstance(item, str) else item["width"] for item in items]
     width = sum(places) + GAP * (len(items) + 1)
-    drawn = figure(width, HEAD + lower + 0.1)
+    names = (item if isinstance(item, str) else item.get("name") or numbers_of(item) for item in items)
+    drawn = figure(width, HEAD + lower + 0.1, f"matrices with their numbers: {' '.join(names)}")
     axes = drawn.add_axes((0, 0, 1, 1), xlim=(0, width), ylim=(HEAD + lower + 0.1, 0))
     axes.axis("off")
     x = GAP
@@ -33,6 +34,10 @@ def matrices(items, digits=2):
             draw_matrix(axes, item, x, HEAD + lower / 2)
         x += place + GAP
     return drawn
+
+
+def numbers_of(item):
+    return "{} × {} numbers".format(*item["texts"].shape)
 
 
 def measured(item, digits):

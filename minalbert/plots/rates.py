@@ -1,7 +1,7 @@
 """What `minalbert find-rate` saw: the loss against the rate, both as they were and averaged."""
 
 from .panels import line, panel
-from .style import INK, ORANGE, figure
+from .style import INK, ORANGE, figure, told_lines
 from .training import BLUE, LIGHT
 
 
@@ -9,7 +9,7 @@ def rate_curve(found, optimiser=""):
     """`found`: what minalbert.train.find_rate.find_rate(settings) returns."""
     from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
-    drawn = figure(6.4, 3.6)
+    drawn = figure(6.4, 3.6, f"loss against learning rate, {told_lines({'averaged': found.means})}")
     axes = drawn.add_axes((0.08, 0.14, 0.87, 0.68))
     panel(axes, "which learning rate?", f"MLM + SOP loss of a batch while the rate rises, {optimiser}; dark: averaged")
     low, first = found.means.min(), found.means[0]

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .panels import finish, line, name_ends, panel
-from .style import INK, figure
+from .style import INK, figure, one_line, told_lines
 from .training import BLUE, FAMILIES, GREEN, ORANGE, PURPLE, without_layer
 
 WIDTH, LEFT, RIGHT = 8.0, 0.6, 1.75                  # inches: of the figure, left of a panel, and right of it
@@ -18,7 +18,7 @@ def ratio_curves(panels, steps=None, log=True, form="{:g}"):
     without them they count from 0. A value that is no positive number is left out where the scale is logarithmic.
     """
     height = len(panels) * (TITLE + TALL + TICKS)
-    drawn = figure(WIDTH, height)
+    drawn = figure(WIDTH, height, "; ".join(f"{one_line(title)}: {told_lines(some)}" for title, some in panels.items()))
     low, high = limits([values for found in panels.values() for values in found.values()], log)
     y = height
     for title, found in panels.items():

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .panels import THIN, line, name_ends, panel
-from .style import INK, ORANGE, figure
+from .style import INK, ORANGE, figure, told_lines
 from .training import BLUE, GREEN, PURPLE
 
 LOOKS = (("-", BLUE), ("--", ORANGE), ("-", GREEN), ("--", PURPLE))
@@ -19,7 +19,9 @@ def smoothness_curves(found, title=""):
     """
     if not 1 <= len(found) <= len(LOOKS):
         raise ValueError(f"{len(found)} models were given; from 1 to {len(LOOKS)} can be told apart")
-    drawn = figure(WIDTH, HEIGHT)
+    told = (f"{what} over the layers: {told_lines(dict(zip(found, part, strict=True)))}"
+            for what, part in zip(("distance", "angle"), zip(*found.values(), strict=True), strict=True))  # fmt: skip
+    drawn = figure(WIDTH, HEIGHT, "; ".join(filter(None, [title, *told])))
     drawn.text(LEFT / WIDTH, 1 - 0.14 / HEIGHT, title, color=INK, fontsize=11.5, fontweight="bold", va="center")
     panels = (("distance", "‖y - x‖ of what enters a layer, x, and what leaves it, y", "{:g}"),
               ("angle", "between x and y", "{:g}°"))  # fmt: skip

@@ -17,7 +17,7 @@ def instance_strip(strip, columns=COLUMNS):
     heights = [ROW + LABELS * any(cell.kind for cell in cells[start:end]) for _, cells, start, end in rows]
     top = 0.8 + 0.2 * len(strip.notes)
     height = top + sum(heights) + 0.45
-    drawn = figure((columns + 5) * LETTER, height)
+    drawn = figure((columns + 5) * LETTER, height, f"{strip.title}, token by token, with what must be found")
     axes = drawn.add_axes((0, 0, 1, 1), xlim=(-4, columns + 1), ylim=(height, 0))
     axes.axis("off")
     axes.text(-3, 0.3, strip.title, color=INK, fontsize=12, fontweight="bold", va="center")

@@ -4,7 +4,9 @@ No frames, few lines, greys that can be read on white and on dark pages (the bac
 Okabe and Ito, which colour-blind eyes tell apart.
 """
 
+import base64
 import io
+import math
 
 from ..data.errors import DataError
 
@@ -17,21 +19,32 @@ FONT = {"family": "monospace", "fontsize": 10.5, "va": "center"}
 LETTER = 0.0879                                      # inches: a letter of that font
 
 
-def figure(width, height):
-    """A Figure that belongs to no window, and that a notebook shows."""
+def figure(width, height, told):
+    """A Figure that belongs to no window, and that a notebook shows; `told` says it to those who do not see it."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise DataError("figures need matplotlib: pip install 'minalbert[notebooks]'") from error
 
     class Drawn(Figure):
-        def _repr_png_(self):
+        def _repr_mimebundle_(self, include=None, exclude=None):
             picture = io.BytesIO()
             unsigned = {"Software": None}            # no version of matplotlib in the file
             self.savefig(picture, format="png", dpi=110, bbox_inches="tight", pad_inches=0.1, metadata=unsigned)
-            return picture.getvalue()
+            png = base64.b64encode(picture.getvalue()).decode()
+            return {"image/png": png, "text/plain": f"Figure: {told}"}, {"image/png": {"alt": told}}
 
     return Drawn(figsize=(width, height), facecolor="none", layout="none")
+
+
+def one_line(title):
+    return ", ".join(title.split("\n"))
+
+
+def told_lines(lines):
+    """{name: values} in words: each line's name, where it begins and where it ends."""
+    finite = {name: [value for value in map(float, values) if math.isfinite(value)] for name, values in lines.items()}
+    return ", ".join(f"{name} from {some[0]:.3g} to {some[-1]:.3g}" for name, some in finite.items() if some)
 
 
 def save(drawn, path):

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..data.errors import DataError
 from .panels import finish, level, line, mark, name_ends, panel
-from .style import GREEN, INK, ORANGE, TEXT, figure
+from .style import GREEN, INK, ORANGE, TEXT, figure, told_lines
 
 WIDTH, LEFT = 8.0, 0.5                               # inches: of the figure, and left of a panel
 HEAD, TITLE, TICKS = 0.4, 0.5, 0.35                  # above them all; above and below a panel
@@ -34,7 +34,9 @@ def training_curves(runs):
     if not rows:
         raise DataError(f"{', '.join(run.name for run in runs)}: nothing was measured yet")
     height = HEAD + sum(TITLE + tall + TICKS for tall, _, _, _ in rows)
-    drawn = figure(WIDTH, height)
+    told = {f"{what} of {run.name}": run.held_out[column] for run in runs
+            for what, column in (("MLM loss", "mlm_loss"), ("SOP accuracy", "sop_accuracy"))}  # fmt: skip
+    drawn = figure(WIDTH, height, f"training curves on held-out text: {told_lines(told)}")
     draw_head(drawn, runs, height)
     y = height - HEAD
     for tall, right, draws, some in rows:

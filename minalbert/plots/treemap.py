@@ -27,7 +27,9 @@ def treemap(models):
         nameless = [f"{name} {count:,}" for _, name, count, box in boxes if not label(name, count, box)]
         blocks.append((title, groups, high, boxes, wrapped("too small for a name here: ", nameless)))
     height = sum(HEAD + high + LINE * (1 + len(lines)) + AFTER for _, _, high, _, lines in blocks) - AFTER / 2
-    drawn = figure(WIDTH, height)
+    told = (f"{title}: " + ", ".join(f"{group} {sum(parts.values()):,}" for group, parts in groups.items())
+            for title, groups in models.items())  # fmt: skip
+    drawn = figure(WIDTH, height, "areas as large as parts have weights. " + "; ".join(told))
     axes = drawn.add_axes((0, 0, 1, 1), xlim=(-0.02, WIDTH + 0.02), ylim=(height, 0))
     axes.axis("off")
     y = 0
