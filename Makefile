@@ -9,13 +9,14 @@ PARITY := .venv-parity
 PIP    := -m pip install --quiet --disable-pip-version-check
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help setup demo test course notebooks lint parity golden bench lock clean
+.PHONY: help setup demo test course notebooks site lint parity golden bench lock clean
 
 help:
 	@echo "make demo     set up .venv, make a corpus, train a small ALBERT and show what it learnt: some two minutes"
 	@echo "make test     set up .venv, run the tests and check every gradient"
 	@echo "make course   build the exercises for students, instructors, nbgrader, Gradescope and GitHub Classroom"
 	@echo "make notebooks  run every notebook and keep what it prints; ONLY=04 for one"
+	@echo "make site     build the pages for a browser: notebooks, walkthrough, course, reference"
 	@echo "make lint     check style"
 	@echo "make parity   compare with transformers and PyTorch, and build data under MPI and Dask, in .venv-parity"
 	@echo "make bench    time and weigh training steps against PyTorch, in .venv-parity: some four minutes"
@@ -39,7 +40,7 @@ demo: setup
 	@$(BIN)/python -m minalbert demo
 
 test: setup
-	$(BIN)/python -m pytest --gradcheck -n $(WORKERS)
+	$(BIN)/python -m pytest --gradcheck -n $(WORKERS) --dist loadgroup
 
 course: setup
 	$(BIN)/python -m exercises.build student
@@ -47,6 +48,9 @@ course: setup
 
 notebooks: setup
 	$(BIN)/python notebooks/build.py $(ONLY)
+
+site: setup
+	$(BIN)/python docs/site.py
 
 lint: setup
 	$(BIN)/ruff check
@@ -63,7 +67,7 @@ bench: $(PARITY)/.ready
 	$(PARITY)/bin/python benchmarks/report.py --quick
 
 lock:
-	uv pip compile pyproject.toml --extra notebooks --extra train --extra dev --universal --python-version 3.11 \
+	uv pip compile pyproject.toml --extra notebooks --extra train --extra dev --extra site --universal --python-version 3.11 \
 	  --generate-hashes --no-header --no-annotate --no-emit-index-url --upgrade --quiet -o requirements.lock
 
 clean:

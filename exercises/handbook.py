@@ -30,7 +30,7 @@ def catalogue():
     yield "that it leaves these points and that the report says these words. Beside the solutions there are other right"
     yield f"answers, which must score all. So far: {wrong} mistakes, {right} right answers."
     yield ""
-    yield "| | | minutes | functions | variants |"
+    yield "| exercise | about | minutes | functions | variants |"
     yield "|---|---|---:|---|---|"
     for lesson in lessons:
         if lesson.variant_of is None:

@@ -4,6 +4,7 @@ A test that takes `device` runs on the CPU, on a GPU where there is one, and eve
 which computes with NumPy but keeps host and device as far apart as CuPy does.
 """
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -38,3 +39,18 @@ def device(request, monkeypatch):
     if request.param == "cuda" and (reason := cuda_missing()):
         pytest.skip(f"no GPU: {reason}")
     return request.param
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """Chromium without internet: no name is found but this machine's."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+    path = next(filter(None, map(shutil.which, names)), None)
+    if path is None:
+        pytest.skip("there is no Chromium on the path")
+    arguments = ["--no-sandbox", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=path, args=arguments)
+        yield browser
+        browser.close()

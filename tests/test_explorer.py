@@ -147,27 +147,15 @@ def formula_of(name, m):
 # ---- the page, in Chromium ----
 
 
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if found is None:
-        pytest.skip("no Chromium on the path")
-    with playwright.sync_playwright() as play:
-        started = play.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        yield started
-        started.close()
-
-
 @pytest.fixture
-def opened(browser, tmp_path):
+def opened(chromium, tmp_path):
     """A page of explorers; it may say nothing and ask for nothing."""
     said = []
 
     def open_page(*explorers, width=1000):
         text = "\n".join(one._repr_html_() for one in explorers)
         (tmp_path / "page.html").write_text(f"<!doctype html><meta charset='utf-8'>{text}", encoding="utf-8")
-        page = browser.new_page(viewport={"width": width, "height": 800})
+        page = chromium.new_page(viewport={"width": width, "height": 800})
         page.on("console", lambda message: said.append(message.text))
         page.on("pageerror", lambda error: said.append(str(error)))
         page.on("request", lambda request: said.append(request.url) if "page.html" not in request.url else None)

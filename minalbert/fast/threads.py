@@ -8,11 +8,11 @@ import functools
 import threading
 from contextlib import contextmanager
 
-from threadpoolctl import ThreadpoolController
-
 
 @functools.cache
 def _blas():
+    from threadpoolctl import ThreadpoolController
+
     return ThreadpoolController().select(user_api="blas")
 
 

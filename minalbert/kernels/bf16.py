@@ -18,7 +18,6 @@ import ctypes
 import functools
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
 from ..backend import DeviceError
 
@@ -134,6 +133,8 @@ def _succeed(what, status):
 
 @functools.cache
 def _blas():
+    from threadpoolctl import ThreadpoolController
+
     return ThreadpoolController().select(user_api="blas").lib_controllers
 
 

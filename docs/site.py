@@ -1,0 +1,112 @@
+"""The site: python docs/site.py [OUT]
+
+A tree of pages is put together in build/pages, laid out as the repository is, so that the links that are right on
+GitHub are right in the site; then Sphinx reads it. A link to a file of code becomes one to that file's own page.
+"""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from browser.stage import stage as stage_python
+
+ROOT = Path(__file__).parent.parent
+PAGES = ROOT / "build" / "pages"
+SITE = ROOT / "build" / "site"
+COPIED = ("README.md", "docs/*.md", "docs/*.png", "docs/walkthrough/*.md", "docs/browser/*.md", "exercises/*.md",
+          "exercises/rubrics/*.md", "benchmarks/results/*.md")  # fmt: skip
+CODE = {".py": "python", ".js": "javascript", ".cu": "cuda", ".cuh": "cuda"}
+PACKAGES = {
+    "layers": "the pairs", "model": "from ids to losses, and back", "kernels": "the same mathematics, fast",
+    "fast": "how a step is run", "optim": "AdamW, LAMB, rates", "data": "from text to batches",
+    "train": "a run that loses nothing", "gradcheck": "is the gradient right?",
+    "analysis": "counting, and looking inside", "plots": "figures", "interop": "released weights",
+    "course": "exercises and grading", "": "the rest",
+}  # fmt: skip
+
+
+def stage(root=ROOT, pages=PAGES):
+    """Every page that Sphinx is to read, in a folder that is made anew."""
+    shutil.rmtree(pages, ignore_errors=True)
+    for pattern in COPIED:
+        for path in root.glob(pattern):
+            copy(path, pages / path.relative_to(root))
+    (pages / "docs" / "index.md").replace(pages / "index.md")
+    for path in root.glob("notebooks/*.ipynb"):
+        write(pages / path.relative_to(root), json.dumps(with_alternatives(json.loads(path.read_text("utf-8")))))
+    for path in sorted(path for path in (root / "minalbert").rglob("*")
+                       if path.suffix in CODE and "student" not in path.parts):
+        name = path.relative_to(root).as_posix()
+        copy(path, pages / "source" / name)
+        write(pages / "code" / f"{name}.md", listing(name, CODE[path.suffix]))
+    for name, what in PACKAGES.items():
+        write(pages / "api" / f"{name or 'rest'}.md", reference(root, name, what))
+    write(pages / "api" / "index.md", contents("Every module", [name or "rest" for name in PACKAGES]))
+    for folder, title in (("exercises/rubrics", "Rubrics"), ("benchmarks/results", "Benchmark reports")):
+        names = sorted(path.stem for path in (pages / folder).glob("*.md"))
+        write(pages / folder / "index.md", contents(title, names))
+
+
+def listing(name, language):
+    """A page with the whole of a file; none of the tables of contents lists it."""
+    return f"---\norphan: true\n---\n# {name}\n\n```{{literalinclude}} /source/{name}\n:language: {language}\n```\n"
+
+
+def contents(title, names):
+    """A page that lists others."""
+    return f"# {title}\n\n```{{toctree}}\n" + "\n".join(names) + "\n```\n"
+
+
+def copy(source, target):
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source, target)
+
+
+def write(target, text):
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(text, encoding="utf-8")
+
+
+def with_alternatives(notebook):
+    """Pictures say what they show to those who do not see them. Outputs know it; Sphinx looks for it in the cell."""
+    for cell in notebook["cells"]:
+        for output in cell.get("outputs", ()):
+            said = output.get("metadata", {}).get("image/png", {})
+            if said:
+                cell["metadata"]["mystnb"] = {"image": {"alt": said["alt"]}}
+    return notebook
+
+
+def reference(root, name, what):
+    """A page for a package: each of its modules, in the order of their names."""
+    package = root / "minalbert" / name
+    paths = sorted(package.glob("*.py")) if not name else sorted(package.rglob("*.py"))
+    paths = [path.relative_to(root) for path in paths
+             if not {"student", "lessons", "__main__.py"} & set(path.relative_to(package).parts)]  # fmt: skip
+    title = f"minalbert.{name}" if name else "minalbert"
+    return f"# {title}: {what}\n\n" + "\n".join(map(documented, paths))
+
+
+def documented(path):
+    module = ".".join(path.with_suffix("").parts).removesuffix(".__init__")
+    listed = f"[{path.as_posix()}](../{path.as_posix()})"
+    return f"## {module}\n\n{listed}\n\n```{{eval-rst}}\n.. automodule:: {module}\n```\n"
+
+
+def build(pages=PAGES, site=SITE):
+    """Warnings are errors."""
+    stage(pages=pages)
+    quiet, folders = ["-W", "--keep-going", "-q"], ["-d", pages.with_name("doctrees"), "-c", ROOT / "docs", pages, site]
+    subprocess.run([sys.executable, "-m", "sphinx", *quiet, *folders], check=True)
+    stage_python(ROOT, site / "docs" / "browser")
+
+
+if __name__ == "__main__":
+    site = Path(sys.argv[1]) if sys.argv[1:] else SITE
+    try:
+        build(site=site)
+    except subprocess.CalledProcessError:
+        sys.exit("the site was not built: Sphinx says why above")
+    print(f"open {site / 'index.html'}")

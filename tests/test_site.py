@@ -1,0 +1,210 @@
+"""The site as a reader meets it: built once, opened in Chromium, and looked at."""
+
+import re
+import subprocess
+import sys
+import threading
+from functools import partial
+from html.parser import HTMLParser
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import unquote, urldefrag
+
+import pytest
+
+for package in ("sphinx", "myst_nb", "furo", "sphinxcontrib.katex"):
+    pytest.importorskip(package, reason=f"{package} is not installed (pip install 'minalbert[site]')")
+pytestmark = pytest.mark.xdist_group("site")  # one process builds it
+
+ROOT = Path(__file__).parent.parent
+PHONE, DESKTOP = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
+SHOWN = ["index", "README", "notebooks/04_attention", "docs/walkthrough/attention", "docs/browser/index", "docs/speed",
+         "exercises/CATALOGUE", "api/layers"]  # fmt: skip
+FOREIGN = {"landmark-unique", "region"}  # furo's own: its two sidebars have no names
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("site")
+    with open(folder / "log", "w", encoding="utf-8") as log:  # a pipe would wait for katex's server
+        command = [sys.executable, str(ROOT / "docs" / "site.py"), str(folder / "site")]
+        code = subprocess.run(command, stdout=log, stderr=log, timeout=900).returncode
+    assert code == 0, (folder / "log").read_text(encoding="utf-8")[-5000:]
+    return folder / "site"
+
+
+def pages(site):
+    """Those that are written for readers, without the listings of code."""
+    return [path for path in sorted(site.rglob("*.html")) if not {"code", "_static"} & set(path.parts)]
+
+
+class Links(HTMLParser):
+    def __init__(self, path):
+        super().__init__()
+        self.wanted, self.ids = [], {""}
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        self.ids.add(attributes.get("id"))
+        self.wanted += [attributes[name] for name in ("href", "src") if attributes.get(name)]
+
+
+def test_every_link_within_the_site_leads_somewhere(site):
+    files = {path.resolve(): Links(path) for path in site.rglob("*.html")}
+    lost, count = [], 0
+    for path, links in files.items():
+        for link in links.wanted:
+            if re.match(r"[a-z]+:", link):
+                continue
+            count += 1
+            target, fragment = urldefrag(link.partition("?")[0] if "#" not in link else link)
+            there = (path.parent / unquote(target.partition("?")[0])).resolve() if target else path
+            known = files[there].ids if there in files else {""}
+            if not there.exists() or (there in files and unquote(fragment) not in known):
+                lost.append((str(path.relative_to(site.resolve())), link))
+    assert lost == []
+    assert count > 10_000
+
+
+def test_every_file_of_the_library_has_a_page_and_every_notebook(site):
+    for path in (ROOT / "minalbert").rglob("*.py"):
+        assert (site / "code" / f"{path.relative_to(ROOT)}.html").exists() or "student" in path.parts, path
+    assert [path.stem for path in sorted((site / "notebooks").glob("*.html"))] == [
+        path.stem for path in sorted((ROOT / "notebooks").glob("[0-9]*.py"))
+    ]
+
+
+@pytest.fixture(scope="module")
+def address(site):
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(site))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+@pytest.fixture
+def visit(address, chromium):
+    """Opens a page; in the end no page may have complained or asked for anything that is not in the site."""
+    troubles, contexts, inside = [], [], (address, "data:", "blob:")
+
+    def open_page(name, viewport=DESKTOP, theme="light"):
+        context = chromium.new_context(viewport=viewport, color_scheme=theme)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda said: troubles.append((name, said.text)) if said.type != "log" else None)
+        page.on("pageerror", lambda error: troubles.append((name, str(error))))
+        page.on("requestfailed", lambda request: troubles.append((name, f"not found: {request.url}")))
+        page.on("request", lambda sent: None if sent.url.startswith(inside) else troubles.append((name, sent.url)))
+        page.goto(f"{address}{name}.html")
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert troubles == []
+
+
+BROKEN = """() => ({
+    pictures: [...document.images].filter(image => !(image.complete && image.naturalWidth)).map(image => image.src),
+    silent: [...document.images].filter(image => !image.alt && image.getAttribute("role") !== "presentation")
+        .map(image => image.src),
+    mathematics: [...document.querySelectorAll(".math")].filter(one => !one.querySelector(".katex"))
+        .map(one => one.textContent),
+    errors: [...document.querySelectorAll(".katex-error")].map(one => one.textContent),
+    raw: (document.querySelector("article")?.innerText.match(/\\\\(frac|sqrt|sum|mathrm)|\\$\\$/g) || []),
+    wide: document.documentElement.scrollWidth > innerWidth ? document.documentElement.scrollWidth : 0,
+})"""
+
+
+def test_every_page_is_whole_on_a_desk_and_on_a_phone(site, visit):
+    """No error in the console, no request to elsewhere, pictures and mathematics there, nothing wider than the page."""
+    found, mathematics = {}, 0
+    for path in pages(site):
+        name = path.relative_to(site).with_suffix("").as_posix()
+        page = visit(name)
+        for viewport in (DESKTOP, PHONE):
+            page.set_viewport_size(viewport)
+            found[name, viewport["width"]] = page.evaluate(BROKEN)
+        mathematics += page.locator(".katex").count()
+        page.context.close()
+    wrong = {key: {what: that for what, that in value.items() if that} for key, value in found.items()}
+    assert {key: value for key, value in wrong.items() if value} == {}
+    assert mathematics > 500
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("name", SHOWN)
+def test_a_page_can_be_read_by_everyone(visit, name, theme):
+    """axe: contrast, names of pictures and controls, order of headings, and more."""
+    axe_core = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed")
+    page = visit(name, theme=theme)
+    violations = axe_core.Axe().run(page).response["violations"]
+    ours = [(found["id"], found["nodes"][0]["html"], found["nodes"][0]["failureSummary"]) for found in violations
+            if found["id"] not in FOREIGN]  # fmt: skip
+    assert ours == []
+
+
+def test_the_search_finds_without_a_server(site, chromium):
+    page = chromium.new_page()
+    page.goto((site / "index.html").as_uri())
+    page.locator("input[name=q]").first.fill("trust ratio")
+    page.locator("input[name=q]").first.press("Enter")
+    page.wait_for_selector("ul.search li a")
+    assert any("LAMB" in text for text in page.locator("ul.search li").all_inner_texts())
+
+
+def test_light_and_dark_change_places_at_a_click(visit):
+    page = visit("index")
+    button = page.locator(".theme-toggle").filter(visible=True)
+
+    def ground():
+        return page.evaluate("getComputedStyle(document.body).backgroundColor")
+
+    grounds = [ground()]
+    for _ in range(3):
+        button.click()
+        grounds.append(ground())
+    assert len(set(grounds)) == 2
+
+
+def test_a_phone_has_the_menu_behind_a_button(visit):
+    page = visit("index", PHONE)
+    entry = page.locator(".sidebar-drawer").get_by_role("link", name="4. Attention", exact=False)
+    assert not entry.is_visible() or entry.bounding_box()["x"] < 0
+    page.locator("label.nav-overlay-icon").filter(visible=True).click()
+    page.wait_for_timeout(400)
+    assert entry.bounding_box()["x"] >= 0
+    entry.click()
+    assert "attention" in page.url
+
+
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_the_explorer_answers_a_click(visit, viewport):
+    page = visit("notebooks/04_attention", viewport)
+    explorer = page.locator("[id^=explorer-]").first
+    cell = explorer.locator("[role=grid] tbody td").nth(3)
+    formula = explorer.locator("[aria-live=polite]").first
+    before = formula.inner_text()
+    cell.click()
+    assert formula.inner_text() != before
+
+
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_pictures_of_pages_are_taken(visit, tmp_path, viewport, theme):
+    """For eyes, under pytest's folder; here, that they are not empty: dark text on light, or light on dark."""
+    from PIL import Image
+
+    for name in SHOWN:
+        page = visit(name, viewport, theme)
+        path = tmp_path / f"{name.replace('/', '-')}.png"
+        page.screenshot(path=path)
+        levels = Image.open(path).convert("L").histogram()
+        dark, light = sum(levels[:64]), sum(levels[192:])
+        assert (dark > 10 * light) == (theme == "dark"), name
+        assert min(dark, light) > 500, name
