@@ -1,5 +1,7 @@
 """py:percent texts as notebooks: the same bytes every time, fit for every Jupyter."""
 
+import os
+
 import jupytext
 
 
@@ -18,7 +20,7 @@ def notebook_text(notebook):
     return jupytext.writes(notebook, fmt="ipynb")
 
 
-def executed(notebook, folder=None, seconds=240):
+def executed(notebook, folder=None, environment=None, seconds=240):
     """The notebook with its outputs; a cell that fails raises."""
     from nbclient import NotebookClient
 
@@ -27,7 +29,7 @@ def executed(notebook, folder=None, seconds=240):
     NotebookClient(
         notebook, timeout=seconds, kernel_name="python3", resources=resources, extra_arguments=quiet,
         coalesce_streams=True,                       # what is printed comes in pieces, as the clock has it
-    ).execute()
+    ).execute(env=environment or dict(os.environ))
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)         # when it ran
     return notebook

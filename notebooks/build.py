@@ -10,17 +10,19 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.append(str(HERE.parent))
 
-from exercises.percent import executed, notebook_of, notebook_text  # noqa: E402
+from exercises.percent import executed, notebook_of, notebook_text
 
 
 def sources(beginnings=("",)):
     return [path for path in sorted(HERE.glob("[0-9][0-9]_*.py")) if path.name.startswith(tuple(beginnings))]
 
 
-def run(path):
+def run(path, environment=None):
     """The notebook of a source, executed in a folder that is thrown away."""
-    with tempfile.TemporaryDirectory() as folder:
-        return executed(notebook_of(path.read_text(encoding="utf-8")), folder)
+    source = path.read_text(encoding="utf-8")
+    seconds = 1800 if "MINALBERT_FAST" in source else 240          # for a cell
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        return executed(notebook_of(source), folder, environment, seconds)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ matplotlib is imported when the first figure is made.
 from .attention import attention_strip
 from .bars import bars
 from .distributions import distribution_bars
+from .dots import share_dots
 from .explorer import explorer
 from .functions import curves, error_curves, stages
 from .gradients import gradient_errors

@@ -1,0 +1,27 @@
+"""Shares as dots: each where it belongs, its mean beside it."""
+
+import pytest
+from test_plots import inside
+
+from minalbert import plots
+
+pytest.importorskip("matplotlib", reason="matplotlib is not installed (pip install 'minalbert[notebooks]')")
+ROWS = {"next": {"NSP": [0.02, 0.04], "SOP": [0.01, 0.03]}, "swapped": {"NSP": [0.1, 0.2], "SOP": [0.9, 1.0]}}
+
+
+def test_every_share_is_a_dot_in_its_row_and_the_mean_is_said():
+    drawn = plots.share_dots(ROWS, "how often?\nby kind", level=0.5)
+    (axes,) = drawn.axes
+    dots = {tuple(line.get_xdata()): line.get_ydata()[0] for line in axes.lines if line.get_marker() in "oD"}
+    assert set(dots) == {tuple(shares) for found in ROWS.values() for shares in found.values()}
+    assert [round(dots[tuple(shares)]) for found in ROWS.values() for shares in found.values()] == [0, 0, 1, 1]
+    assert [text.get_text() for text in axes.texts] == ["3% NSP", "2% SOP", "15% NSP", "95% SOP"]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["next", "swapped"]
+    assert [text.get_text() for text in drawn.texts] == ["how often?", "by kind"]
+    assert [0.5, 0.5] in [list(line.get_xdata()) for line in axes.lines]
+    assert inside(drawn)
+
+
+def test_names_that_could_not_be_told_apart_are_refused():
+    with pytest.raises(ValueError, match="4 names were given"):
+        plots.share_dots({"row": dict.fromkeys("abcd", [0.5])}, "")
