@@ -68,6 +68,15 @@ def test_every_pin_has_a_hash_and_no_file_an_address():
 def test_core_is_small_and_versions_are_declared():
     core = {Requirement(line).name for line in PROJECT["dependencies"]}
     assert core == {"numpy", "safetensors", "threadpoolctl", "tqdm"}
-    assert set(PROJECT["optional-dependencies"]) == {"bf16", "fast", "gpu", "notebooks", "train", "dev", "parity"}
+    assert set(PROJECT["optional-dependencies"]) == {
+        "bf16",
+        "fast",
+        "gpu",
+        "notebooks",
+        "site",
+        "train",
+        "dev",
+        "parity",
+    }
     named = {line.rsplit(" ", 1)[1] for line in PROJECT["classifiers"] if "Python :: 3." in line}
     assert named == {"3.11", "3.12", "3.13", "3.14"}

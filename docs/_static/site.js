@@ -1,11 +1,50 @@
-// What scrolls sideways can be reached, and scrolled, by keyboard.
-const WIDE = "pre, .math, .table-wrapper";
+// What scrolls sideways can be reached, and scrolled, by keyboard, and shows on which side it is cut.
+const WIDE = "pre, .math, .table-wrapper, .picture";
+
+function shade(box) {
+  box.classList.toggle("more", box.scrollWidth - box.scrollLeft > box.clientWidth + 1);
+}
 
 function reach() {
-  for (const box of document.querySelectorAll(WIDE))
+  for (const box of document.querySelectorAll(WIDE)) {
     if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
     else box.removeAttribute("tabindex");
+    shade(box);
+  }
 }
 
 addEventListener("load", reach);
 addEventListener("resize", reach);
+document.addEventListener("scroll", ({ target }) => target.matches?.(WIDE) && shade(target), true);
+
+// A notebook's picture gets a box of its own: on a phone it keeps a size at which it can be read, and scrolls.
+for (const picture of document.querySelectorAll("div.cell_output img")) {
+  const box = document.createElement("div");
+  box.className = "picture";
+  picture.replaceWith(box);
+  box.append(picture);
+}
+
+// No line begins with the comma that belongs to a formula before it.
+for (const formula of document.querySelectorAll("span.math")) {
+  const next = formula.nextSibling;
+  const mark = next?.nodeType === Node.TEXT_NODE && next.data.match(/^[.,;:?!)]+/);
+  if (!mark || formula.offsetWidth > 200) continue;       // a long one must be free to break
+  const together = document.createElement("span");
+  together.className = "unbroken";
+  formula.replaceWith(together);
+  together.append(formula, mark[0]);
+  next.data = next.data.slice(mark[0].length);
+}
+
+// A number keeps its unit beside it.
+for (const cell of document.querySelectorAll("td.text-right"))
+  if (cell.textContent.trim().length <= 12) cell.classList.add("number");
+
+// Long names break after a dot, a low line or a slash, not inside a word.
+for (const name of document.querySelectorAll("h1, h2, .sig-name .pre, .sig-prename .pre")) {
+  const text = name.firstChild;
+  if (text?.nodeType !== Node.TEXT_NODE) continue;
+  const [first, ...rest] = text.data.split(/(?<=\w[._/])(?=\w)/);
+  text.replaceWith(first, ...rest.flatMap((part) => [document.createElement("wbr"), part]));
+}
