@@ -20,6 +20,7 @@ html_static_path = ["_static"]
 html_favicon = "_static/favicon.svg"
 html_css_files, html_js_files = ["site.css"], ["site.js"]
 html_copy_source = html_use_index = html_domain_indices = False
+highlight_language = "text"  # what says nothing of itself is no Python
 pygments_style, pygments_dark_style = "a11y-high-contrast-light", "a11y-high-contrast-dark"
 
 nb_execution_mode = "off"  # notebooks are shown as committed; the tests run them
@@ -29,6 +30,7 @@ myst_heading_anchors = 4
 katex_prerender = bool(shutil.which("node"))  # else a script that comes with the site does it in the page
 katex_css_path = "katex/katex.min.css"
 
+smartquotes = False  # -- is an option, not a dash
 autodoc_member_order = "bysource"
 autodoc_mock_imports = ["numba"]  # an extra; what is documented stands in the source
 toc_object_entries = False  # every page would carry all of them

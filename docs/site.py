@@ -1,22 +1,23 @@
 """The site: python docs/site.py [OUT]
 
-A tree of pages is put together in build/pages, laid out as the repository is, so that the links that are right on
-GitHub are right in the site; then Sphinx reads it. A link to a file of code becomes one to that file's own page.
+A tree of pages is put together, laid out as the repository is, so that the links that are right on GitHub are right in
+the site; then Sphinx reads it. A link to a file of code becomes one to that file's own page.
 """
 
 import json
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from browser.stage import stage as stage_python
 
 ROOT = Path(__file__).parent.parent
-PAGES = ROOT / "build" / "pages"
 SITE = ROOT / "build" / "site"
 COPIED = ("README.md", "docs/*.md", "docs/*.png", "docs/walkthrough/*.md", "docs/browser/*.md", "exercises/*.md",
           "exercises/rubrics/*.md", "benchmarks/results/*.md")  # fmt: skip
+BUILT = "minalbert/course/student/"
 CODE = {".py": "python", ".js": "javascript", ".cu": "cuda", ".cuh": "cuda"}
 PACKAGES = {
     "layers": "the pairs", "model": "from ids to losses, and back", "kernels": "the same mathematics, fast",
@@ -27,18 +28,19 @@ PACKAGES = {
 }  # fmt: skip
 
 
-def stage(root=ROOT, pages=PAGES):
-    """Every page that Sphinx is to read, in a folder that is made anew."""
-    shutil.rmtree(pages, ignore_errors=True)
+def stage(pages, root=ROOT):
+    """Every page that Sphinx is to read."""
     for pattern in COPIED:
         for path in root.glob(pattern):
             copy(path, pages / path.relative_to(root))
     (pages / "docs" / "index.md").replace(pages / "index.md")
+    overview = (pages / "README.md").read_text(encoding="utf-8").replace("# minalbert", "# Overview", 1)
+    write(pages / "README.md", overview)  # the site itself is called minalbert
     for path in root.glob("notebooks/*.ipynb"):
         write(pages / path.relative_to(root), json.dumps(with_alternatives(json.loads(path.read_text("utf-8")))))
-    for path in sorted(path for path in (root / "minalbert").rglob("*")
-                       if path.suffix in CODE and "student" not in path.parts):
-        name = path.relative_to(root).as_posix()
+    names = (path.relative_to(root).as_posix() for path in (root / "minalbert").rglob("*") if path.suffix in CODE)
+    for name in sorted(name for name in names if not name.startswith(BUILT)):
+        path = root / name
         copy(path, pages / "source" / name)
         write(pages / "code" / f"{name}.md", listing(name, CODE[path.suffix]))
     for name, what in PACKAGES.items():
@@ -56,7 +58,7 @@ def listing(name, language):
 
 def contents(title, names):
     """A page that lists others."""
-    return f"# {title}\n\n```{{toctree}}\n" + "\n".join(names) + "\n```\n"
+    return f"# {title}\n\n```{{toctree}}\n:maxdepth: 1\n\n" + "\n".join(names) + "\n```\n"
 
 
 def copy(source, target):
@@ -74,7 +76,7 @@ def with_alternatives(notebook):
     for cell in notebook["cells"]:
         for output in cell.get("outputs", ()):
             said = output.get("metadata", {}).get("image/png", {})
-            if said:
+            if "alt" in said:
                 cell["metadata"]["mystnb"] = {"image": {"alt": said["alt"]}}
     return notebook
 
@@ -91,22 +93,26 @@ def reference(root, name, what):
 
 def documented(path):
     module = ".".join(path.with_suffix("").parts).removesuffix(".__init__")
-    listed = f"[{path.as_posix()}](../{path.as_posix()})"
+    listed = f"[`{path.as_posix()}`](../{path.as_posix()})"
     return f"## {module}\n\n{listed}\n\n```{{eval-rst}}\n.. automodule:: {module}\n```\n"
 
 
-def build(pages=PAGES, site=SITE):
+def build(site=SITE):
     """Warnings are errors."""
-    stage(pages=pages)
-    quiet, folders = ["-W", "--keep-going", "-q"], ["-d", pages.with_name("doctrees"), "-c", ROOT / "docs", pages, site]
-    subprocess.run([sys.executable, "-m", "sphinx", *quiet, *folders], check=True)
+    if (site / ".buildinfo").exists():  # made here before; nothing of then may stay
+        shutil.rmtree(site)
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        pages, doctrees = Path(folder, "pages"), Path(folder, "doctrees")
+        stage(pages)
+        command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-d", doctrees, "-c", ROOT / "docs"]
+        subprocess.run([*command, pages, site], check=True)
     stage_python(ROOT, site / "docs" / "browser")
 
 
 if __name__ == "__main__":
     site = Path(sys.argv[1]) if sys.argv[1:] else SITE
     try:
-        build(site=site)
+        build(site)
     except subprocess.CalledProcessError:
         sys.exit("the site was not built: Sphinx says why above")
     print(f"open {site / 'index.html'}")

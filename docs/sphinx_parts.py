@@ -12,7 +12,7 @@ from sphinxcontrib import katex
 
 LAID_OUT = re.compile(r"^ |\S {2,}\S", re.MULTILINE)  # indented, or in columns
 FILE = re.compile(r"[\w./-]+\.(?:py|cu|cuh|h|yml|toml)")
-MARKUP = re.compile(r"([\\*`|_])")
+MARKUP, CODE = re.compile(r"([\\*`|_])"), re.compile(r"`([^`]+)`")
 
 
 def as_laid_out(app, what, name, obj, options, lines):
@@ -20,10 +20,15 @@ def as_laid_out(app, what, name, obj, options, lines):
     paragraphs = re.split(r"\n\s*\n", "\n".join(lines).rstrip())
     lines[:] = []
     for paragraph in paragraphs:
+        if paragraph.startswith("Alias for field number"):  # Python's own words, of no use
+            continue
         if LAID_OUT.search(paragraph):
             lines.extend([".. code-block:: text", "", *("   " + line for line in paragraph.splitlines()), ""])
         else:
-            lines.extend([*MARKUP.sub(r"\\\1", paragraph).splitlines(), ""])
+            code_or_not = CODE.split(paragraph)  # every second part stands between backticks
+            code_or_not[::2] = [MARKUP.sub(r"\\\1", text) for text in code_or_not[::2]]
+            code_or_not[1::2] = [f"``{code}``" for code in code_or_not[1::2]]
+            lines.extend([*"".join(code_or_not).splitlines(), ""])
 
 
 def link_to_code(app, doctree):
@@ -50,7 +55,7 @@ def start_katex(rundir, timeout):
     """The plugin's own asks once, as soon as the socket is there, and may be refused."""
     path, begin = rundir / "katex.sock", time.monotonic()
     process = Popen(katex.KaTeXServer.build_command(socket=path), stdin=PIPE, stdout=PIPE, cwd=rundir)
-    while time.monotonic() < begin + timeout:
+    while process.poll() is None and time.monotonic() < begin + timeout:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             connection.connect(str(path))
@@ -63,9 +68,9 @@ def start_katex(rundir, timeout):
 
 
 def setup(app):
-    katex.STARTUP_TIMEOUT = 60.0                     # seconds, on a busy machine
+    katex.STARTUP_TIMEOUT = 60.0  # seconds, on a busy machine
     katex.KaTeXServer.start_server_process = start_katex
     app.connect("autodoc-process-docstring", as_laid_out)
     app.connect("doctree-read", link_to_code)
-    app.connect("html-page-context", name_levels, priority=900)    # after furo
+    app.connect("html-page-context", name_levels, priority=900)  # after furo
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -26,9 +26,11 @@ def catalogue():
     right = len(list((HERE / "right").glob("*.py")))
     yield "# The exercises, and what goes wrong in them"
     yield ""
-    yield "`make course` writes this page from the lessons and from `wrong`. The tests run every mistake below, and see"
-    yield "that it leaves these points and that the report says these words. Beside the solutions there are other right"
-    yield f"answers, which must score all. So far: {wrong} mistakes, {right} right answers."
+    yield "What each exercise is about, how long it takes, and what is written in it. Below them is every mistake that"
+    yield "is known: the points that it leaves, and what the report contains."
+    yield ""
+    yield f"The tests run all {wrong} mistakes, and {right} right answers beside the solutions, which must score all."
+    yield "`make course` writes this page."
     yield ""
     yield "| exercise | about | minutes | functions | variants |"
     yield "|---|---|---:|---|---|"
@@ -42,7 +44,7 @@ def catalogue():
         yield ""
         yield f"## {lesson.name}: {lesson.title}"
         yield ""
-        yield "| mistake | points left | the report says |"
+        yield "| mistake | points left | the report contains |"
         yield "|---|---:|---|"
         for row in mistakes(lesson):
             said = " ".join(row["says"].split()).replace("|", "\\|")

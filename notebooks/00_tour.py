@@ -7,14 +7,17 @@
 # then ask: **what can a model learn in so short a time?** The answer is a number, and you can know it beforehand.
 
 # %%
-# Installs minalbert where it is missing, as in Colab; SOURCE may also be the path of a clone.
+# Installs what is missing, as in Colab. SOURCE is this clone, or else the released package; it may be any address.
 import importlib.util
+import os
 import subprocess
 import sys
 
-SOURCE = "minalbert"
-if not importlib.util.find_spec("minalbert"):
-    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", SOURCE, "matplotlib"], check=True)
+SOURCE = ".." if os.path.exists("../minalbert/albert.py") else "minalbert"
+missing = [what for name, what in {"minalbert": SOURCE, "matplotlib": "matplotlib"}.items()
+           if not importlib.util.find_spec(name)]  # fmt: skip
+if missing:
+    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *missing], check=True)
 
 # %%
 import tempfile
@@ -197,7 +200,7 @@ assert np.abs(everywhere - everywhere[0]).max() < 0.01
 # Frequencies are what a gradient finds first, and most models stay at that line for a while. Where it is, and whether a
 # run has left it, is the first thing to ask of any training curve.
 #
-# ## Where to go next
+# ## Next
 #
 # * `minalbert demo` trains for two minutes, on easier stories: the loss leaves the line, and the order is found.
 # * The next notebook counts weights, operations and memory, and says what sharing saves and what it does not.

@@ -8,14 +8,17 @@
 # How small is "a little"? That turns out to be the whole difficulty, and there is a way round it.
 
 # %%
-# Installs minalbert where it is missing, as in Colab; SOURCE may also be the path of a clone.
+# Installs what is missing, as in Colab. SOURCE is this clone, or else the released package; it may be any address.
 import importlib.util
+import os
 import subprocess
 import sys
 
-SOURCE = "minalbert"
-if not importlib.util.find_spec("minalbert"):
-    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", SOURCE, "matplotlib"], check=True)
+SOURCE = ".." if os.path.exists("../minalbert/albert.py") else "minalbert"
+missing = [what for name, what in {"minalbert": SOURCE, "matplotlib": "matplotlib"}.items()
+           if not importlib.util.find_spec(name)]  # fmt: skip
+if missing:
+    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *missing], check=True)
 
 # %%
 import numpy as np
@@ -280,7 +283,7 @@ assert table.error < 1e-12
 plots.gradient_errors(table.yours, table.expected, title="errors of the model's word table")
 
 # %% [markdown]
-# ## Now you
+# ## Next
 #
 # Exercise 1 has you build this judge: both ways of asking, the error, and the verdict.
 #

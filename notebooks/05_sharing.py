@@ -16,14 +16,17 @@
 
 
 # %%
-# Installs minalbert where it is missing, as in Colab; SOURCE may also be the path of a clone.
+# Installs what is missing, as in Colab. SOURCE is this clone, or else the released package; it may be any address.
 import importlib.util
+import os
 import subprocess
 import sys
 
-SOURCE = "minalbert"
-if not importlib.util.find_spec("minalbert"):
-    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", SOURCE, "matplotlib"], check=True)
+SOURCE = ".." if os.path.exists("../minalbert/albert.py") else "minalbert"
+missing = [what for name, what in {"minalbert": SOURCE, "matplotlib": "matplotlib"}.items()
+           if not importlib.util.find_spec(name)]  # fmt: skip
+if missing:
+    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *missing], check=True)
 
 # %%
 import numpy as np
@@ -185,7 +188,7 @@ print(f"value.w: {' + '.join(f'{length:.2f}' for length in three)} = {sum(three)
 assert abs(together / sum(three) - 0.761) < 0.005
 assert max(lengths[list(table).index("encoder.attention.key.b")]) < 1e-12
 
-matrices([{"values": lengths, "rows": [name.removeprefix("encoder.") for name in table],
+matrices([{"name": "gradient lengths", "values": lengths, "rows": [name.removeprefix("encoder.") for name in table],
            "columns": ["pass 1", "pass 2", "pass 3", "sum"]}])  # fmt: skip
 
 # %% [markdown]
@@ -226,7 +229,7 @@ assert np.allclose(compare(overwritten), (0.72, 0.74), atol=0.01)
 assert np.allclose(compare(last_only), (0.67, 0.75), atol=0.01)
 
 matrices([{"name": "right", "values": grads[name]} | full, "  ",
-          {"name": "= : g₁ alone", "values": overwritten[name]} | full, "  ",
+          {"name": "= for +=: g₁ alone", "values": overwritten[name]} | full, "  ",
           {"name": "the last cache only", "values": last_only[name]} | full])  # fmt: skip
 
 # %% [markdown]

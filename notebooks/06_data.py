@@ -5,14 +5,17 @@
 # does it read, how do we know that what we asked for is what it gets, and could it find the answers by the wrong means?
 
 # %%
-# Installs minalbert where it is missing, as in Colab; SOURCE may also be the path of a clone.
+# Installs what is missing, as in Colab. SOURCE is this clone, or else the released package; it may be any address.
 import importlib.util
+import os
 import subprocess
 import sys
 
-SOURCE = "minalbert"
-if not importlib.util.find_spec("minalbert"):
-    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", SOURCE, "matplotlib"], check=True)
+SOURCE = ".." if os.path.exists("../minalbert/albert.py") else "minalbert"
+missing = [what for name, what in {"minalbert": SOURCE, "matplotlib": "matplotlib"}.items()
+           if not importlib.util.find_spec(name)]  # fmt: skip
+if missing:
+    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *missing], check=True)
 
 # %%
 import math
@@ -249,7 +252,7 @@ for kind in ("sop", "nsp"):
     assert accuracy > 0.62 if kind == "nsp" else abs(accuracy - 0.5) < 4 * (0.25 / tested) ** 0.5
 
 # %% [markdown]
-# ## Your turn
+# ## Next
 #
 # Pairs, masks and spans: `minalbert exercise start ex08`. On text of your own: `minalbert data build`, then
 # `minalbert data stats`, `show` and `audit`.

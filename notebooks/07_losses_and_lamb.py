@@ -5,14 +5,17 @@
 # gradient: how far should each of them move, when some tensors are large and some are small?
 
 # %%
-# Installs minalbert where it is missing, as in Colab; SOURCE may also be the path of a clone.
+# Installs what is missing, as in Colab. SOURCE is this clone, or else the released package; it may be any address.
 import importlib.util
+import os
 import subprocess
 import sys
 
-SOURCE = "minalbert"
-if not importlib.util.find_spec("minalbert"):
-    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", SOURCE, "matplotlib"], check=True)
+SOURCE = ".." if os.path.exists("../minalbert/albert.py") else "minalbert"
+missing = [what for name, what in {"minalbert": SOURCE, "matplotlib": "matplotlib"}.items()
+           if not importlib.util.find_spec(name)]  # fmt: skip
+if missing:
+    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *missing], check=True)
 
 # %%
 import numpy as np
@@ -303,7 +306,7 @@ plots.ratio_curves({
 }, log=False)  # fmt: skip
 
 # %% [markdown]
-# ## Your turn
+# ## Next
 #
 # Losses and the tied decoder: `minalbert exercise start ex09`. LAMB, clipping and the rate that goes with a batch:
 # `minalbert exercise start ex10`.

@@ -10,14 +10,17 @@
 # saw.
 
 # %%
-# Installs minalbert where it is missing, as in Colab; SOURCE may also be the path of a clone.
+# Installs what is missing, as in Colab. SOURCE is this clone, or else the released package; it may be any address.
 import importlib.util
+import os
 import subprocess
 import sys
 
-SOURCE = "minalbert"
-if not importlib.util.find_spec("minalbert"):
-    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", SOURCE, "matplotlib"], check=True)
+SOURCE = ".." if os.path.exists("../minalbert/albert.py") else "minalbert"
+missing = [what for name, what in {"minalbert": SOURCE, "matplotlib": "matplotlib"}.items()
+           if not importlib.util.find_spec(name)]  # fmt: skip
+if missing:
+    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *missing], check=True)
 
 # %%
 import tempfile
@@ -123,7 +126,7 @@ assert 0.8 * mean_length < fresh.min() <= fresh.max() <= 1.05 * mean_length
 head_grid(maps[-1][row, :, :length, :length], tokens, columns=2, cell=0.17)
 
 # %% [markdown]
-# Nearly all of them, with no order that one could see. Now 600 steps:
+# A fresh head looks at nearly all tokens, in no order that one could see. Now 600 steps:
 
 # %%
 loss, trained = train(model, 600, 0.004), looked_at(model)

@@ -5,7 +5,6 @@ MINALBERT_PYODIDE_NUMPY  NumPy's wheel for that Pyodide; no registry has one, an
 """
 
 import contextlib
-import functools
 import importlib.util
 import os
 import re
@@ -13,13 +12,12 @@ import shutil
 import subprocess
 import sys
 import tarfile
-import threading
 import time
 import zipfile
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from browsing import served
 
 ROOT = Path(__file__).parent.parent
 BROWSER = ROOT / "docs" / "browser"
@@ -119,17 +117,6 @@ def until(holds, seconds=20):
         time.sleep(0.1)
 
 
-class Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *_):
-        pass
-
-    def copyfile(self, source, outputfile):
-        try:
-            super().copyfile(source, outputfile)
-        except ConnectionError:  # a stopped Python hangs up
-            self.close_connection = True
-
-
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     """(folder, address) of a site that holds this page alone."""
@@ -141,10 +128,8 @@ def site(tmp_path_factory):
     stage.stage(ROOT, folder)
     html = "\n".join(re.findall(r"```\{raw\} html\n(.*?)```", PAGE, flags=re.DOTALL))
     (folder / "index.html").write_text(f"<!doctype html><html lang=en><meta charset=utf-8>{html}", encoding="utf-8")
-    with ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder))) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield folder, f"http://127.0.0.1:{server.server_port}/"
-        server.shutdown()
+    with served(folder) as address:
+        yield folder, address
 
 
 class Page:

@@ -137,4 +137,6 @@ def test_a_figure_says_what_it_shows_to_those_who_do_not_see_it():
     assert metadata["image/png"]["alt"] == "bars, weights: shared 47.3 MB, unshared 359.0 MB"
     assert data["text/plain"] == "Figure: bars, weights: shared 47.3 MB, unshared 359.0 MB"
     assert base64.b64decode(data["image/png"]).startswith(b"\x89PNG")
-    assert style.told_lines({"loss": [np.nan, 7.5, 3.25, np.inf], "none": [np.nan]}) == "loss from 7.5 to 3.25"
+    lines = {"loss": [np.nan, 7.5, 3.25, np.inf], "none": [np.nan], "rate": [0, 2, -1, 0.5]}
+    told = "loss from 7.5 to 3.25, none nowhere, rate from 0 to 0.5, at least -1, at most 2"
+    assert style.told_lines(lines) == told

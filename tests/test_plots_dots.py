@@ -19,9 +19,12 @@ def test_every_share_is_a_dot_in_its_row_and_the_mean_is_said():
     assert [label.get_text() for label in axes.get_yticklabels()] == ["next", "swapped"]
     assert [text.get_text() for text in drawn.texts] == ["how often?", "by kind"]
     assert [0.5, 0.5] in [list(line.get_xdata()) for line in axes.lines]
+    assert axes.get_xlim() == (0, 1)
     assert inside(drawn)
+    _, metadata = drawn._repr_mimebundle_()
+    assert metadata["image/png"]["alt"] == "how often? next: NSP 3%, SOP 2%; swapped: NSP 15%, SOP 95%"
 
 
 def test_names_that_could_not_be_told_apart_are_refused():
     with pytest.raises(ValueError, match="4 names were given"):
-        plots.share_dots({"row": dict.fromkeys("abcd", [0.5])}, "")
+        plots.share_dots({"row": {name: [0.5] for name in "abcd"}}, "")

@@ -21,11 +21,11 @@ def share_dots(rows, title, level=None):
     height = HEAD + ROW * len(rows) + FOOT
     told = "; ".join(f"{row}: " + ", ".join(f"{name} {np.mean(shares):.0%}" for name, shares in found.items())
                      for row, found in rows.items())  # fmt: skip
-    drawn = figure(WIDTH, height, f"{title.splitlines()[0]}. {told}")
+    drawn = figure(WIDTH, height, f"{title.splitlines()[0]} {told}")
     axes = drawn.add_axes(((WIDTH - WIDE - 0.9) / WIDTH, FOOT / height, WIDE / WIDTH, ROW * len(rows) / height),
                           xlim=(0, 1), ylim=(len(rows) - 0.5, -0.5), facecolor="none")  # fmt: skip
     frame(axes, rows, level)
-    for place, (row, found) in enumerate(rows.items()):
+    for place, found in enumerate(rows.values()):
         for number, (name, shares) in enumerate(found.items()):
             colour, marker = looks[name]
             y = place + 0.3 * (number - (len(found) - 1) / 2)

@@ -11,7 +11,7 @@ import math
 from ..data.errors import DataError
 
 BLUE, ORANGE, YELLOW, PURPLE, GREEN = "#0072B2", "#D55E00", "#F0C419", "#CC79A7", "#009E73"
-INK, FAINT = "#808080", "#80808055"                  # half-way between black and white
+INK, FAINT = "#797979", "#80808055"                  # half-way between black and white
 TEXT = {"A": "#2E86C9", "B": "#D55E00", "special": INK}
 FILL = {"mask": YELLOW, "random": PURPLE, "kept": GREEN}
 COLUMNS = 84                                         # letters in a row of a strip
@@ -42,9 +42,20 @@ def one_line(title):
 
 
 def told_lines(lines):
-    """{name: values} in words: each line's name, where it begins and where it ends."""
-    finite = {name: [value for value in map(float, values) if math.isfinite(value)] for name, values in lines.items()}
-    return ", ".join(f"{name} from {some[0]:.3g} to {some[-1]:.3g}" for name, some in finite.items() if some)
+    """{name: values} in words: where each line begins and ends, and how low and how high it comes between."""
+    return ", ".join(f"{name} {told_values(values)}" for name, values in lines.items())
+
+
+def told_values(values):
+    values = [value for value in map(float, values) if math.isfinite(value)]
+    if not values:
+        return "nowhere"
+    told, ends = f"from {values[0]:.3g} to {values[-1]:.3g}", sorted((values[0], values[-1]))
+    if min(values) < ends[0]:
+        told += f", at least {min(values):.3g}"
+    if max(values) > ends[1]:
+        told += f", at most {max(values):.3g}"
+    return told
 
 
 def save(drawn, path):
