@@ -254,7 +254,7 @@ print(f"‖Δw‖ / ‖w‖ at step 10:  LAMB {rates[10]:.4f}, all {len(lamb_cha
       f"AdamW between {at_ten[0]:.3f} and {at_ten[-1]:.3f}")  # fmt: skip
 assert at_ten[-1] > 1.4 * at_ten[0]
 plots.ratio_curves({
-    "LAMB\n‖Δw‖ / ‖w‖ of each step: the rate, for every matrix": lamb_changes,
+    "LAMB\n‖Δw‖ / ‖w‖ of each step: the rate, for every matrix": {f"all {len(lamb_changes)} matrices": rates},
     "AdamW\n‖Δw‖ / ‖w‖ of each step: what it happens to be": adam_changes,
 })  # fmt: skip
 
