@@ -29,8 +29,9 @@ def gradient_errors(yours, expected, rows=None, columns=None, title="yours \N{MI
     cell, tall = (CELL, TALL) if max(R, C) <= 24 else (6 / max(R, C),) * 2
     left = 0.25 + LETTER * max(map(len, rows))
     width, height = left + max(cell * C, BAR + 0.3) + 0.3, HEAD + tall * R + FOOT
-    worst = rows[np.nanargmax(errors) // C], columns[np.nanargmax(errors) % C]
-    told = f"{title}: a heat map of {R} × {C} entries, the worst at {', '.join(filter(None, worst))}"
+    row, column = divmod(int(np.nanargmax(errors)), C)
+    where = f"the worst in row {rows[row]}, column {columns[column]}" if errors[row, column] > LIMIT else "all rounding"
+    told = f"{title}: a heat map of {R} × {C} errors, {where}"
     drawn = figure(width, height, told)
     axes = drawn.add_axes((0, 0, 1, 1), xlim=(-left, width - left), ylim=(height - HEAD, -HEAD))
     axes.axis("off")

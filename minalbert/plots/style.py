@@ -42,7 +42,7 @@ def one_line(title):
 
 
 def told_lines(lines):
-    """{name: values} in words: where each line begins and ends, and how low and how high it comes between."""
+    """{name: values} in words: where each line begins and ends, and how far it went elsewhere, if that is far."""
     return ", ".join(f"{name} {told_values(values)}" for name, values in lines.items())
 
 
@@ -50,12 +50,11 @@ def told_values(values):
     values = [value for value in map(float, values) if math.isfinite(value)]
     if not values:
         return "nowhere"
-    told, ends = f"from {values[0]:.3g} to {values[-1]:.3g}", sorted((values[0], values[-1]))
-    if min(values) < ends[0]:
-        told += f", at least {min(values):.3g}"
-    if max(values) > ends[1]:
-        told += f", at most {max(values):.3g}"
-    return told
+    low, high = min(values), max(values)
+    far = max((high - low) / 4, 1e-9)                # less is rounding
+    told = f"from {values[0]:.3g} to {values[-1]:.3g}"
+    told += f", at least {low:.3g}" * (low < min(values[0], values[-1]) - far)
+    return told + f", at most {high:.3g}" * (high > max(values[0], values[-1]) + far)
 
 
 def save(drawn, path):
