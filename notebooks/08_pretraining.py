@@ -6,21 +6,23 @@
 # that the first question teaches nothing about order, and the second a good deal of both. **Is that so?** Both models
 # can be made in minutes, if the world is small.
 #
-# Six models are trained here, some ten minutes on two cores. What is stopped goes on where it was, the next time.
-# `MINALBERT_FAST=1` makes everything small: the same code in seconds, which learns nothing.
+# Six models are trained here, some twelve minutes on two cores. What is stopped goes on where it was, the next time.
+# `MINALBERT_FAST=1` makes everything small: the same code in a minute, which learns nothing.
 
 # %%
-# Installs minalbert where it is missing, as in Colab; SOURCE may also be the path of a clone.
+# Installs what is missing, as in Colab. SOURCE is this clone, or else the released package; it may be any address.
 import importlib.util
+import os
 import subprocess
 import sys
 
-SOURCE = "minalbert"
-if not importlib.util.find_spec("minalbert"):
-    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", SOURCE, "matplotlib"], check=True)
+SOURCE = ".." if os.path.exists("../minalbert/albert.py") else "minalbert"
+missing = [what for name, what in {"minalbert": SOURCE, "matplotlib": "matplotlib"}.items()
+           if not importlib.util.find_spec(name)]  # fmt: skip
+if missing:
+    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *missing], check=True)
 
 # %%
-import os
 import time
 from itertools import islice
 from pathlib import Path
@@ -45,7 +47,7 @@ from minalbert.train.settings import Settings
 from minalbert.train.trained import open_trained
 
 FAST = os.environ.get("MINALBERT_FAST") == "1"
-STEPS, STORIES, SEEDS = (40, 600, [0]) if FAST else (3000, 30_000, [0, 1, 2])
+STEPS, STORIES, SEEDS = (40, 600, [0]) if FAST else (6500, 30_000, [0, 1, 2])
 RUNS = Path("runs") / ("08-fast" if FAST else "08")
 
 # %% [markdown]
@@ -76,7 +78,7 @@ assert corpus.totals()["documents"] == STORIES
 settings = Settings().change(
     preset="tiny", num_hidden_layers=2, max_position_embeddings=80, vocab_size=corpus.vocab_size,
     corpus=str(RUNS / "worlds"), max_length=80, max_predictions=8, mask_fraction=0.1, short_fraction=0.0,
-    steps=STEPS, batch=64, micro_batch=32, workers=1, optimiser="adamw", rate=0.003, beta2=0.98,
+    steps=STEPS, batch=32, micro_batch=32, workers=1, optimiser="adamw", rate=0.003, beta2=0.98,
     evaluate_every=max(20, STEPS // 20), evaluate_instances=2000, every=max(20, STEPS // 4),
 )  # fmt: skip
 nsp = Instances(corpus, tokenizer, settings.change(pairs="nsp").recipe, seed=0)
@@ -121,17 +123,21 @@ def train(waiting):
     """Each (pairs, seed) in a directory of its own; what is there already goes on, or is done."""
     RUNS.joinpath("config.toml").write_text(settings.toml(), encoding="utf-8")
     running, said = {}, 0
-    while waiting or running:
-        while waiting and len(running) < min(2, os.cpu_count() or 1):
-            pairs, seed = waiting.pop(0)
-            running[f"{pairs}-{seed}"] = start(f"{pairs}-{seed}", "--pairs", pairs, "--seed", str(seed))
-        time.sleep(1)
-        for name in [name for name, process in running.items() if process.poll() is not None]:
-            if running.pop(name).returncode:
-                raise RuntimeError(f"{name} ended early: " + (RUNS / f"{name}.log").read_text(encoding="utf-8"))
-        progress = ", ".join(f"{name} step {last_step(name):,}" for name in running)
-        print(f"\r{progress:{said}}", end="")
-        said = len(progress)
+    try:
+        while waiting or running:
+            while waiting and len(running) < min(2, os.cpu_count() or 1):
+                pairs, seed = waiting.pop(0)
+                running[f"{pairs}-{seed}"] = start(f"{pairs}-{seed}", "--pairs", pairs, "--seed", str(seed))
+            time.sleep(1)
+            for name in [name for name, process in running.items() if process.poll() is not None]:
+                if running.pop(name).returncode:
+                    raise RuntimeError(f"{name} ended early: " + (RUNS / f"{name}.log").read_text(encoding="utf-8"))
+            progress = ", ".join(f"{name} step {last_step(name):,}" for name in running)
+            print(f"\r{progress:{said}}", end="")
+            said = len(progress)
+    finally:
+        for process in running.values():             # it saves, and goes on the next time
+            process.terminate()
     print(f"\r{'done':{said}}")
 
 
@@ -154,10 +160,11 @@ train([(pairs, seed) for seed in SEEDS for pairs in ("nsp", "sop")])
 # %% [markdown]
 # ## The plateau, and leaving it
 #
-# The first of the three that are asked for order: the loss of hidden words falls at once below the dashed line, what
-# one gets by guessing words by their frequency. Order is something else. For half of the training there is nothing to
-# be seen, and one would be tempted to stop; then, within some hundred steps, it is there. Nothing was changed at that
-# moment. To tell order the model has to know the scripts' steps *and* compare two of them, and neither is of use alone.
+# The three that are asked for order: the loss of hidden words falls at once below the dashed line, what
+# one gets by guessing words by their frequency. Order is something else. For a long time there is nothing to be seen,
+# and one would be tempted to stop; then it is there. Nothing was changed at that moment. To tell order the model has to
+# know the scripts' steps *and* compare two of them, and neither is of use alone. When that is found is a matter of
+# chance, too: see the other seeds.
 
 # %%
 curves = read_curves(RUNS / "sop-0")
@@ -165,8 +172,8 @@ accuracy = curves.held_out["sop_accuracy"]
 quarter, half, end = accuracy[[5, 10, -1]] if not FAST else accuracy[[0, 1, -1]]
 print(f"SOP after a quarter of the steps {quarter:.0%}, after half {half:.0%}, in the end {end:.0%}")
 assert FAST or quarter < 0.6 < 0.9 < end
-assert FAST or curves.when("left the plateau") < STEPS / 4 < STEPS / 2 < curves.when("order learnt")
-training_curves([curves._replace(name="trained on SOP, seed 0")])
+assert FAST or curves.when("left the plateau") < STEPS / 8 < STEPS / 4 < curves.when("order learnt")
+training_curves([read_curves(RUNS / f"sop-{seed}")._replace(name=f"seed {seed}") for seed in SEEDS])
 
 # %% [markdown]
 # ## Does one know the other?
@@ -190,14 +197,15 @@ for (pairs, seed), by in found.items():
     print(f"{pairs.upper():<11}{seed:>6}   " + "".join(f"{part:<26}" for part in parts) + f"{words:>10.0%}")
 
 
-def mean(pairs, asked):
-    return np.mean([found[pairs, seed][asked].sop_accuracy for seed in SEEDS])
+def mean(pairs, asked, what="sop_accuracy"):
+    return np.mean([getattr(found[pairs, seed][asked], what) for seed in SEEDS])
 
 
 print("\n                  NSP            SOP      (the paper's table 5: NSP, SOP)")
 for pairs, paper in (("nsp", "90.5, 52.0"), ("sop", "78.9, 86.5")):
     print(f"trained on {pairs.upper()}   {mean(pairs, 'nsp'):5.1%}          {mean(pairs, 'sop'):5.1%}      ({paper})")
 assert FAST or (mean("nsp", "nsp") > 0.94 and mean("nsp", "sop") < 0.62)
+assert FAST or abs(mean("nsp", "sop", "mlm_accuracy") - mean("sop", "sop", "mlm_accuracy")) < 0.05
 assert FAST or (mean("sop", "sop") > 0.94 and 0.6 < mean("sop", "nsp") < 0.8)
 
 # %% [markdown]
@@ -215,6 +223,7 @@ kinds = {
     "from another story": lambda pairs: called_wrong(pairs, "nsp", "sop_recall_swapped"),
 }
 rows = {kind: {f"trained on {pairs.upper()}": of(pairs) for pairs in ("nsp", "sop")} for kind, of in kinds.items()}
+assert FAST or max(np.mean(shares) for shares in rows["what comes next"].values()) < 0.06
 assert FAST or np.mean(rows["the same, swapped"]["trained on NSP"]) < 0.3
 assert FAST or np.mean(rows["the same, swapped"]["trained on SOP"]) > 0.9
 assert FAST or np.mean(rows["from another story"]["trained on NSP"]) > 0.9
@@ -235,11 +244,11 @@ share_dots(rows, title)
 # The claim holds where topic is easily told, as here and in real text. Set `max_length=32` in the settings: then most
 # parts are single sentences, steps like *closed the gate* belong to several scripts, and the best way to tell a
 # stranger is to know what follows what. What does the model trained on NSP know of order now? (Take another directory
-# for `RUNS`; it takes half of the time.) `nsp_negatives="same_topic"` goes all the way.
+# for `RUNS`.) `nsp_negatives="same_topic"` goes all the way.
 #
 # And a model learns whatever answers the question. Give the stories their `entity_cues` back: now the pair with *Maud*
-# and *a basket* in its first part is in order more often than not, which has nothing to do with ferries. Some seeds
-# find only that, and stand at two thirds for good. How would you notice, if you did not know what to look for?
+# and *a basket* in its first part is in order more often than not, which has nothing to do with ferries. A model
+# may find only that, and stay there. How would you notice, if you did not know what to look for?
 #
 # ## Next
 #
