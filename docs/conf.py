@@ -30,6 +30,7 @@ myst_heading_anchors = 4
 katex_prerender = bool(shutil.which("node"))  # else a script that comes with the site does it in the page
 katex_css_path = "katex/katex.min.css"
 
+autodoc_inherit_docstrings = False
 smartquotes = False  # -- is an option, not a dash
 autodoc_member_order = "bysource"
 autodoc_mock_imports = ["numba"]  # an extra; what is documented stands in the source
