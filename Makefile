@@ -13,10 +13,11 @@ export OMP_NUM_THREADS ?= 1
 
 help:
 	@echo "make demo     set up .venv, make a corpus, train a small ALBERT and show what it learnt: some two minutes"
+	@echo "make setup    set up .venv, and no more; then: . .venv/bin/activate"
 	@echo "make test     set up .venv, run the tests and check every gradient"
 	@echo "make course   build the exercises for students, instructors, nbgrader, Gradescope and GitHub Classroom"
 	@echo "make notebooks  run every notebook and keep what it prints; ONLY=04 for one"
-	@echo "make site     build the pages for a browser: notebooks, walkthrough, course, reference"
+	@echo "make site     build the pages for a browser: notebooks, walkthrough, course, reference: half a minute"
 	@echo "make lint     check style"
 	@echo "make parity   compare with transformers and PyTorch, and build data under MPI and Dask, in .venv-parity"
 	@echo "make bench    time and weigh training steps against PyTorch, in .venv-parity: some four minutes"

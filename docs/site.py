@@ -99,14 +99,15 @@ def documented(path):
 
 def build(site=SITE):
     """Warnings are errors."""
-    if (site / ".buildinfo").exists():  # made here before; nothing of then may stay
-        shutil.rmtree(site)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        pages, doctrees = Path(folder, "pages"), Path(folder, "doctrees")
+        pages, doctrees, made = Path(folder, "pages"), Path(folder, "doctrees"), Path(folder, "site")
         stage(pages)
         command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-d", doctrees, "-c", ROOT / "docs"]
-        subprocess.run([*command, pages, site], check=True)
-    stage_python(ROOT, site / "docs" / "browser")
+        subprocess.run([*command, pages, made], check=True)
+        stage_python(ROOT, made / "docs" / "browser")
+        if (site / ".buildinfo").exists():  # made here before; nothing of then may stay
+            shutil.rmtree(site)
+        shutil.copytree(made, site, dirs_exist_ok=True)
 
 
 if __name__ == "__main__":

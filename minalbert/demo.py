@@ -6,6 +6,8 @@ thousand steps it seems not to; then it does.
 """
 
 import json
+import shutil
+import sys
 import textwrap
 import time
 from pathlib import Path
@@ -175,14 +177,15 @@ def draw_curves(out, title):
 
 def ending_lines(out, curves, optimiser):
     yield f"6  The curves: {curves}" if curves else "6  The curves need matplotlib: pip install matplotlib"
+    program = "minalbert" if shutil.which("minalbert") else f"{sys.executable} -m minalbert"
     yield "      Next:"
     other = "adamw" if optimiser == "lamb" else "lamb"
     sentence = " ".join(step_sentences(STORIES + 4)[0].split()[:-2])
     for command, purpose in (
-        (f'minalbert fill "{sentence} [MASK] ." --model {out / "run"}', "what it puts there, and what it looks at"),
-        (f"minalbert demo --optimiser {other} --out {out}-{other}", "the other optimiser"),
-        (f"minalbert plot {out / 'run'} {Path(f'{out}-{other}') / 'run'}", "both runs' curves"),
-        (f"minalbert pretrain my-run --config {out / 'run' / 'config.toml'} --rate 0.002", "a run of your own"),
+        (f'{program} fill "{sentence} [MASK] ." --model {out / "run"}', "what it puts there, and what it looks at"),
+        (f"{program} demo --optimiser {other} --out {out}-{other}", "the other optimiser"),
+        (f"{program} plot {out / 'run'} {Path(f'{out}-{other}') / 'run'}", "both runs' curves"),
+        (f"{program} pretrain my-run --config {out / 'run' / 'config.toml'} --rate 0.002", "a run of your own"),
     ):
         yield f"        {command}"
         yield f"            {purpose}"

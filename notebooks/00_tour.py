@@ -7,7 +7,7 @@
 # then ask: **what can a model learn in so short a time?** The answer is a number, and you can know it beforehand.
 
 # %%
-# Installs what is missing, as in Colab. SOURCE is this clone, or else the released package; it may be any address.
+# Installs what is missing. SOURCE is the clone around this notebook; elsewhere, as in Colab, give it an address.
 import importlib.util
 import os
 import subprocess
@@ -16,8 +16,8 @@ import sys
 SOURCE = ".." if os.path.exists("../minalbert/albert.py") else "minalbert"
 missing = [what for name, what in {"minalbert": SOURCE, "matplotlib": "matplotlib"}.items()
            if not importlib.util.find_spec(name)]  # fmt: skip
-if missing:
-    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *missing], check=True)
+if missing and subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *missing]).returncode:
+    raise SystemExit(f"{missing} could not be installed: SOURCE must be a clone of minalbert, or its address")
 
 # %%
 import tempfile

@@ -5,10 +5,10 @@
 # time?** All of it can be counted from the configuration, without a model.
 #
 # Letters: $V$ words, $E$ the width of an embedding, $H$ that of a layer, $F$ that within its feed-forward part, $M$
-# positions, $L$ layers, $T$ tokens in a sequence, $B$ sequences in a batch.
+# positions, $L$ layers, $N$ heads, $T$ tokens in a sequence, $B$ sequences in a batch.
 
 # %%
-# Installs what is missing, as in Colab. SOURCE is this clone, or else the released package; it may be any address.
+# Installs what is missing. SOURCE is the clone around this notebook; elsewhere, as in Colab, give it an address.
 import importlib.util
 import os
 import subprocess
@@ -17,8 +17,8 @@ import sys
 SOURCE = ".." if os.path.exists("../minalbert/albert.py") else "minalbert"
 missing = [what for name, what in {"minalbert": SOURCE, "matplotlib": "matplotlib"}.items()
            if not importlib.util.find_spec(name)]  # fmt: skip
-if missing:
-    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *missing], check=True)
+if missing and subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *missing]).returncode:
+    raise SystemExit(f"{missing} could not be installed: SOURCE must be a clone of minalbert, or its address")
 
 # %%
 from minalbert import PRESETS, Albert, Batch

@@ -6,7 +6,7 @@
 # and one bias of every attention layer never learns anything. Here every matrix is small enough to be looked at.
 
 # %%
-# Installs what is missing, as in Colab. SOURCE is this clone, or else the released package; it may be any address.
+# Installs what is missing. SOURCE is the clone around this notebook; elsewhere, as in Colab, give it an address.
 import importlib.util
 import os
 import subprocess
@@ -15,8 +15,8 @@ import sys
 SOURCE = ".." if os.path.exists("../minalbert/albert.py") else "minalbert"
 missing = [what for name, what in {"minalbert": SOURCE, "matplotlib": "matplotlib"}.items()
            if not importlib.util.find_spec(name)]  # fmt: skip
-if missing:
-    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *missing], check=True)
+if missing and subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *missing]).returncode:
+    raise SystemExit(f"{missing} could not be installed: SOURCE must be a clone of minalbert, or its address")
 
 # %%
 import numpy as np
@@ -33,16 +33,17 @@ from minalbert.layers import (
 from minalbert.plots import explorer, head_grid, matrices
 
 tokens = ["the", "cat", "saw", "a", "dog"]
-q = np.array([[2, 0], [0, 2], [2, -1], [1, 0], [0, 2]], float)  # what a token asks for: a noun, an article
-k = np.array([[0, 2], [2, 0], [-1, 0], [0, 1], [2, 1]], float)  # what it offers
-v = np.array([[1, 0], [0, 2], [1, 1], [-1, 0], [0, -1]], float)  # what it gives
+q = np.array([[2, 0], [0, 2], [2, -1], [1, 0], [0, 2]], float)  # queries, what a token asks for: a noun, an article
+k = np.array([[0, 2], [2, 0], [-1, 0], [0, 1], [2, 1]], float)  # keys, what it offers: the same two
+v = np.array([[1, 0], [0, 2], [1, 1], [-1, 0], [0, -1]], float)  # values, what it gives: two other numbers
 T, D = q.shape
 
 # %% [markdown]
 # ## Forward
 #
-# The score of token $i$ for token $j$ is the product of what $i$ asks for and what $j$ offers. Softmax makes shares of
-# a row of scores, and the context is the mean of the values with these shares as weights:
+# Each token has a *query* q, a *key* k and a *value* v, D numbers each, which the layer makes from its input. The score
+# of token $i$ for token $j$ is the dot product of $i$'s query, what it asks for, and $j$'s key, what that one offers.
+# Softmax makes shares of a row of scores, and the context is the mean of the values with these shares as weights:
 #
 # $$S = \frac{q\,k^\top}{\sqrt{D}} + \text{mask} \qquad P = \mathrm{softmax}(S) \qquad \text{context} = P\,v$$
 #
@@ -220,9 +221,9 @@ matrices([{"name": "S + mask", "values": padded_S, "rows": names, "columns": nam
 # ## All of it, to click
 #
 # The same q, k, v and dcontext, with S and P under the library's names: scores and probs. Click a matrix, then one of
-# its cells, and read which numbers it is made of. Then make *dog* padding and look at its rows of dk and dv. Or move an
-# entry of q, watch the loss follow, and compare its slope with dq: at which ε do the two agree best, and why not at the
-# smallest?
+# its cells, and read which numbers it is made of. Then make *dog* padding and look at its rows of dk and dv. (Its own
+# answer is still read there, so that dq keeps a row for it, unlike in the figure above.) Or move an entry of q, watch
+# the loss follow, and compare its slope with dq: at which ε do the two agree best, and why not at the smallest?
 
 # %%
 explorer(q[None], k[None], v[None], dcontext[None], tokens)

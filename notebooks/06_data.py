@@ -5,7 +5,7 @@
 # does it read, how do we know that what we asked for is what it gets, and could it find the answers by the wrong means?
 
 # %%
-# Installs what is missing, as in Colab. SOURCE is this clone, or else the released package; it may be any address.
+# Installs what is missing. SOURCE is the clone around this notebook; elsewhere, as in Colab, give it an address.
 import importlib.util
 import os
 import subprocess
@@ -14,8 +14,8 @@ import sys
 SOURCE = ".." if os.path.exists("../minalbert/albert.py") else "minalbert"
 missing = [what for name, what in {"minalbert": SOURCE, "matplotlib": "matplotlib"}.items()
            if not importlib.util.find_spec(name)]  # fmt: skip
-if missing:
-    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *missing], check=True)
+if missing and subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *missing]).returncode:
+    raise SystemExit(f"{missing} could not be installed: SOURCE must be a clone of minalbert, or its address")
 
 # %%
 import math
@@ -173,12 +173,12 @@ plots.histograms(lengths | found["histograms"])
 #
 # Rates may be right and the puzzle spoilt all the same. If the shorter segment were more often the swapped one, or if
 # "first" stood only in what came first, a model could find the order without understanding anything, and its accuracy
-# would look splendid. The *audit* trains small models that see too little on purpose: one word, the connectives, the
-# lengths, the tokens at the edges. On pairs they have not seen, they must not beat a coin. Two more may: they see all
-# words, and measure what there is to be learnt.
+# would look splendid. The *audit* trains small models that see too little on purpose: one word, the connectives
+# (*then*, *soon*, *again*), the lengths, the tokens at the edges. On pairs they have not seen, they must not beat a
+# coin. Two more may: they see all words, and measure what there is to be learnt.
 #
 # We audit three corpora: the clean recipe; the same with connectives that always tell the truth (a knob of tiny worlds
-# plants the leak); and the recipe of the script that ALBERT was released with. The figure has each probe's accuracy
+# plants the leak); and the recipe of the program that ALBERT was released with. The figure has each probe's accuracy
 # less one half, in per cent; "usual label" is no probe, but the share of the more frequent label.
 
 # %%
@@ -204,7 +204,7 @@ plots.distribution_bars([finding.probe for finding in audits["clean"]], {
 
 # %% [markdown]
 # What happens in the released recipe, on stories as short as these? A chunk of a single sentence cannot be cut and
-# swapped. The script gives it a second segment from *another document*, with label 1. If a share $q$ of all chunks is
+# swapped. That program gives it a second segment from *another document*, with label 1. If a share $q$ of all chunks is
 # so short, the label is 1 in
 #
 # $$q + \frac{1 - q}{2} = \frac{1 + q}{2}$$

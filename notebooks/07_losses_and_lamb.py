@@ -5,7 +5,7 @@
 # gradient: how far should each of them move, when some tensors are large and some are small?
 
 # %%
-# Installs what is missing, as in Colab. SOURCE is this clone, or else the released package; it may be any address.
+# Installs what is missing. SOURCE is the clone around this notebook; elsewhere, as in Colab, give it an address.
 import importlib.util
 import os
 import subprocess
@@ -14,8 +14,8 @@ import sys
 SOURCE = ".." if os.path.exists("../minalbert/albert.py") else "minalbert"
 missing = [what for name, what in {"minalbert": SOURCE, "matplotlib": "matplotlib"}.items()
            if not importlib.util.find_spec(name)]  # fmt: skip
-if missing:
-    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *missing], check=True)
+if missing and subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *missing]).returncode:
+    raise SystemExit(f"{missing} could not be installed: SOURCE must be a clone of minalbert, or its address")
 
 # %%
 import numpy as np
@@ -180,7 +180,8 @@ assert rows == [config.vocab_size - len(unread), config.vocab_size]
 # $u$ is nearly the same size for every weight, whatever the gradient: at the first step $m = 0.1 g$ and
 # $\sqrt v = \sqrt{0.001}\,|g|$, so $u = \pm 3.16$ in each place (Adam's bias correction would make it $\pm 1$; ALBERT
 # leaves it out). A step of the same size in each place is long for a tensor of small weights and short for one of large
-# ones. So LAMB measures both, for each tensor by itself:
+# ones. So LAMB (layer-wise adaptive moments for batch training; You et al., 2019) measures both, for each tensor by
+# itself, and multiplies the step with their *trust ratio* $r$:
 #
 # $$r = \frac{\|w\|}{\|u\|} \qquad \Delta w = -\text{rate}\; r\, u \qquad
 # \|\Delta w\| = \text{rate}\,\frac{\|w\|}{\|u\|}\,\|u\| = \text{rate}\,\|w\|$$

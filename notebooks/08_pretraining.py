@@ -7,10 +7,10 @@
 # can be made in minutes, if the world is small.
 #
 # Six models are trained here, some twelve minutes on two cores. What is stopped goes on where it was, the next time.
-# `MINALBERT_FAST=1` makes everything small: the same code in a minute, which learns nothing.
+# `MINALBERT_FAST=1` makes everything small: the same code in seconds, which learns nothing.
 
 # %%
-# Installs what is missing, as in Colab. SOURCE is this clone, or else the released package; it may be any address.
+# Installs what is missing. SOURCE is the clone around this notebook; elsewhere, as in Colab, give it an address.
 import importlib.util
 import os
 import subprocess
@@ -19,8 +19,8 @@ import sys
 SOURCE = ".." if os.path.exists("../minalbert/albert.py") else "minalbert"
 missing = [what for name, what in {"minalbert": SOURCE, "matplotlib": "matplotlib"}.items()
            if not importlib.util.find_spec(name)]  # fmt: skip
-if missing:
-    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *missing], check=True)
+if missing and subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *missing]).returncode:
+    raise SystemExit(f"{missing} could not be installed: SOURCE must be a clone of minalbert, or its address")
 
 # %%
 import time
@@ -49,14 +49,16 @@ from minalbert.train.trained import open_trained
 FAST = os.environ.get("MINALBERT_FAST") == "1"
 STEPS, STORIES, SEEDS = (40, 600, [0]) if FAST else (6500, 30_000, [0, 1, 2])
 RUNS = Path("runs") / ("08-fast" if FAST else "08")
+print("small: the text tells of the large runs" if FAST else f"six runs of {STEPS:,} steps")
 
 # %% [markdown]
 # ## A world in which topic and order are two things
 #
 # Tiny worlds tell stories by scripts. Here are only those that go in rings, as a ferry's day does: a story begins
 # anywhere, so that no step is early or late by itself. Of which of the eight scripts a sentence is, its words tell:
-# that is *topic*. Which step follows which is *order*. What decorates the stories is left out, and so is whatever else
-# tells early from late: a ferryman is always *Maud*, never *she*, and things are *the basket* from the first, not *a*.
+# that is *topic*. Which step follows which is *order*. What decorates the stories is left out, but for a passer-by
+# where a story would be too short, and so is whatever else tells early from late: a ferryman is always *Maud*, never
+# *she*, and things are *the basket* from the first, not *a*.
 
 # %%
 NOTHING = dict.fromkeys("p_branch p_handover p_long p_fill p_conn p_adverb p_adjective p_place".split(), 0.0)
@@ -209,7 +211,7 @@ assert FAST or abs(mean("nsp", "sop", "mlm_accuracy") - mean("sop", "sop", "mlm_
 assert FAST or (mean("sop", "sop") > 0.94 and 0.6 < mean("sop", "nsp") < 0.8)
 
 # %% [markdown]
-# The paper's pattern, without its size. Asked for order, the model trained on NSP does little better than a coin.
+# The paper's pattern, without its size. Asked for order, the model trained on NSP does no better than a coin.
 # Why it fails is seen if pairs are told apart by kind. How often is each kind called wrong?
 
 # %%
@@ -227,15 +229,15 @@ assert FAST or max(np.mean(shares) for shares in rows["what comes next"].values(
 assert FAST or np.mean(rows["the same, swapped"]["trained on NSP"]) < 0.3
 assert FAST or np.mean(rows["the same, swapped"]["trained on SOP"]) > 0.9
 assert FAST or np.mean(rows["from another story"]["trained on NSP"]) > 0.9
-assert FAST or 0.2 < np.mean(rows["from another story"]["trained on SOP"]) < 0.6
+assert FAST or 0.25 < np.mean(rows["from another story"]["trained on SOP"]) < 0.5
 title = "How often is a second part called wrong?\nheld-out pairs, a dot a seed; right would be 0 %, 100 %, 100 %"
 share_dots(rows, title)
 
 # %% [markdown]
 # The model trained on NSP finds the strangers, and lets the swapped pairs pass: they are of one story, and it was
 # never asked for more. The model trained on SOP has never seen a stranger. About such a pair it knows only that the
-# steps do not fit, and it calls it wrong or right as a coin would. That is what "half solves NSP" is made of: all that
-# is next is recognised, and of the rest about half.
+# steps do not fit, and calls it wrong in a third to a half of the cases. That is what "half solves NSP" is made of: all
+# that is next is recognised, and of the rest less than half.
 #
 # And order costs the words nothing: both kinds find about as many hidden words.
 #

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -100,7 +101,7 @@ def test_the_first_cell_installs_what_is_missing(path, monkeypatch, tmp_path):
     """And asks for nothing where minalbert is there."""
     cell = next(cell.source for cell in notebook_of(path.read_text(encoding="utf-8")).cells if cell.cell_type == "code")
     asked = []
-    monkeypatch.setattr(subprocess, "run", lambda command, check: asked.append(command))
+    monkeypatch.setattr(subprocess, "run", lambda command: asked.append(command) or SimpleNamespace(returncode=0))
     exec(cell, {})
     assert asked == []
     pip = [sys.executable, "-m", "pip", "install", "--quiet"]
@@ -112,6 +113,9 @@ def test_the_first_cell_installs_what_is_missing(path, monkeypatch, tmp_path):
     monkeypatch.chdir(ROOT)
     exec(cell, {})
     assert asked == [[*pip, "matplotlib"], [*pip, "minalbert", "matplotlib"], [*pip, "..", "matplotlib"]]
+    monkeypatch.setattr(subprocess, "run", lambda command: SimpleNamespace(returncode=1))
+    with pytest.raises(SystemExit, match="SOURCE must be a clone"):
+        exec(cell, {})
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)

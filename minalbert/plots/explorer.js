@@ -79,6 +79,7 @@ function written(x, digits) {
 
 const factor = (x, digits = 3) => x < 0 ? `(${written(x, digits)})` : written(x, digits);
 const LONGEST = 8; // terms that are written out
+const DIGITS = 14; // of the loss, where a difference is taken: the last are rounding
 
 function total(terms) {
   const rest = terms.length - LONGEST;
@@ -276,7 +277,7 @@ function drawCheck({ slider, moving, check }, { heads, head, mask, entry, epsilo
   check.replaceChildren("loss f = Σ dcontext · context, all heads = ", bold("loss", loss(heads, mask), 6),
     ` (at first ${written(loss(first.heads, first.mask), 6)})\n\n`,
     `Its slope, by moving ${name} by ε = ${text} both ways:\n(f(${name} + ε) − f(${name} − ε)) / 2ε\n`,
-    `= (${written(above, 8)} − ${factor(below, 8)}) / ${2 * step}\n= `, bold("central", slope, 8),
+    `= (${written(above, DIGITS)} − ${factor(below, DIGITS)}) / ${2 * step}\n= `, bold("central", slope, 8),
     `\n\nIts slope, by the formulas, is d${label}:\n= `, bold("analytic", ours, 8),
     `\n\nThey differ by ${written(Math.abs(slope - ours), 2)}.`);
 }
