@@ -24,7 +24,7 @@ highlight_language = "text"  # what says nothing of itself is no Python
 pygments_style, pygments_dark_style = "a11y-high-contrast-light", "a11y-high-contrast-dark"
 
 nb_execution_mode = "off"  # notebooks are shown as committed; the tests run them
-myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "attrs_block"]
+myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence"]
 myst_heading_anchors = 4
 
 katex_prerender = bool(shutil.which("node"))  # else a script that comes with the site does it in the page
