@@ -73,9 +73,9 @@ assert np.allclose(P[0, [1, 4]], 0.466, atol=0.005)
 assert P[1, 0] > 0.5
 assert np.allclose(P.sum(axis=1), 1)
 
-columns = ["1", "2"]
-matrices([{"name": "q", "values": q, "rows": tokens, "columns": columns}, "@",
-          {"name": "kᵀ", "values": k.T, "rows": columns, "columns": tokens}, "/ √2 =",
+columns, asked = ["1", "2"], ["noun", "article"]
+matrices([{"name": "q", "values": q, "rows": tokens, "columns": asked}, "@",
+          {"name": "kᵀ", "values": k.T, "rows": asked, "columns": tokens}, "/ √2 =",
           {"name": "S", "values": S, "rows": tokens, "columns": tokens}])  # fmt: skip
 
 # %%
