@@ -4,12 +4,19 @@ A tree of pages is put together, laid out as the repository is, so that the link
 the site; then Sphinx reads it. A link to a file of code becomes one to that file's own page.
 """
 
+import importlib
 import json
 import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+try:
+    for name in ("sphinx", "furo", "myst_nb", "sphinxcontrib.katex", "hatchling"):
+        importlib.import_module(name)
+except ImportError as error:
+    sys.exit(f"{error.name} is not installed; the site needs it: pip install -e '.[site]'")
 
 from browser.stage import stage as stage_python
 
