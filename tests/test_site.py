@@ -205,6 +205,23 @@ def test_a_phone_has_the_menu_behind_a_button(visit):
     assert "attention" in page.url
 
 
+def test_the_first_page_has_doors_that_lead_in(visit):
+    page = visit("index")
+    doors = page.locator(".doors a").filter(visible=True)
+    assert doors.count() == 8
+    doors.first.click()
+    page.wait_for_url("**/notebooks/00_tour.html")
+
+
+def test_wide_code_scrolls_by_itself_and_by_keyboard(visit):
+    page = visit("docs/walkthrough/attention", PHONE)
+    wide = page.evaluate("""
+        [...document.querySelectorAll("article pre")].filter(box => box.scrollWidth > box.clientWidth)
+            .map(box => [getComputedStyle(box).overflowX, box.tabIndex])""")
+    assert wide
+    assert set(map(tuple, wide)) == {("auto", 0)}
+
+
 @pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
 def test_the_explorer_answers_a_click(visit, viewport):
     page = visit("notebooks/04_attention", viewport)
