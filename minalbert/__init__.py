@@ -14,11 +14,11 @@ Read `layers` first (the mathematics), then `model` (the parts put together), th
 """
 
 from .albert import Albert
-from .backend import Stream
+from .backend import DropoutKey
 from .batch import Batch
 from .config import PRESETS, AlbertConfig
 from .model.pretraining import Losses, Totals
 from .params import Params
 
 __version__ = "0.1.0"
-__all__ = ["PRESETS", "Albert", "AlbertConfig", "Batch", "Losses", "Params", "Stream", "Totals"]
+__all__ = ["PRESETS", "Albert", "AlbertConfig", "Batch", "DropoutKey", "Losses", "Params", "Totals"]

@@ -9,9 +9,10 @@ from collections import deque
 import numpy as np
 
 from . import params as parameters
-from .backend import Stream, array_module, to_device
-from .batch import Batch, InputError, Inputs, as_whole_numbers, check_inputs, check_range, check_shape
-from .config import AlbertConfig, ConfigError
+from .backend import DropoutKey, array_module, to_device
+from .batch import Batch, Inputs, as_whole_numbers, check_inputs, check_range, check_shape
+from .config import AlbertConfig
+from .errors import ConfigError, InputError
 from .fast.accumulate import Accumulator
 from .fast.crew import Crew
 from .fast.precision import How, engine_for
@@ -125,7 +126,7 @@ class Albert:
     def loss_and_grads(self, batch, stream=None, into=None, recompute=False, totals=Totals()):
         """Losses, and a gradient for every parameter.
 
-        stream     a `Stream` switches dropout on and says which coins; without one nothing is dropped
+        stream     a `DropoutKey` switches dropout on and says which coins; without one nothing is dropped
         into       gradients to add to, instead of starting from zero
         recompute  trade a second forward pass for the memory of all caches but one layer's
         totals     what to divide the losses by, where the batch is one part of a larger one
@@ -161,7 +162,7 @@ class Albert:
     def _ready(self, batch, stream, totals):
         if not {"mlm.bias", "sop.b"} & set(self.params):
             raise InputError("this model has neither an mlm nor a sop head, so a batch has no loss")
-        for name, value, kind in (("batch", batch, Batch), ("totals", totals, Totals), ("stream", stream, Stream)):
+        for name, value, kind in (("batch", batch, Batch), ("totals", totals, Totals), ("stream", stream, DropoutKey)):
             if not isinstance(value, kind) and not (name == "stream" and value is None):
                 raise InputError(f"{name} is a {type(value).__name__}; it must be a minalbert.{kind.__name__}")
         if any(total is not None and not total > 0 for total in totals):

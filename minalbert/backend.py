@@ -10,9 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-
-class DeviceError(RuntimeError):
-    """A device that was asked for is not there."""
+from .errors import DeviceError
 
 
 def array_module(x):
@@ -88,7 +86,7 @@ def scatter_add(shape, rows, updates):
     return table
 
 
-class Stream(NamedTuple):
+class DropoutKey(NamedTuple):
     """A place in the space of random numbers: which run, which step, which layer, which site in it.
 
     `example` is the number of this batch's first example in the whole batch, where that is split. The parts

@@ -5,10 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .backend import array_module, to_device
-
-
-class InputError(ValueError):
-    """An input the model cannot take."""
+from .errors import InputError
 
 
 class Inputs(NamedTuple):

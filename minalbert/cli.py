@@ -10,13 +10,7 @@ import os
 import sys
 
 from . import __version__
-from .backend import DeviceError
-from .batch import InputError
-from .config import ConfigError
-from .course.errors import CourseError
-from .data.errors import DataError
-from .interop.errors import PretrainedError
-from .train.errors import TrainError
+from .errors import MinalbertError
 
 COMMANDS = {
     "demo": ("minalbert.demo", "make a corpus, train a small model, see what it has learnt"),
@@ -61,7 +55,7 @@ def main(argv=None):
         code = options.execute(options)
         sys.stdout.flush()
         return code
-    except (ConfigError, CourseError, DataError, DeviceError, InputError, PretrainedError, TrainError) as error:
+    except MinalbertError as error:
         print(f"{options.prog}: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

@@ -5,12 +5,10 @@ import math
 from dataclasses import dataclass
 from numbers import Integral, Real
 
+from .errors import ConfigError
+
 SHARING = ("all", "attention", "ffn", "none")
 ACTIVATIONS = {"gelu_new": "tanh", "gelu_pytorch_tanh": "tanh", "gelu": "erf"}
-
-
-class ConfigError(ValueError):
-    """A setting that none of our models can have."""
 
 
 @dataclass(frozen=True)

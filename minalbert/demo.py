@@ -164,13 +164,13 @@ def order_lines(order):
 def draw_curves(out, title):
     """The path of the figure, or None where matplotlib is not installed."""
     from . import plots
-    from .data.errors import DataError
+    from .errors import MissingLibraryError
     from .train.curves import read_curves
 
     path = out / "curves.png"
     try:
         plots.save(plots.training_curves([read_curves(out / "run")._replace(name=title)]), path)
-    except DataError:
+    except MissingLibraryError:
         return None
     return path
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from .backend import array_module, device_of, to_device
-from .config import ConfigError
+from .errors import ConfigError
 
 HEADS = ("pooler", "mlm", "sop")
 DTYPES = ("float16", "float32", "float64")

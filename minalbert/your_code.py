@@ -23,10 +23,10 @@ import numpy as np
 
 from . import layers
 from .albert import Albert
-from .config import ConfigError
 from .course.catalogue import find
 from .course.errors import CourseError
 from .course.files import run as run_file
+from .errors import ConfigError
 from .fast.crew import Crew
 from .fast.plain import PlainEngine
 from .fast.precision import engine_for

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from minalbert import PRESETS, Albert, Batch
-from minalbert.backend import Stream, to_host
+from minalbert.backend import DropoutKey, to_host
 from minalbert.data.instances import Instances, Recipe
 from minalbert.data.shards import Corpus
 from minalbert.data.tiny_worlds import TinyWorlds
@@ -24,7 +24,7 @@ def parts_of(batch, count):
 def flat_gradient(model, parts, workers=1):
     crew = Crew(model, workers)
     try:
-        sums = Accumulator(crew)(parts, Stream(3, 7))
+        sums = Accumulator(crew)(parts, DropoutKey(3, 7))
         return to_host(sums.grads.flat).copy(), float(sums.losses.mlm), float(sums.losses.sop)
     finally:
         crew.close()
@@ -59,7 +59,7 @@ def test_a_tree_keeps_few_nodes_at_a_time():
 def test_parts_add_up_to_the_whole_batch_with_dropout(count, device):
     model = Albert.init(CONFIG, seed=1, dtype="float64", device=device)
     batch = Batch.random(CONFIG, 8, 12, 3, seed=2)
-    losses, grads = model.loss_and_grads(batch, Stream(3, 7))
+    losses, grads = model.loss_and_grads(batch, DropoutKey(3, 7))
     found, mlm, sop = flat_gradient(model, parts_of(batch, count))
     np.testing.assert_allclose(found, to_host(grads.flat), rtol=0, atol=1e-14)
     np.testing.assert_allclose([mlm, sop], [float(losses.mlm), float(losses.sop)], rtol=1e-14)

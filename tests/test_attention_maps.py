@@ -5,7 +5,7 @@ import pytest
 
 from minalbert import Albert, AlbertConfig
 from minalbert.backend import device_of, to_host
-from minalbert.batch import InputError
+from minalbert.errors import InputError
 
 CONFIG = AlbertConfig(
     vocab_size=31,

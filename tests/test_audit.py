@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from minalbert.data import audit
-from minalbert.data.errors import DataError
+from minalbert.errors import DataError
 
 WORDS, CONNECTIVES, STOP = 200, (1, 2, 3), 0
 

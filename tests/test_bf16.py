@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from minalbert.backend import DeviceError
+from minalbert.errors import DeviceError
 from minalbert.kernels import bf16
 
 needs_bf16 = pytest.mark.skipif(bf16.bf16_missing() is not None, reason=f"no bf16 here: {bf16.bf16_missing()}")

@@ -19,12 +19,12 @@ import small_text
 from minalbert.data import atomic
 from minalbert.data.build import build, build_shard, plan
 from minalbert.data.documents import Document, read_documents
-from minalbert.data.errors import DataError
 from minalbert.data.packing import Packer
 from minalbert.data.shards import Corpus
 from minalbert.data.sources import Dealt, Stories, story_sources, text_sources
 from minalbert.data.tiny_worlds import TinyWorlds
 from minalbert.data.word_tokenizer import WordTokenizer
+from minalbert.errors import DataError
 
 BETWEEN = {"lines": "\n\n", "long-lines": "\n\n", "paragraphs": "\n\n\n\n"}
 

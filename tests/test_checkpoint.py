@@ -15,10 +15,11 @@ from checkpoints import (
     state_of,
 )
 
+from minalbert.errors import TrainError
 from minalbert.interop import huggingface
 from minalbert.optim import Moments
 from minalbert.train import checkpoint
-from minalbert.train.checkpoint import TrainError, load, save, steps, verify
+from minalbert.train.checkpoint import load, save, steps, verify
 
 
 @pytest.mark.parametrize("heads", [("pooler", "mlm", "sop"), ("mlm",), ()], ids=["all heads", "mlm", "no heads"])

@@ -21,8 +21,9 @@ from checkpoints import (
 )
 
 from minalbert.data import atomic
+from minalbert.errors import TrainError
 from minalbert.train import checkpoint
-from minalbert.train.checkpoint import TrainError, load, save, steps, verify
+from minalbert.train.checkpoint import load, save, steps, verify
 
 # When nothing more can be written.
 

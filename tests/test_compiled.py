@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("numba", reason="numba is not installed (pip install 'minalbert[fast]')")
 
-from minalbert import AlbertConfig, Batch, Stream, Totals, layers
+from minalbert import AlbertConfig, Batch, DropoutKey, Totals, layers
 from minalbert.fast.engine import Engine
 from minalbert.fast.plain import PlainEngine
 from minalbert.gradcheck.cases import hard_batch, hard_params, model_cases
@@ -121,7 +121,7 @@ def test_norm(length, given, rate):
     R = B * length
     bias = normal(H, seed=2) if "bias" in given else None
     residual = normal(R, H, seed=3) if "residual" in given else None
-    coins = Coins(rate, Stream(4, 5, example=6), length) if rate else None
+    coins = Coins(rate, DropoutKey(4, 5, example=6), length) if rate else None
     h, gain, beta, dy = normal(R, H), 1 + normal(H, seed=4), normal(H, seed=5), normal(R, H, seed=6)
 
     z = wide(h)[0] + (0 if bias is None else bias)
@@ -152,7 +152,7 @@ def test_norm(length, given, rate):
 @pytest.mark.usefixtures("_tiles")
 def test_dropout_drops_what_its_coins_say_to_the_last_bit():
     B, T, H = 5, 6, 40
-    coins = Coins(0.3, Stream(4, 5, example=6), T)
+    coins = Coins(0.3, DropoutKey(4, 5, example=6), T)
     dy, xhat, rstd, gain = normal(B * T, H), normal(B * T, H, seed=1), 1 + normal(B * T) ** 2, normal(H)
     sums, dh = np.zeros((3, H), np.float32), np.full_like(dy, np.nan)
     KERNELS.norm_backward(dy, xhat, rstd, gain, coins, *sums, dh)
@@ -171,7 +171,7 @@ def test_attention(length, rate):
     mask = np.zeros((B, length), np.float32)
     mask[1, length // 2 + 1 :] = -10000.0
     mask[2, :] = -3 * np.abs(normal(length))
-    coins = Coins(rate, Stream(4, 5, example=6), length) if rate else None
+    coins = Coins(rate, DropoutKey(4, 5, example=6), length) if rate else None
 
     q, k, v = (split_heads(x.reshape(B, length, H), N) for x in np.split(wide(qkv)[0], 3, axis=1))
     out, cache = layers.attention_forward(q, k, v, wide(mask)[0][:, None, None], rate, coins and coins.stream)
@@ -194,7 +194,7 @@ def test_attention_drops_what_its_twin_drops():
     B, T = 3, 8
     qkv = np.zeros((B * T, 3 * T), np.float32)
     qkv[:, 2 * T :] = np.tile(np.eye(T), (B, 1))
-    coins, found = Coins(0.4, Stream(4, 5, example=6), T), []
+    coins, found = Coins(0.4, DropoutKey(4, 5, example=6), T), []
     for kernels in (cpu, KERNELS):
         context, lse = np.empty((B * T, T), np.float32), np.empty((B, 1, T), np.float32)
         kernels.attention_forward(qkv, np.zeros((B, T), np.float32), 1, coins, context, lse)
@@ -286,23 +286,23 @@ def test_every_case_agrees_with_the_plain_model_in_float64(case):
 @pytest.fixture(scope="module")
 def work():
     params, batch = hard_params(WIDE).astype("float32"), Batch.random(WIDE, 7, 33, 9, seed=1)
-    return params, batch, passed(compiled_engine(WIDE, params), batch, Stream(5))[1].flat.tobytes()
+    return params, batch, passed(compiled_engine(WIDE, params), batch, DropoutKey(5))[1].flat.tobytes()
 
 
 def test_recomputing_and_what_was_left_behind_change_no_bit(work):
     params, batch, bits = work
     engine = compiled_engine(WIDE, params)
-    passed(engine, Batch.random(WIDE, 9, 60, 9, seed=2), Stream(6))
+    passed(engine, Batch.random(WIDE, 9, 60, 9, seed=2), DropoutKey(6))
     for block in engine.workspace._blocks.values():
         block.fill(np.nan)
-    assert passed(engine, batch, Stream(5), keep="inputs")[1].flat.tobytes() == bits
+    assert passed(engine, batch, DropoutKey(5), keep="inputs")[1].flat.tobytes() == bits
 
 
 def test_two_threads_at_once_change_no_bit(work):
     params, batch, bits = work
 
     def pass_by(engine):
-        return [passed(engine, batch, Stream(5))[1].flat.tobytes() for _ in range(5)]
+        return [passed(engine, batch, DropoutKey(5))[1].flat.tobytes() for _ in range(5)]
 
     with ThreadPoolExecutor(2) as pool:
         found = list(pool.map(pass_by, [compiled_engine(WIDE, params) for _ in range(2)]))

@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from minalbert import PRESETS, Albert, AlbertConfig, Batch, Params, Stream, Totals
+from minalbert import PRESETS, Albert, AlbertConfig, Batch, DropoutKey, Params, Totals
 from minalbert.analysis import cost, memory
 from minalbert.config import SHARING
 from minalbert.fast.precision import engine_for
@@ -144,7 +144,7 @@ def real_workspace(config, dtype="float32", stream=None, recompute=False, heads=
 @every_config
 @both_dtypes
 @recomputing_or_not
-@pytest.mark.parametrize("stream", [None, Stream(seed=5)], ids=["no coins", "coins"])
+@pytest.mark.parametrize("stream", [None, DropoutKey(seed=5)], ids=["no coins", "coins"])
 def test_prediction_is_what_a_workspace_holds(config, dtype, recompute, stream):
     held, itemsize = real_workspace(config, dtype, stream, recompute), np.dtype(dtype).itemsize
     rows = [(row, config.num_hidden_layers) for row in memory.BLOCK]
@@ -180,7 +180,7 @@ def test_one_more_layer_takes_what_is_predicted(dropout, recompute):
         engine = engine_for(config.replace(num_hidden_layers=layers), Albert.init(config).params)
         gc.collect()
         tracemalloc.start()
-        engine.forward(batch, Stream(seed=1), Totals(), "inputs" if recompute else "all")
+        engine.forward(batch, DropoutKey(seed=1), Totals(), "inputs" if recompute else "all")
         size, _ = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         return size

@@ -12,13 +12,13 @@ import small_text
 from minalbert.cli import Parser
 from minalbert.data import data_command, strip
 from minalbert.data.audit_pairs import audit_instances, balanced, pairs_and_labels
-from minalbert.data.errors import DataError
 from minalbert.data.instances import Instances
 from minalbert.data.recipe import Recipe
 from minalbert.data.shards import Corpus
 from minalbert.data.stats import histogram, step_names
 from minalbert.data.tiny_worlds import TinyWorlds
 from minalbert.data.word_tokenizer import WordTokenizer
+from minalbert.errors import DataError
 
 ESCAPE = re.compile(r"\033\[[0-9;]*m")
 

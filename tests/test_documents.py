@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minalbert.data.documents import find_files, read_documents
-from minalbert.data.errors import DataError
 from minalbert.data.sentences import split_sentences
+from minalbert.errors import DataError
 
 
 def read(path, *arguments, **settings):

@@ -8,16 +8,14 @@ import numpy as np
 import pytest
 from small_run import small_settings
 
-from minalbert.config import ConfigError
 from minalbert.data.build import build
-from minalbert.data.errors import DataError
 from minalbert.data.instances import Instances
 from minalbert.data.shards import Corpus
 from minalbert.data.sources import story_sources
 from minalbert.data.tiny_worlds import TinyWorlds
 from minalbert.data.word_tokenizer import WordTokenizer
+from minalbert.errors import ConfigError, DataError, TrainError
 from minalbert.train import eval_command
-from minalbert.train.errors import TrainError
 from minalbert.train.evaluate import baselines
 from minalbert.train.loop import pretrain
 from minalbert.train.metrics import read_lines

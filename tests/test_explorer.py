@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import minalbert.plots
-from minalbert.data.errors import DataError
+from minalbert.errors import DataError
 from minalbert.layers import attention_backward, attention_forward, key_mask
 from minalbert.layers.softmax import softmax, softmax_backward
 from minalbert.plots import explorer

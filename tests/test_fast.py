@@ -7,9 +7,8 @@ import weakref
 import numpy as np
 import pytest
 
-from minalbert import Albert, AlbertConfig, Batch, Stream, Totals
-from minalbert.backend import DeviceError
-from minalbert.config import ConfigError
+from minalbert import Albert, AlbertConfig, Batch, DropoutKey, Totals
+from minalbert.errors import ConfigError, DeviceError
 from minalbert.fast import crew
 from minalbert.fast.crew import Crew
 from minalbert.fast.plain import PlainEngine
@@ -65,7 +64,7 @@ def test_tiles_of_all_kinds_agree_with_the_plain_model(dtype, length, monkeypatc
         monkeypatch.setattr(module, "TILE_BYTES", 2**14)
     params = Albert.init(WIDE, seed=3, dtype=dtype).params
     batch = Batch.random(WIDE, 7, length, 9, seed=1)
-    stream, totals = Stream(5, 2), Totals(targets=40.0, sequences=11.0)
+    stream, totals = DropoutKey(5, 2), Totals(targets=40.0, sequences=11.0)
     expected = passed(PlainEngine(WIDE, params), batch, stream, totals)
     assert_same(passed(engine_for(WIDE, params), batch, stream, totals), expected, units=200)
 
@@ -74,7 +73,7 @@ def test_recomputing_changes_no_bit_and_keeps_less():
     params, batch = Albert.init(WIDE, seed=3).params, Batch.random(WIDE, 7, 33, 9, seed=1)
     engines = {keep: engine_for(WIDE, params) for keep in ("all", "inputs")}
     (losses, grads), (again, grads_again) = (
-        passed(engine, batch, Stream(5), keep=keep) for keep, engine in engines.items()
+        passed(engine, batch, DropoutKey(5), keep=keep) for keep, engine in engines.items()
     )
     assert losses == again
     assert grads.flat.tobytes() == grads_again.flat.tobytes()
@@ -86,12 +85,12 @@ def test_what_an_earlier_batch_left_behind_is_not_seen():
     """Buffers full of NaN, and of a larger batch, give the bits of fresh ones."""
     params = Albert.init(WIDE, seed=3).params
     small, large = Batch.random(WIDE, 3, 20, 5, seed=1), Batch.random(WIDE, 5, 60, 9, seed=2)
-    _, fresh = passed(engine_for(WIDE, params), small, Stream(5))
+    _, fresh = passed(engine_for(WIDE, params), small, DropoutKey(5))
     engine = engine_for(WIDE, params)
-    passed(engine, large, Stream(5))
+    passed(engine, large, DropoutKey(5))
     for block in engine.workspace._blocks.values():
         block.fill(np.nan)
-    _, used = passed(engine, small, Stream(5))
+    _, used = passed(engine, small, DropoutKey(5))
     assert fresh.flat.tobytes() == used.flat.tobytes()
 
 
@@ -137,8 +136,8 @@ def test_the_gradient_is_the_slope_of_the_loss(case):
 def test_bf16_rounds_what_is_multiplied_and_no_more():
     """Inputs of 8 bits err by 2⁻⁹ of themselves at most, at random; a dozen products in a row by some 1 %."""
     params, batch = Albert.init(WIDE, seed=3).params, Batch.random(WIDE, 7, 33, 9, seed=1)
-    losses, grads = passed(engine_for(WIDE, params), batch, Stream(5))
-    found, rounded = passed(engine_for(WIDE, params, How("bf16")), batch, Stream(5))
+    losses, grads = passed(engine_for(WIDE, params), batch, DropoutKey(5))
+    found, rounded = passed(engine_for(WIDE, params, How("bf16")), batch, DropoutKey(5))
     assert found.total == pytest.approx(float(losses.total), rel=1e-3)
     for name in ("encoder.ffn.up.w", "encoder.attention.value.w", "embeddings.word"):
         error = np.linalg.norm(rounded[name] - grads[name]) / np.linalg.norm(grads[name])
@@ -198,7 +197,7 @@ def test_a_batch_is_cut_into_parts_where_blas_has_threads(monkeypatch, two_threa
         with model._crew.cut(batch) as parts:
             assert len(parts) == count
             assert threads() == (2 if count == 1 else 1)
-        losses, grads = model.loss_and_grads(batch, Stream(4))
+        losses, grads = model.loss_and_grads(batch, DropoutKey(4))
         found[count] = losses, grads, model.loss(batch), *model.encode(*batch[:3])
     losses, grads, loss, hidden, pooled = found[1]
     for count in (2, 3):

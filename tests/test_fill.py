@@ -8,13 +8,11 @@ import numpy as np
 import pytest
 
 from minalbert import PRESETS, Albert, plots
-from minalbert.batch import InputError
-from minalbert.data.errors import DataError
 from minalbert.data.tokenizer import SPECIALS, Tokenizer
 from minalbert.data.word_tokenizer import WordTokenizer
+from minalbert.errors import DataError, InputError, TrainError
 from minalbert.optim import Moments
 from minalbert.train import checkpoint, fill_command
-from minalbert.train.errors import TrainError
 from minalbert.train.fill import Filled, Guess, encoded, fill
 from minalbert.train.fill_lines import ASCII, chosen, lines
 from minalbert.train.trained import open_trained

@@ -10,11 +10,11 @@ from small_run import small_corpus, small_settings, train
 from test_plots import inside
 
 from minalbert import plots
-from minalbert.config import ConfigError
 from minalbert.data.build import build
 from minalbert.data.sources import story_sources
 from minalbert.data.tiny_worlds import TinyWorlds
 from minalbert.data.word_tokenizer import WordTokenizer
+from minalbert.errors import ConfigError
 from minalbert.fast.accumulate import Accumulator
 from minalbert.plots import rate_curve
 from minalbert.train import find_rate_command

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minalbert import PRESETS, Albert, AlbertConfig, Params
+from minalbert.errors import PretrainedError
 from minalbert.gradcheck.cases import hard_batch, hard_params
 from minalbert.interop import huggingface, safetensors_files, state_dict
-from minalbert.interop.huggingface import PretrainedError
 from minalbert.params import HEADS, part_name, shapes
 
 TINY = AlbertConfig(

@@ -14,12 +14,12 @@ from minalbert import PRESETS, Batch
 from minalbert.data import released
 from minalbert.data.chunks import fill
 from minalbert.data.documents import Document
-from minalbert.data.errors import DataError
 from minalbert.data.instances import Instances, Recipe
 from minalbert.data.pairs import cuts
 from minalbert.data.shards import Corpus
 from minalbert.data.tokenizer import CLS, MASK, SEP
 from minalbert.data.word_tokenizer import WordTokenizer
+from minalbert.errors import DataError
 
 SHORT = {"max_length": 40, "max_predictions": 6}
 POLICIES = {

@@ -9,8 +9,8 @@ from checkpoints import (
     python,
 )
 
+from minalbert.errors import TrainError
 from minalbert.train import lock as lock_module
-from minalbert.train.checkpoint import TrainError
 
 # One process at a time.
 

@@ -13,15 +13,13 @@ import pytest
 from small_run import StopAt, computed, events, small_corpus, small_settings, train
 
 from minalbert import Albert, Batch, Totals
-from minalbert.backend import DeviceError
-from minalbert.config import ConfigError
+from minalbert.errors import ConfigError, DeviceError, TrainError
 from minalbert.fast import precision
 from minalbert.fast.accumulate import Accumulator
 from minalbert.fast.plain import PlainEngine
 from minalbert.fast.precision import engine_for
 from minalbert.gradcheck.cases import TINY
 from minalbert.train import checkpoint, loop, loss_scale, trial
-from minalbert.train.errors import TrainError
 from minalbert.train.loss_scale import LossScale
 from minalbert.train.trial import Trial
 

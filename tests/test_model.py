@@ -5,10 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from minalbert import PRESETS, Albert, AlbertConfig, Batch, Stream, Totals
+from minalbert import PRESETS, Albert, AlbertConfig, Batch, DropoutKey, Totals
 from minalbert.backend import to_host
-from minalbert.batch import InputError
-from minalbert.config import ConfigError
+from minalbert.errors import ConfigError, InputError
 from minalbert.fast.plain import PlainEngine
 from minalbert.fast.precision import engine_for
 from minalbert.gradcheck.cases import TINY, hard_batch, hard_params, model_cases
@@ -16,7 +15,7 @@ from minalbert.model.pretraining import pretraining_backward, pretraining_forwar
 from minalbert.params import part_name
 
 DROPPED = TINY.replace(hidden_dropout_prob=0.2, attention_probs_dropout_prob=0.3)
-COINS = Stream(seed=5, step=2)
+COINS = DropoutKey(seed=5, step=2)
 
 
 def hard_model(config=TINY, seed=0):
@@ -255,7 +254,7 @@ def test_a_cache_serves_one_backward_pass():
         (lambda m, b: m.sop_logits(m.encode(b.input_ids)[0]), r"pooled has shape \(3, 5, 6\); it must be \(3, 6\)"),
         (lambda m, b: m.encode([[1, 2], [3]]), "the sequences differ in length; pad them to one"),
         (lambda m, b: m.loss(tuple(b)), "batch is a tuple; it must be a minalbert.Batch"),
-        (lambda m, b: m.loss_and_grads(b, stream=0), "stream is a int; it must be a minalbert.Stream"),
+        (lambda m, b: m.loss_and_grads(b, stream=0), "stream is a int; it must be a minalbert.DropoutKey"),
         (lambda m, b: m.loss_and_grads(b, totals=(1, 2)), "totals is a tuple; it must be a minalbert.Totals"),
         (lambda m, b: m.loss(b, totals=Totals(0, 3)), "what a loss is divided by must be above 0"),
         (lambda m, b: m.loss_and_grads(b, into=Albert.init(PRESETS["tiny"]).params), "it must be like the model's own"),

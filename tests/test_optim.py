@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from minalbert import PRESETS, Params
-from minalbert.config import ConfigError
+from minalbert.errors import ConfigError
 from minalbert.gradcheck.cases import TINY
 from minalbert.optim import AdamW, Lamb, Moments, adamw_tensor, clip_factor, exempt, first_bad, global_norm, lamb_tensor
 from minalbert.optim import blocks as rooms

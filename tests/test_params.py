@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from minalbert import PRESETS, Albert, Params
-from minalbert.config import ConfigError
+from minalbert.errors import ConfigError
 from minalbert.gradcheck.cases import TINY
 from minalbert.params import count, initialise, shapes
 

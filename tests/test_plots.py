@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from minalbert import plots
-from minalbert.data.errors import DataError
 from minalbert.data.stats import histogram, step_names
 from minalbert.data.strip import Cell, Strip
+from minalbert.errors import DataError, MissingLibraryError
 from minalbert.plots import style
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed (pip install 'minalbert[notebooks]')")
@@ -122,7 +122,7 @@ def test_what_cannot_be_saved_is_one_sentence(strip, tmp_path, name):
 
 def test_without_matplotlib_there_is_a_sentence(strip, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(DataError, match=r"pip install 'minalbert\[notebooks\]'"):
+    with pytest.raises(MissingLibraryError, match=r"pip install 'minalbert\[notebooks\]'"):
         plots.instance_strip(strip)
 
 

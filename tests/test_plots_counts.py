@@ -4,7 +4,7 @@ import pytest
 from test_plots import inside
 
 from minalbert import plots
-from minalbert.data.errors import DataError
+from minalbert.errors import DataError
 from minalbert.plots.treemap import squarified
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed (pip install 'minalbert[notebooks]')")

@@ -5,7 +5,7 @@ import pytest
 from test_plots import inside
 
 from minalbert import plots
-from minalbert.data.errors import DataError
+from minalbert.errors import DataError
 
 EXPECTED = np.array([[2.0, -1.0, 0.5], [0.25, 1.0, -2.0]])
 

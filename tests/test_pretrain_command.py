@@ -12,8 +12,8 @@ from small_run import small_settings, train
 from minalbert import PRESETS, Albert, Batch
 from minalbert.cli import main
 from minalbert.config import PRESETS as SIZES
+from minalbert.errors import TrainError
 from minalbert.train import checkpoint, metrics
-from minalbert.train.errors import TrainError
 from minalbert.train.evaluate import Baselines, Evaluation
 from minalbert.train.metrics import FILE, Metrics, read_lines
 from minalbert.train.screen import Screen, clock

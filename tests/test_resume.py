@@ -4,9 +4,8 @@ import pytest
 from small_run import events, small_corpus, small_settings, train
 
 from minalbert import Albert
-from minalbert.config import ConfigError
+from minalbert.errors import ConfigError, TrainError
 from minalbert.train import checkpoint, loop, run_directory
-from minalbert.train.errors import TrainError
 from minalbert.train.metrics import FILE, read_lines
 
 

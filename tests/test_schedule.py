@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from minalbert.config import ConfigError
+from minalbert.errors import ConfigError
 from minalbert.optim import SHAPES, Schedule, rate_warning, sqrt_rule
 
 RELEASED = Schedule(peak=0.00176, steps=125_000, warmup=3125)

@@ -7,8 +7,8 @@ from collections import Counter
 
 import pytest
 
-from minalbert.config import PRESETS, ConfigError
-from minalbert.data.errors import DataError
+from minalbert.config import PRESETS
+from minalbert.errors import ConfigError, DataError
 from minalbert.optim import sqrt_rule
 from minalbert.train import run_directory
 from minalbert.train.settings import SECTIONS, Settings

@@ -10,11 +10,11 @@ import small_text
 from minalbert.data import packing
 from minalbert.data.build import build
 from minalbert.data.documents import Document
-from minalbert.data.errors import DataError
 from minalbert.data.packing import SENTENCES_AT_ONCE, offset_dtype
 from minalbert.data.shards import Corpus, checksum, verify
 from minalbert.data.sources import text_sources
 from minalbert.data.word_tokenizer import WordTokenizer
+from minalbert.errors import DataError
 
 ENDINGS = ("tok", "sent", "doc", "topic")
 

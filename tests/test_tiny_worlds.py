@@ -14,9 +14,9 @@ import pytest
 
 from minalbert import cli
 from minalbert.data import audit, corpus_command
-from minalbert.data.errors import DataError
 from minalbert.data.tiny_worlds import CONNECTIVE_WORDS, SCHEMAS, TinyWorlds, lexicon, words_of_sentence
 from minalbert.data.tiny_worlds.grammar import parse
+from minalbert.errors import DataError
 
 SPAN = 3  # sentences in a segment
 PAIRS, TRAINED = 10_000, 5_000

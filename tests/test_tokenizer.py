@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 
 from minalbert.cli import main
 from minalbert.data import tokenizer_command
-from minalbert.data.errors import DataError
 from minalbert.data.normalise import Normaliser
 from minalbert.data.sentencepiece_tokenizer import SentencePieceTokenizer, is_start
 from minalbert.data.sentencepiece_training import SETTINGS, draw, train
 from minalbert.data.tokenizer import CLS, MASK, PAD, SEP, SPECIALS, UNK, load_tokenizer
 from minalbert.data.word_tokenizer import WordTokenizer
+from minalbert.errors import DataError
 
 sentencepiece = pytest.importorskip("sentencepiece", reason="needs sentencepiece (pip install 'minalbert[train]')")
 

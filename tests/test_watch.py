@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from small_run import StopAt, computed, events, train
 
+from minalbert.errors import TrainError
 from minalbert.fast.accumulate import Accumulator
 from minalbert.train import checkpoint, loop, standing
-from minalbert.train.errors import TrainError
 from minalbert.train.metrics import read_lines
 from minalbert.train.watch import SpikeWatch
 

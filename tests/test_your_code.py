@@ -10,7 +10,7 @@ import small_run
 
 import minalbert.layers
 from minalbert import Albert, Batch, cli
-from minalbert.config import ConfigError
+from minalbert.errors import ConfigError
 from minalbert.gradcheck.cases import TINY
 from minalbert.layers import attention_forward, linear_backward, linear_forward
 from minalbert.train import checkpoint

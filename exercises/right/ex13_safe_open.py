@@ -1,4 +1,4 @@
-from minalbert.config import ConfigError
+from minalbert.errors import ConfigError
 
 
 def read_config(text):

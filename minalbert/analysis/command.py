@@ -3,7 +3,8 @@
 import json
 import sys
 
-from ..config import PRESETS, ConfigError
+from ..config import PRESETS
+from ..errors import ConfigError
 from . import report, screen
 
 

@@ -5,7 +5,7 @@ import os
 import secrets
 from pathlib import Path
 
-from .errors import DataError
+from ..errors import DataError
 
 try:
     import fcntl

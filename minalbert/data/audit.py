@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .errors import DataError
+from ..errors import DataError
 
 # accuracy up to which a corpus counts as clean; a small test set may stray further, see chance_bound
 LIMITS = {"best single word": 0.55, "connectives only": 0.53, "length only": 0.53, "edges only": 0.53}

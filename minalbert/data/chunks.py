@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .errors import DataError
+from ..errors import DataError
 from .random_draws import Draw, below, bits, chance, keys, lower
 
 BEFORE_ALL = -1                                      # the epoch of draws that hold for all epochs

@@ -6,7 +6,7 @@ from dataclasses import fields
 
 from tqdm import tqdm
 
-from .errors import DataError
+from ..errors import DataError
 from .tiny_worlds import TinyWorlds, words_of_sentence
 
 HELP = {

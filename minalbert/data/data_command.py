@@ -5,9 +5,9 @@ import os
 import shutil
 import sys
 
+from ..errors import DataError
 from .build import build
 from .documents import LAYOUTS, SAID
-from .errors import DataError
 from .instances import Instances
 from .recipe_options import add_recipe_arguments, recipe_of
 from .shards import Corpus

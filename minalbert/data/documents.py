@@ -23,7 +23,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
-from .errors import DataError
+from ..errors import DataError
 from .sentences import split_sentences
 
 LAYOUTS = ("lines", "long-lines", "paragraphs")

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..batch import Batch
+from ..errors import DataError
 from .chunks import build_table
-from .errors import DataError
 from .masking import budgets, choose_spans, find_words, replace, tokens_of
 from .order import instances_at
 from .pairs import Pairs

@@ -13,7 +13,7 @@ Step 3 may make spaces; sentencepiece, which comes next, makes one of them.
 import unicodedata
 from dataclasses import dataclass
 
-from .errors import DataError
+from ..errors import DataError
 
 PLAIN = bytes([ord("\n"), *range(ord(" "), 127)])     # needs no care; what is in a text besides it is looked at
 

@@ -13,7 +13,7 @@ from itertools import chain
 
 import numpy as np
 
-from .errors import DataError
+from ..errors import DataError
 
 SENTENCES_AT_ONCE = 1000                             # for each call of the tokenizer, which starts a thread
 LARGEST_UINT32 = 2**32 - 1

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .errors import DataError
+from ..errors import DataError
 from .random_draws import Draw, below, bits, chance
 
 TRIES = 10                                           # of the released script, to find a document that is another

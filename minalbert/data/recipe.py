@@ -4,7 +4,7 @@ import dataclasses
 import operator
 from dataclasses import dataclass
 
-from .errors import DataError
+from ..errors import DataError
 
 CHOICES = {
     "pairs": ("sop", "nsp", "none"),

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .errors import DataError
+from ..errors import DataError
 from .normalise import Normaliser
 from .tokenizer import SPECIALS, UNK, Tokenizer, read_bytes, write_bytes
 

@@ -9,7 +9,7 @@ import io
 import random
 import re
 
-from .errors import DataError
+from ..errors import DataError
 from .normalise import Normaliser
 from .sentencepiece_tokenizer import SentencePieceTokenizer, sentencepiece
 

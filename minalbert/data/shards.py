@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .errors import DataError
+from ..errors import DataError
 from .packing import offset_dtype, pack, token_dtype
 from .tokenizer import load_tokenizer
 

@@ -13,8 +13,8 @@ import hashlib
 from pathlib import Path
 from typing import NamedTuple
 
+from ..errors import DataError
 from .documents import BLANKS, STDIN, Document, LineError, file_documents, find_files, read_documents
-from .errors import DataError
 
 BYTES_PER_TOKEN = 4                                  # of English text, with 30,000 pieces: 4.4
 LINE = 2**16

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
+from ..errors import DataError
 from .atomic import write_atomically
-from .errors import DataError
 
 PAD, UNK, CLS, SEP, MASK = range(5)
 SPECIALS = ("<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]")

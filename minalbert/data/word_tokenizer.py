@@ -11,7 +11,7 @@ import json
 
 import numpy as np
 
-from .errors import DataError
+from ..errors import DataError
 from .tokenizer import CLS, MASK, PAD, SEP, SPECIALS, UNK, Tokenizer, read_bytes, write_bytes
 
 FORMAT = "minalbert word list 1"

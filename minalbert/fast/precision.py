@@ -15,8 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..backend import DeviceError
-from ..config import ConfigError
+from ..errors import ConfigError, DeviceError
 from ..kernels import bf16, cpu, cpu_bf16, gpu
 from ..kernels.gpu_lamb import twin
 from .engine import Engine

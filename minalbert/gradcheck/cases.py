@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from .. import layers
-from ..backend import Stream
+from ..backend import DropoutKey
 from ..batch import Batch
 from ..config import AlbertConfig
 from ..fast.plain import PlainEngine
@@ -20,7 +20,7 @@ from ..params import HEADS, Params, shapes
 from .checks import check_model, check_pair
 
 B, T, P, V, E, H, F, N = 2, 5, 3, 11, 4, 6, 7, 2
-COINS = Stream(seed=7, step=3, layer=1, site=2)
+COINS = DropoutKey(seed=7, step=3, layer=1, site=2)
 
 
 @dataclass
@@ -43,7 +43,7 @@ class ModelCase:
     name: str
     config: AlbertConfig
     heads: tuple = HEADS
-    stream: Stream | None = None
+    stream: DropoutKey | None = None
     recompute: bool = False
     engine: object = PlainEngine
 

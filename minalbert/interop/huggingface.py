@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..config import PRESETS, AlbertConfig, ConfigError
+from ..config import PRESETS, AlbertConfig
+from ..errors import ConfigError, PretrainedError
 from ..params import HEADS, Params, shapes
-from .errors import PretrainedError
 from .safetensors_files import ONE_FILE, locate, read, read_json, write, write_json
 from .state_dict import DECODER, from_state_dict, hf_groups, names_as_in, to_state_dict
 

@@ -12,7 +12,7 @@ import numpy as np
 import safetensors
 import safetensors.numpy
 
-from .errors import PretrainedError
+from ..errors import PretrainedError
 
 ONE_FILE, INDEX = "model.safetensors", "model.safetensors.index.json"
 FLOATS = ("F16", "BF16", "F32", "F64")

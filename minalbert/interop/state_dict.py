@@ -7,8 +7,8 @@ Two things differ beside the names. Their matrices are (out, in). And of sharing
 import numpy as np
 
 from ..backend import to_host
+from ..errors import PretrainedError
 from ..params import ATTENTION, FFN, NORM, part_name, shapes
-from .errors import PretrainedError
 
 MODULES = {
     "embeddings.word": "albert.embeddings.word_embeddings",

@@ -19,7 +19,7 @@ import functools
 
 import numpy as np
 
-from ..backend import DeviceError
+from ..errors import DeviceError
 
 WHEEL, FILE = "onednn-cpu-gomp", "libdnnl.so.3"
 AVX512_BF16 = 0xE7                                   # as oneDNN 3 counts; the sets that contain it have its bits

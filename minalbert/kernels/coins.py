@@ -2,14 +2,14 @@
 
 from typing import NamedTuple
 
-from ..backend import Stream, keep_mask
+from ..backend import DropoutKey, keep_mask
 
 
 class Coins(NamedTuple):
     """Rows of a kernel are tokens; `length` of them make an example, and coins are counted by example."""
 
     rate: float
-    stream: Stream
+    stream: DropoutKey
     length: int
 
     def keep(self, x, first):

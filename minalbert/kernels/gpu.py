@@ -13,7 +13,8 @@ before each launch.
 
 import numpy as np
 
-from ..backend import DeviceError, cuda_missing
+from ..backend import cuda_missing
+from ..errors import DeviceError
 from . import gpu_attention
 from .cublas import WORKSPACE, Gemm, find_library
 from .launch import launch

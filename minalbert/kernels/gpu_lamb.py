@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..backend import array_module
-from ..config import ConfigError
+from ..errors import ConfigError
 from ..optim import Lamb
 from ..optim.adamw import corrections
 from ..optim.blocks import check, exempt

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..backend import array_module
-from ..config import ConfigError
+from ..errors import ConfigError
 from ..params import Params
 
 BLOCK = 65536                                        # 256 KiB of float32

@@ -19,7 +19,7 @@ w, g, m, v, u: one shape   r: a number
 from dataclasses import dataclass
 
 from ..backend import array_module
-from ..config import ConfigError
+from ..errors import ConfigError
 from .adamw import Terms, corrections, write_direction
 from .blocks import blocks, check_settings, exempt, is_number, scratch, tensors
 from .clip import sum_of_squares

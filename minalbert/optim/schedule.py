@@ -18,7 +18,7 @@ import math
 from dataclasses import dataclass
 from numbers import Integral
 
-from ..config import ConfigError
+from ..errors import ConfigError
 from .blocks import is_number
 
 SHAPES = ("linear", "cosine", "constant")

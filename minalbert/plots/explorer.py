@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..data.errors import DataError
+from ..errors import DataError
 
 MOST = 64                                            # heads, tokens, width: more is slow, and nobody reads it
 MASKED = -10000                                      # as in layers.attention

@@ -5,7 +5,7 @@
 
 import numpy as np
 
-from ..data.errors import DataError
+from ..errors import DataError
 from .panels import THIN, line, name_ends, panel
 from .style import FAINT, GREEN, INK, ORANGE, TEXT, figure, one_line, told_lines
 

@@ -8,7 +8,7 @@ import base64
 import io
 import math
 
-from ..data.errors import DataError
+from ..errors import DataError, MissingLibraryError
 
 BLUE, ORANGE, YELLOW, PURPLE, GREEN = "#0072B2", "#D55E00", "#F0C419", "#CC79A7", "#009E73"
 INK, FAINT = "#797979", "#80808055"                  # half-way between black and white
@@ -24,7 +24,7 @@ def figure(width, height, told):
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise DataError("figures need matplotlib: pip install 'minalbert[notebooks]'") from error
+        raise MissingLibraryError("figures need matplotlib: pip install 'minalbert[notebooks]'") from error
 
     class Drawn(Figure):
         def _repr_mimebundle_(self, include=None, exclude=None):

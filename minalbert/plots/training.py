@@ -10,7 +10,7 @@ from itertools import product
 
 import numpy as np
 
-from ..data.errors import DataError
+from ..errors import DataError
 from .panels import finish, level, line, mark, name_ends, panel
 from .style import GREEN, INK, ORANGE, TEXT, figure, told_lines
 

@@ -1,6 +1,6 @@
 """Where the parameters are: boxes as large as what they hold, models above each other at one scale."""
 
-from ..data.errors import DataError
+from ..errors import DataError
 from .style import GREEN, INK, ORANGE, PURPLE, TEXT, YELLOW, figure
 
 WIDTH, TALLEST = 7.8, 3.6                            # inches: of a block, and of the tallest

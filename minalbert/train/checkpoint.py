@@ -26,11 +26,11 @@ from safetensors import SafetensorError
 
 from ..backend import to_host
 from ..data.atomic import PARTIAL, settle, sync
+from ..errors import DamagedError, TrainError
 from ..interop import huggingface
 from ..interop.safetensors_files import read, write
 from ..optim import Moments
 from ..params import Params
-from .errors import TrainError
 
 MOMENTS, STATE = "moments.safetensors", "state.json"
 FORMAT = 1
@@ -44,10 +44,6 @@ class State(NamedTuple):
     params: Params
     moments: Moments | None
     extra: dict                                      # of what JSON can hold
-
-
-class Damaged(TrainError):
-    """A checkpoint that cannot be used, whoever reads it."""
 
 
 def save(run, config, state, circumstances, keep=2, always=()):
@@ -83,7 +79,7 @@ def load(run, step=None):
         path = path_of(run, step)
         try:
             found = _read(path)
-        except Damaged as fault:
+        except DamagedError as fault:
             said.append(f"{fault}; {_rename_aside(path, 'damaged')}")
             continue
         if said:
@@ -106,7 +102,7 @@ def extra(run, step):
     """Of a state, without a look at the rest; {} if it is damaged."""
     try:
         return _read_note(path_of(run, step) / STATE)["extra"]
-    except Damaged:
+    except DamagedError:
         return {}
 
 
@@ -123,9 +119,9 @@ def verify(path):
         file = path / name
         now = _reading(file, _fingerprint)
         if now["size"] != known["size"]:
-            raise Damaged(f"{file} is damaged: it has {now['size']:,} bytes, and had {known['size']:,}")
+            raise DamagedError(f"{file} is damaged: it has {now['size']:,} bytes, and had {known['size']:,}")
         if now != known:
-            raise Damaged(f"{file} is damaged: its SHA-256 is {now['sha256'][:12]}..., and was "
+            raise DamagedError(f"{file} is damaged: its SHA-256 is {now['sha256'][:12]}..., and was "
                           f"{known['sha256'][:12]}...")  # fmt: skip
     return note
 
@@ -198,7 +194,7 @@ def _is_saved(path, note):
         return False
     try:
         there = verify(path)
-    except Damaged:
+    except DamagedError:
         return False
     same = ("step", "position", "extra")
     return json.dumps([there[name] for name in same]) == json.dumps([note[name] for name in same])
@@ -210,7 +206,7 @@ def _load_step(run, step):
         raise TrainError(f"{run} has no checkpoint of step {step}; it has {', '.join(map(str, present)) or 'none'}")
     try:
         return _read(path_of(run, step))
-    except Damaged as fault:
+    except DamagedError as fault:
         before = next((one for one in reversed(present) if one < step and _is_whole(path_of(run, one))), None)
         offer = "none before it is whole" if before is None else f"the one before it that is whole is of step {before}"
         raise TrainError(f"{fault}; {offer}") from fault
@@ -219,7 +215,7 @@ def _load_step(run, step):
 def _is_whole(path):
     try:
         return bool(verify(path))
-    except Damaged:
+    except DamagedError:
         return False
 
 
@@ -239,9 +235,9 @@ def _read_note(file):
         note = json.loads(raw)
         known = note["sha256"].encode()
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise Damaged(f"{file} is damaged: it is not the JSON that was written") from None
+        raise DamagedError(f"{file} is damaged: it is not the JSON that was written") from None
     if hashlib.sha256(raw.replace(known, NO_HASH.encode(), 1)).hexdigest().encode() != known:
-        raise Damaged(f"{file} is damaged: it differs from its own SHA-256")
+        raise DamagedError(f"{file} is damaged: it differs from its own SHA-256")
     if note["format"] != FORMAT:
         raise TrainError(f"{file} has format {note['format']}; this version of minalbert reads format {FORMAT}")
     return note
@@ -253,9 +249,9 @@ def _reading(file, how):
         return how(file)
     except OSError as error:
         if error.errno == errno.ENOENT:
-            raise Damaged(f"{file} is missing") from error
+            raise DamagedError(f"{file} is missing") from error
         if error.errno in (errno.EIO, errno.EISDIR):
-            raise Damaged(f"{file} is damaged: {error.strerror}") from error
+            raise DamagedError(f"{file} is damaged: {error.strerror}") from error
         raise TrainError(f"{file} cannot be read: {error.strerror}") from error
 
 

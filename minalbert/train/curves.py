@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .errors import TrainError
+from ..errors import TrainError
 from .metrics import FILE, read_lines
 
 TRAIN = ("step", "loss", "mlm_loss", "sop_loss", "rate", "gradient_norm", "tokens_per_second", "seconds")

@@ -9,16 +9,15 @@ import sys
 from typing import NamedTuple
 
 from ..batch import Batch
-from ..config import ConfigError
 from ..data.data_command import say
 from ..data.instances import Instances
 from ..data.recipe import Recipe
 from ..data.recipe_options import add_recipe_arguments
 from ..data.shards import Corpus
+from ..errors import ConfigError, TrainError
 from ..fast.threads import blas_threads
 from ..options import given_fields
 from . import checkpoint
-from .errors import TrainError
 from .evaluate import Baselines, baselines, evaluate
 from .prepare import digest, first_of, prepare
 from .report import evaluation_lines, guessing_line

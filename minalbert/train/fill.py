@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..backend import to_host
-from ..batch import InputError
 from ..data.strip import shown_piece
 from ..data.tokenizer import CLS, MASK, SEP
 from ..data.word_tokenizer import WordTokenizer
+from ..errors import InputError
 from ..layers import softmax
 
 WRITTEN = re.compile(r"\[MASK\]", re.IGNORECASE)

@@ -4,8 +4,8 @@ import json
 import os
 import sys
 
-from ..batch import InputError
 from ..data.data_command import width
+from ..errors import InputError
 from .fill import EXAMPLE, fill
 from .fill_lines import ASCII, lines
 from .trained import open_trained

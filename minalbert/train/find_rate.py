@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..config import ConfigError
+from ..errors import ConfigError
 from .trial import Trial
 
 LOW, HIGH = 1e-6, 1.0

@@ -9,7 +9,7 @@ import warnings
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from .errors import TrainError
+from ..errors import TrainError
 
 NAME = ".lock"
 FAR = 2**30                                          # Windows lets nobody read a locked byte: lock one beyond the end

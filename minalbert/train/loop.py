@@ -13,7 +13,8 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..backend import Stream, check_device
+from ..backend import DropoutKey, check_device
+from ..errors import TrainError
 from ..fast.accumulate import Accumulator
 from ..fast.crew import Crew
 from ..fast.precision import optimiser_for
@@ -22,7 +23,6 @@ from ..optim import clip_factor, global_norm, rate_warning
 from ..your_code import your_code
 from . import checkpoint, run_directory
 from .circumstances import circumstances
-from .errors import TrainError
 from .evaluate import evaluate
 from .lock import lock
 from .prepare import prepare
@@ -152,7 +152,7 @@ class Trainer:
         standing, begin = self.standing, time.perf_counter()
         parts = self.next_parts()
         loaded = time.perf_counter()
-        unscale, stream = 1.0 / standing.loss_scale.value, Stream(self.settings.training.seed, standing.position)
+        unscale, stream = 1.0 / standing.loss_scale.value, DropoutKey(self.settings.training.seed, standing.position)
         sums = self.accumulate(parts, stream, scale=standing.loss_scale.value)
         norm = global_norm(sums.grads) * unscale
         added = time.perf_counter()

@@ -15,8 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ..data.atomic import write_atomically
-from ..data.errors import DataError
-from .errors import TrainError
+from ..errors import DataError, TrainError
 from .screen import tell
 
 FILE = "metrics.jsonl"

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..config import ConfigError
+from ..errors import ConfigError
 from ..optim import Schedule
 from .trial import Trial
 

@@ -5,11 +5,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..config import ConfigError
-from ..data.errors import DataError
 from ..data.instances import Instances
 from ..data.order import instances_at
 from ..data.shards import Corpus
+from ..errors import ConfigError, DataError
 from .evaluate import Baselines, baselines
 
 

@@ -10,13 +10,11 @@
 from contextlib import suppress
 from pathlib import Path
 
-from ..config import ConfigError
 from ..data.atomic import settle, write_atomically
 from ..data.build import TOKENIZERS
-from ..data.errors import DataError
 from ..data.word_tokenizer import WordTokenizer
+from ..errors import ConfigError, DataError, TrainError
 from . import checkpoint
-from .errors import TrainError
 from .settings import Settings
 
 CONFIG = "config.toml"

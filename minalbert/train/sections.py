@@ -4,7 +4,7 @@ import dataclasses
 import math
 from dataclasses import dataclass, field
 
-from ..config import ConfigError
+from ..errors import ConfigError
 from ..options import kind_of
 
 

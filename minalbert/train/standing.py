@@ -1,11 +1,11 @@
 """Where a run stands: all that a checkpoint holds, and all that decides how the run goes on."""
 
 from ..albert import Albert
+from ..errors import TrainError
 from ..optim import Moments
 from ..params import HEADS
 from . import checkpoint
 from .circumstances import differences
-from .errors import TrainError
 from .loss_scale import LossScale
 from .trained import model_directory
 from .watch import SpikeWatch

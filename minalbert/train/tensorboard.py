@@ -5,7 +5,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from .errors import TrainError
+from ..errors import TrainError
 from .screen import tell
 
 

@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 from ..albert import Albert
 from ..data.build import TOKENIZERS
 from ..data.tokenizer import load_tokenizer
-from ..interop.errors import PretrainedError
+from ..errors import PretrainedError, TrainError
 from . import checkpoint
-from .errors import TrainError
 
 RUN_FILES = ("config.toml", "metrics.jsonl", *TOKENIZERS)
 RELEASED = "spiece.model"

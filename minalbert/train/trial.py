@@ -5,7 +5,7 @@ import time
 from contextlib import ExitStack
 from itertools import islice
 
-from ..backend import Stream
+from ..backend import DropoutKey
 from ..fast.accumulate import Accumulator
 from ..fast.crew import Crew
 from ..fast.precision import optimiser_for
@@ -55,7 +55,7 @@ class Trial:
         """The batch's losses before the step, by the names of metrics.jsonl; the step, if all is finite."""
         training, begin = self.settings.training, time.perf_counter()
         unscale = 1.0 / self.loss_scale.value
-        sums = self.accumulate(batch, Stream(training.seed, self.done), scale=self.loss_scale.value)
+        sums = self.accumulate(batch, DropoutKey(training.seed, self.done), scale=self.loss_scale.value)
         norm = global_norm(sums.grads) * unscale
         losses = sums.losses.numbers()
         self.done += 1

@@ -18,7 +18,7 @@ from cpu_module import HERE, KERNELS, CpuKernel
 from storage import NAMES, as_float64, of_storage, unwritten
 
 from minalbert import layers
-from minalbert.backend import Stream
+from minalbert.backend import DropoutKey
 from minalbert.kernels import Coins, gpu_attention
 
 TOLERANCE = {"f32": 1e-6, "bf16": 2**-8, "f16": 2**-11}
@@ -40,7 +40,7 @@ class Example:
         self.qkv = of_storage(spread * rng.standard_normal((B * T, 3 * heads * D), np.float32), name)
         self.dcontext = of_storage(rng.standard_normal(self.tokens, np.float32), name)
         self.mask = masks(B, T) if mask is None else mask
-        self.stream = Stream(seed=2**63 + 1, step=7, layer=3, site=2**40, example=5)
+        self.stream = DropoutKey(seed=2**63 + 1, step=7, layer=3, site=2**40, example=5)
         self.rate, self.tolerance = rate, TOLERANCE[name]
 
     def gpu(self, cupy):

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from storage import TOLERANCE, as_float64, of_storage
 
-from minalbert.backend import DeviceError
+from minalbert.errors import DeviceError
 from minalbert.kernels.cublas import COMPUTE_32F, COMPUTE_TF32, TYPES, Gemm, find_library, layout, plan
 
 NAMES = {0: "f32", 2: "f16", 14: "bf16"}

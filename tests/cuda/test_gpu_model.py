@@ -6,7 +6,7 @@ import numpy as np
 import poisoned
 import pytest
 
-from minalbert import Albert, AlbertConfig, Batch, Stream, Totals
+from minalbert import Albert, AlbertConfig, Batch, DropoutKey, Totals
 from minalbert.fast.engine import Engine
 from minalbert.fast.plain import PlainEngine
 
@@ -25,7 +25,7 @@ def test_losses_and_gradients(gpu, config, storage, allowed):
     params, batch = Albert.init(config, seed=3, dtype="float32").params, Batch.random(config, 3, 33, 5, seed=1)
     expected, expected_losses = passed(PlainEngine(config, params), batch)
     on_gpu = Engine(config, params.to("cuda"), lambda workspace: poisoned.kernels(storage), np.dtype(storage))
-    passed(on_gpu, batch.to("cuda"), Stream(4, 1))  # another step before: nothing of it is left
+    passed(on_gpu, batch.to("cuda"), DropoutKey(4, 1))  # another step before: nothing of it is left
     found, losses = passed(on_gpu, batch.to("cuda"))
     np.testing.assert_allclose([float(x) for x in losses], expected_losses, rtol=allowed)
     # of the gradient as a whole: its smallest entries are differences of large ones
@@ -33,7 +33,7 @@ def test_losses_and_gradients(gpu, config, storage, allowed):
     assert np.linalg.norm(difference) < allowed * np.linalg.norm(expected.flat)
 
 
-def passed(engine, batch, stream=Stream(5, 2)):
+def passed(engine, batch, stream=DropoutKey(5, 2)):
     grads = engine.params.zeros_like()
     losses = engine.forward(batch, stream, Totals(), "all")
     engine.backward(grads)

@@ -8,13 +8,13 @@ import pytest
 from pretended import pretended_gpu
 from test_gpu_model import CONFIG
 
-from minalbert import Albert, Batch, Stream, Totals
+from minalbert import Albert, Batch, DropoutKey, Totals
 from minalbert.fast.graph import GradientGraph
 from minalbert.fast.precision import How, engine_for
 from minalbert.fast.prepared import Prepared
 
 STILL = replace(CONFIG, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
-FIRST, SECOND = Stream(5, 2), Stream(5, 3, example=4)
+FIRST, SECOND = DropoutKey(5, 2), DropoutKey(5, 3, example=4)
 
 
 @pytest.fixture(autouse=True)

@@ -6,12 +6,12 @@ import pytest
 from cpu_module import CpuKernel
 from storage import NAMES, TOLERANCE, as_float64, of_storage, unwritten
 
-from minalbert.backend import Stream, keep_mask
+from minalbert.backend import DropoutKey, keep_mask
 from minalbert.kernels import Coins
 from minalbert.layers import layer_norm_backward, layer_norm_forward
 
 EPS = 1e-12
-STREAM = Stream(seed=2**63 + 1, step=7, layer=3, site=2**40, example=5)
+STREAM = DropoutKey(seed=2**63 + 1, step=7, layer=3, site=2**40, example=5)
 # beside the usual ones the first that two warps hold, the widest, odd ones, and several examples of several rows
 SIZES = [*poisoned.SIZES, (7, 769), (12, 1024), (3, 2049), (3, 4096), (6, 100)]
 

@@ -12,12 +12,12 @@ from cpu_module import HERE, KERNELS, CpuKernel
 from storage import NAMES, TOLERANCE, as_float64, of_storage, unwritten
 
 from minalbert import layers
-from minalbert.backend import Stream, keep_mask
+from minalbert.backend import DropoutKey, keep_mask
 from minalbert.kernels import Coins, cpu
 from minalbert.kernels.cublas import Gemm
 from minalbert.kernels.gpu import Kernels
 
-STREAM = Stream(seed=3, step=4, layer=5, site=6, example=7)
+STREAM = DropoutKey(seed=3, step=4, layer=5, site=6, example=7)
 
 
 def example(name, rows, columns, seed=0):

@@ -18,8 +18,9 @@ torch = pytest.importorskip("torch", reason="parity needs torch (pip install 'mi
 transformers = pytest.importorskip("transformers", reason="parity needs transformers (pip install 'minalbert[parity]')")
 
 from minalbert import PRESETS, Albert, AlbertConfig, Batch, Params  # noqa: E402
+from minalbert.errors import PretrainedError  # noqa: E402
 from minalbert.interop import huggingface, state_dict  # noqa: E402
-from minalbert.interop.huggingface import PretrainedError, to_state_dict  # noqa: E402
+from minalbert.interop.huggingface import to_state_dict  # noqa: E402
 from minalbert.params import HEADS, shapes  # noqa: E402
 
 LIMITS = {"float64": 1e-9, "float32": 1e-4}

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 
-from ..errors import DataError
+from ...errors import DataError
 from . import lexicon
 from .scripts import CONNECTIVE_WORDS, SCHEMAS, base_words, words_of_sentence
 from .stories import Story, tell

@@ -1,2 +1,0 @@
-class TrainError(RuntimeError):
-    """A run that cannot begin, or cannot go on."""
