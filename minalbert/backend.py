@@ -1,4 +1,4 @@
-"""The only door to CuPy: everything in which the two array libraries differ.
+"""NumPy or CuPy: everything in which the two array libraries differ, but for launching kernels (`kernels.gpu`).
 
 A function asks `array_module(x)` for the library its argument belongs to and goes on in plain array
 arithmetic. Both libraries live in one process, and CuPy is imported only when something is put on a GPU.
@@ -87,10 +87,10 @@ def scatter_add(shape, rows, updates):
 
 
 class DropoutKey(NamedTuple):
-    """A place in the space of random numbers: which run, which step, which layer, which site in it.
+    """Which dropout mask: of which run, step, layer, and site in the layer.
 
-    `example` is the number of this batch's first example in the whole batch, where that is split. The parts
-    must be padded to the same length, for an example's coins are counted over all its tokens.
+    `example` is the number of this batch's first example in the whole batch, where a batch is split. The slices must
+    be padded to the same length, because an example's mask is counted over all its tokens.
     """
 
     seed: int
@@ -103,25 +103,31 @@ class DropoutKey(NamedTuple):
         return self._replace(**place)
 
 
-def keep_mask(x, rate, stream):
-    """Coins for x: (B, ...): a boolean mask, and 1 / P(keep) to multiply by.
-
-    Sixteen random bits decide each element, so P(keep) is a multiple of 2⁻¹⁶ and the scale its exact
-    inverse. They are words of Philox4x64-10 (Salmon et al., 2011), NumPy's own: `key` is (seed, step),
-    the counter (block, 0, layer, site), and every example owns as many blocks of 16 as it needs.
-    """
+def dropout_threshold(rate):
+    """(threshold, scale): 16 random bits below the threshold drop a number; scale is 1 / P(keep), exactly."""
     if not 0.0 <= rate < 1.0:
         raise ValueError(f"dropout rate is {rate}; it must be at least 0 and less than 1")
-    if not all(0 <= operator.index(number) < 2**64 for number in stream):
-        raise ValueError(f"{stream}: each number must be from 0 to 2⁶⁴ - 1")
+    threshold = min(round(rate * 65536), 65535)
+    return threshold, 65536 / (65536 - threshold)
+
+
+def dropout_mask(x, rate, key):
+    """The mask for x: (B, ...), True where a number is kept, and the scale 1 / P(keep).
+
+    Sixteen random bits decide each number, so P(keep) is a multiple of 2⁻¹⁶. They are words of Philox4x64-10
+    (Salmon et al., 2011), NumPy's own: its key is (seed, step), its counter (block, 0, layer, site), and every
+    example owns as many blocks of 16 numbers as it needs.
+    """
+    threshold, scale = dropout_threshold(rate)
+    if not all(0 <= operator.index(number) < 2**64 for number in key):
+        raise ValueError(f"{key}: each number must be from 0 to 2⁶⁴ - 1")
     batch, per_example = len(x), x[0].size
     blocks = -(-per_example // 16)
     philox = np.random.Philox(
-        key=np.array([stream.seed, stream.step], np.uint64),
-        counter=np.array([stream.example * blocks, 0, stream.layer, stream.site], np.uint64),
+        key=np.array([key.seed, key.step], np.uint64),
+        counter=np.array([key.example * blocks, 0, key.layer, key.site], np.uint64),
     )
     words = philox.random_raw(batch * blocks * 4)                        # 64 bits each
-    coins = words.view(np.uint16).reshape(batch, blocks * 16)[:, :per_example]
-    threshold = min(round(rate * 65536), 65535)
-    keep = (coins >= threshold).reshape(x.shape)
-    return array_module(x).asarray(keep), 65536 / (65536 - threshold)
+    bits = words.view(np.uint16).reshape(batch, blocks * 16)[:, :per_example]
+    mask = (bits >= threshold).reshape(x.shape)
+    return array_module(x).asarray(mask), scale

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from minalbert import DropoutKey
-from minalbert.backend import cuda_missing, keep_mask, scatter_add, to_device, to_host
+from minalbert.backend import cuda_missing, dropout_mask, scatter_add, to_device, to_host
 from minalbert.errors import DeviceError
 
 X = np.zeros((6, 5, 7), np.float32)
 
 
 def coins(**place):
-    return keep_mask(X, 0.3, DropoutKey(seed=11).at(**place))[0]
+    return dropout_mask(X, 0.3, DropoutKey(seed=11).at(**place))[0]
 
 
 def test_one_place_one_mask():
@@ -23,13 +23,13 @@ def test_one_place_one_mask():
 def test_a_part_of_the_batch_draws_its_part_of_the_mask():
     whole = coins()
     for start, stop in ((0, 2), (2, 3), (3, 6)):
-        part, _ = keep_mask(X[start:stop], 0.3, DropoutKey(seed=11, example=start))
+        part, _ = dropout_mask(X[start:stop], 0.3, DropoutKey(seed=11, example=start))
         assert np.array_equal(part, whole[start:stop])
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.5, 0.9])
 def test_coins_fall_at_their_rate(rate):
-    keep, scale = keep_mask(np.zeros((8, 50_000)), rate, DropoutKey(seed=3))
+    keep, scale = dropout_mask(np.zeros((8, 50_000)), rate, DropoutKey(seed=3))
     assert keep.mean() == pytest.approx(1 - rate, abs=4 * np.sqrt(rate * (1 - rate) / keep.size))
     assert scale == pytest.approx(1 / (1 - rate), rel=1e-4)
     assert abs(np.corrcoef(keep[0], keep[1])[0, 1]) < 0.02
@@ -39,31 +39,31 @@ def test_masks_are_those_of_numpys_philox():
     """So that any other implementation of Philox4x64-10 can draw them."""
     words = np.random.Philox(key=[11, 2], counter=[4 * 3, 0, 5, 1]).random_raw(3 * 4 * 2)
     expected = words.view(np.uint16).reshape(2, 48)[:, :35] >= round(0.3 * 65536)
-    keep, _ = keep_mask(X[:2], 0.3, DropoutKey(seed=11, step=2, layer=5, site=1, example=4))
+    keep, _ = dropout_mask(X[:2], 0.3, DropoutKey(seed=11, step=2, layer=5, site=1, example=4))
     assert np.array_equal(keep.reshape(2, 35), expected)
 
 
 def test_every_seed_is_another_mask():
     seeds = (0, 1, 2**53, 2**53 + 1, 2**63, 2**63 + 1, 2**64 - 1)
-    masks = {keep_mask(X, 0.5, DropoutKey(seed))[0].tobytes() for seed in seeds}
+    masks = {dropout_mask(X, 0.5, DropoutKey(seed))[0].tobytes() for seed in seeds}
     assert len(masks) == len(seeds)
 
 
 @pytest.mark.parametrize("stream", [DropoutKey(-1), DropoutKey(2**64), DropoutKey(0, step=-1)])
 def test_a_place_outside_the_counter_is_refused(stream):
     with pytest.raises(ValueError, match="each number must be from 0 to"):
-        keep_mask(X, 0.5, stream)
+        dropout_mask(X, 0.5, stream)
 
 
 def test_a_rate_just_below_one_keeps_a_little():
-    keep, scale = keep_mask(np.zeros((4, 100_000)), 0.9999999, DropoutKey(0))
+    keep, scale = dropout_mask(np.zeros((4, 100_000)), 0.9999999, DropoutKey(0))
     assert scale == 65536
     assert 0 < keep.sum() < 40
 
 
 def test_an_impossible_rate_is_refused():
     with pytest.raises(ValueError, match=r"dropout rate is 1.0"):
-        keep_mask(X, 1.0, DropoutKey(0))
+        dropout_mask(X, 1.0, DropoutKey(0))
 
 
 def test_scatter_adds_what_comes_twice(device):

@@ -105,10 +105,10 @@ def test_every_place_of_the_model_throws_its_own_coins(engine, monkeypatch):
 
     def noting(x, rate, stream):
         places.append((stream.layer, stream.site))
-        return keep_mask(x, rate, stream)
+        return dropout_mask(x, rate, stream)
 
-    keep_mask = dropout.keep_mask
-    monkeypatch.setattr(coins if engine is engine_for else dropout, "keep_mask", noting)
+    dropout_mask = dropout.dropout_mask
+    monkeypatch.setattr(coins if engine is engine_for else dropout, "dropout_mask", noting)
     engine(DROPPED, hard_params(DROPPED)).forward(hard_batch(DROPPED), COINS, Totals(), "all")
     assert len(places) == 1 + 3 * DROPPED.num_hidden_layers
     assert len(set(places)) == len(places)

@@ -20,7 +20,7 @@ from ..params import HEADS, Params, shapes
 from .checks import check_model, check_pair
 
 B, T, P, V, E, H, F, N = 2, 5, 3, 11, 4, 6, 7, 2
-COINS = DropoutKey(seed=7, step=3, layer=1, site=2)
+KEY = DropoutKey(seed=7, step=3, layer=1, site=2)
 
 
 @dataclass
@@ -84,9 +84,9 @@ def pair_cases(seed=0):
         pair("tanh", {"x": normal(B, H)}),
         pair("softmax", {"x": 2 * normal(B, T, H)}),
         pair("layer_norm", norm, {"eps": 0.1}),
-        pair("dropout", {"x": normal(B, T, H)}, {"rate": 0.4, "stream": COINS}),
+        pair("dropout", {"x": normal(B, T, H)}, {"rate": 0.4, "key": KEY}),
         pair("attention", heads, constants=("mask",)),
-        pair("attention with dropout", heads, {"rate": 0.3, "stream": COINS}, ("mask",), "attention"),
+        pair("attention with dropout", heads, {"rate": 0.3, "key": KEY}, ("mask",), "attention"),
         pair("multi_head", {"x": normal(B, T, H)} | square | {"mask": heads["mask"]}, {"heads": N}, ("mask",)),
         pair("embedding", {"ids": ids, "types": types} | tables),
         pair("gather", {"x": normal(B, T, H), "positions": np.array([[4, 2, 4], [1, 0, 0]])}),
@@ -113,7 +113,7 @@ def model_cases():
         ModelCase("model, 2 groups of 3 layers", deep.replace(num_hidden_groups=2)),
         ModelCase("model, erf GELU", TINY.replace(hidden_act="gelu")),
         ModelCase("model, E = H (BERT)", TINY.replace(embedding_size=H, sharing="none")),
-        ModelCase("model, dropout, recomputed", dropped, stream=COINS, recompute=True),
+        ModelCase("model, dropout, recomputed", dropped, stream=KEY, recompute=True),
         ModelCase("model, MLM alone", TINY, heads=("mlm",)),
     ]
 

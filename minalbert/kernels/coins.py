@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from ..backend import DropoutKey, keep_mask
+from ..backend import DropoutKey, dropout_mask
 
 
 class Coins(NamedTuple):
@@ -14,7 +14,7 @@ class Coins(NamedTuple):
 
     def keep(self, x, first):
         """For x: (examples, ...), of which the first is number `first` of the part: which are kept, and 1 / P(keep)."""
-        return keep_mask(x, self.rate, self.stream.at(example=self.stream.example + first))
+        return dropout_mask(x, self.rate, self.stream.at(example=self.stream.example + first))
 
     def factors(self, x, first):
         """0, or 1 / P(keep)."""

@@ -10,12 +10,12 @@ the chain rule. The contract that every pair keeps:
 * A gradient has the shape and dtype of its tensor; an integer input has None.
 * Neither function modifies its arguments; backward may be called twice with one cache.
 * The cache is a value, opaque to all but its pair; its bytes can be counted.
-* Randomness is an argument (`backend.Stream`), so that a second forward draws the same dropout mask.
+* Randomness is an argument (`backend.DropoutKey`), so that a second forward samples the same dropout mask.
 * float32, float64 and complex128 (for the complex-step check), NumPy and CuPy alike, without being told
   which: the dtype follows the input, constants are Python floats (a NumPy scalar would promote).
 
-Nothing here knows the name of a parameter. That is tier 2, `minalbert.model`, which calls these pairs
-and is the only place that adds a gradient to what is already there.
+Nothing here knows the name of a parameter. That is tier 2, `minalbert.model`: it calls these pairs and adds
+each parameter's gradient to what that parameter has already.
 
 Read in this order: linear, gelu, erf, softmax, layer_norm, dropout, attention, embedding, gather, tanh,
 decoder, losses.

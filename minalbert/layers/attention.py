@@ -11,7 +11,7 @@ Backward is the same walk from the end, with softmax's and dropout's own rules o
     dq = dscores k / √D                    dk = dscoresᵀ q / √D
 
 q, k, v, context: (B, N, T, D)   scores, probs: (B, N, T, T)   mask: (B, 1, 1, T), a constant
-cache: q, k, v, probs, and the coins of dropout
+cache: q, k, v, probs, and dropout's mask
 
 The mask is a large finite number, not -inf: a row whose keys are all padding stays finite (the term
 cancels), where -inf would give NaN. Adding a constant to a row of scores changes nothing, which has a
@@ -32,23 +32,23 @@ def key_mask(attention_mask, dtype):
     return (1 - attention_mask[:, None, None, :]).astype(dtype) * MASKED
 
 
-def attention_forward(q, k, v, mask, rate=0.0, stream=None):
+def attention_forward(q, k, v, mask, rate=0.0, key=None):
     scores = q @ k.swapaxes(-1, -2)                  # (B, N, T, T)
     scores *= 1 / math.sqrt(q.shape[-1])
     scores += mask
     probs = softmax(scores)
-    kept, coins = dropout_forward(probs, rate, stream)
+    kept, dropout = dropout_forward(probs, rate, key)
     context = kept @ v                               # (B, N, T, D)
-    return context, (q, k, v, probs, coins)
+    return context, (q, k, v, probs, dropout)
 
 
 def attention_backward(dcontext, cache):
-    q, k, v, probs, coins = cache
+    q, k, v, probs, dropout = cache
 
-    (kept,) = dropout_backward(probs, coins)         # the same product as forward: times coins, times scale
+    (kept,) = dropout_backward(probs, dropout)       # the same product as forward: times mask, times scale
     dv = kept.swapaxes(-1, -2) @ dcontext            # forward: context = kept v
     dkept = dcontext @ v.swapaxes(-1, -2)
-    (dprobs,) = dropout_backward(dkept, coins)
+    (dprobs,) = dropout_backward(dkept, dropout)
     (dscores,) = softmax_backward(dprobs, (probs,))  # forward: probs = softmax(scores)
     dscores *= 1 / math.sqrt(q.shape[-1])            # forward: scores *= 1 / √D
     dq = dscores @ k                                 # forward: scores = q kᵀ
@@ -68,19 +68,19 @@ def merge_heads(x):
     return x.swapaxes(1, 2).reshape(B, T, N * D)
 
 
-def multi_head_forward(x, wq, bq, wk, bk, wv, bv, wo, bo, mask, heads, rate=0.0, stream=None):
+def multi_head_forward(x, wq, bq, wk, bk, wv, bv, wo, bo, mask, heads, rate=0.0, key=None):
     """x: (B, T, H)   w*: (H, H)   b*: (H,)   y: (B, T, H)"""
     q, q_cache = linear_forward(x, wq, bq)
     k, k_cache = linear_forward(x, wk, bk)
     v, v_cache = linear_forward(x, wv, bv)
-    q, k, v = (split_heads(part, heads) for part in (q, k, v))
-    context, context_cache = attention_forward(q, k, v, mask, rate, stream)
+    q, k, v = (split_heads(x, heads) for x in (q, k, v))
+    context, context_cache = attention_forward(q, k, v, mask, rate, key)
     y, out_cache = linear_forward(merge_heads(context), wo, bo)
     return y, (q_cache, k_cache, v_cache, context_cache, out_cache, heads)
 
 
 def attention_probs(cache):
-    """Of multi_head's cache: how much token i took of token j, before dropout, at [b, n, i, j] of (B, N, T, T)."""
+    """multi_head's cache -> probs (B, N, T, T), before dropout: at [b, n, i, j] how much token i takes of token j."""
     _, _, _, (_, _, _, probs, _), _, _ = cache
     return probs
 

@@ -1,32 +1,32 @@
-"""Inverted dropout: a coin per element, scaled so that the mean stays.
+"""Inverted dropout: each number is kept or dropped at random, and scaled so that the mean stays.
 
-    y = x keep scale                   dx = dy keep scale                   scale = 1 / (1 - rate)
+    y = x mask scale                   dx = dy mask scale                   scale = 1 / (1 - rate)
 
-x, y: (B, ...)   cache: keep (one byte per element) and scale, or None where nothing is dropped and y is x
+x, y: (B, ...)   cache: mask (one byte per number) and scale, or None where nothing is dropped and y is x
 
-The rate is rounded to a multiple of 2⁻¹⁶, in coins and scale alike.
+The rate is rounded to a multiple of 2⁻¹⁶, in mask and scale alike.
 
-The coins come from a counter, not from a state: `stream` says where in the run we are (seed, step,
-layer, site), and example b of the batch has its own stretch of the counter. So a recomputed forward, a
-GPU, and a batch split over workers all draw the same mask. Without a stream nothing is dropped.
+The mask comes from a counter, not from a state: `key`, a `DropoutKey`, says which mask it is (seed, step,
+layer, site), and example b of the batch has its own stretch of the counter. So a recomputed forward pass, a
+GPU, and a batch split over workers all sample the same mask. Without a key nothing is dropped.
 """
 
-from ..backend import keep_mask
+from ..backend import dropout_mask
 
 
-def dropout_forward(x, rate=0.0, stream=None):
-    if stream is None or rate == 0.0:
+def dropout_forward(x, rate=0.0, key=None):
+    if key is None or rate == 0.0:
         return x, None
-    keep, scale = keep_mask(x, rate, stream)
-    y = x * keep
+    mask, scale = dropout_mask(x, rate, key)
+    y = x * mask
     y *= scale
-    return y, (keep, scale)
+    return y, (mask, scale)
 
 
 def dropout_backward(dy, cache):
     if cache is None:
         return (dy,)
-    keep, scale = cache
-    dx = dy * keep
+    mask, scale = cache
+    dx = dy * mask
     dx *= scale
     return (dx,)

@@ -6,7 +6,7 @@ import pytest
 from cpu_module import CpuKernel
 from storage import NAMES, TOLERANCE, as_float64, of_storage, unwritten
 
-from minalbert.backend import DropoutKey, keep_mask
+from minalbert.backend import DropoutKey, dropout_mask
 from minalbert.kernels import Coins
 from minalbert.layers import layer_norm_backward, layer_norm_forward
 
@@ -26,10 +26,10 @@ def coins_for(rows, rate=0.3):
 
 
 def factors(rows, columns, coins):
-    """0 or 1 / P(keep), by backend.keep_mask."""
+    """0 or 1 / P(keep), by backend.dropout_mask."""
     if coins is None:
         return 1.0
-    keep, scale = keep_mask(np.empty((rows // coins.length, coins.length, columns)), coins.rate, coins.stream)
+    keep, scale = dropout_mask(np.empty((rows // coins.length, coins.length, columns)), coins.rate, coins.stream)
     return keep.reshape(rows, columns) * scale
 
 

@@ -12,7 +12,7 @@ from cpu_module import HERE, KERNELS, CpuKernel
 from storage import NAMES, TOLERANCE, as_float64, of_storage, unwritten
 
 from minalbert import layers
-from minalbert.backend import DropoutKey, keep_mask
+from minalbert.backend import DropoutKey, dropout_mask
 from minalbert.kernels import Coins, cpu
 from minalbert.kernels.cublas import Gemm
 from minalbert.kernels.gpu import Kernels
@@ -77,7 +77,7 @@ def test_more_rows_than_threads(gpu, monkeypatch):
     do.take(x, gpu.asarray(rows), out)
     np.testing.assert_array_equal(out.get(), x.get()[rows])
     do.drop(x, Coins(0.5, STREAM, 35))
-    keep, _ = keep_mask(np.empty((2, 35, 40)), 0.5, STREAM)
+    keep, _ = dropout_mask(np.empty((2, 35, 40)), 0.5, STREAM)
     np.testing.assert_array_equal(x.get() != 0, keep.reshape(70, 40))
 
 
@@ -102,7 +102,7 @@ def test_drop_throws_the_backends_coins(gpu, length, columns, rate):
     rows = 6
     x = gpu.asarray(np.ones((rows, columns), np.float32))
     poisoned.kernels().drop(x, Coins(rate, STREAM, length))
-    keep, scale = keep_mask(np.empty((rows // length, length, columns)), rate, STREAM)
+    keep, scale = dropout_mask(np.empty((rows // length, length, columns)), rate, STREAM)
     np.testing.assert_array_equal(x.get(), keep.reshape(rows, columns) * np.float32(scale))
 
 
@@ -113,7 +113,7 @@ def test_coins_follow_the_stream(gpu):
     for stream in (STREAM, STREAM.at(step=9), STREAM.at(layer=1), STREAM.at(example=8), STREAM):
         x = gpu.asarray(np.ones((4, 40), np.float32))
         do.drop(x, Coins(0.5, stream, 4))
-        keep, scale = keep_mask(np.empty((1, 4, 40)), 0.5, stream)
+        keep, scale = dropout_mask(np.empty((1, 4, 40)), 0.5, stream)
         np.testing.assert_array_equal(x.get(), keep[0] * np.float32(scale))
 
 
