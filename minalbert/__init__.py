@@ -17,7 +17,7 @@ from .albert import Albert
 from .backend import DropoutKey
 from .batch import Batch
 from .config import PRESETS, AlbertConfig
-from .model.pretraining import Losses, Totals
+from .model import Losses, Totals
 from .params import Params
 
 __version__ = "0.1.0"

@@ -1,67 +1,65 @@
-"""`Albert`: a configuration and its parameters, with the doors a user walks through.
+"""`Albert`: a configuration and its parameters, with everything a user does with them.
 
-It holds no state of training. The work is done by `fast`, whose buffers it keeps from one call to the next.
+It holds no state of training and no cache. `model` has the mathematics, `parallel` shares a batch among workers.
 """
 
 import functools
-from collections import deque
 
 import numpy as np
 
 from . import params as parameters
 from .backend import DropoutKey, array_module, to_device
 from .batch import Batch, Inputs, as_whole_numbers, check_inputs, check_range, check_shape
+from .compute import Compute
 from .config import AlbertConfig
+from .encoding import Encoding, encode_many
 from .errors import ConfigError, InputError
-from .fast.accumulate import Accumulator
-from .fast.crew import Crew
-from .fast.precision import How, engine_for
-from .layers import key_mask
-from .model.embeddings import embeddings_forward
-from .model.encoder import Context, encoder_attention
+from .model import PLAIN, Pairs, Totals
+from .model.encoder import encoder_attention, encoder_states
 from .model.heads import mlm_forward, pooler_forward, sop_forward
-from .model.pretraining import Totals
+from .parallel import Workers, placed
 
 
 class Albert:
-    """how: `precision` of matrix products and which `kernels`; see `fast.precision.How`."""
+    """A model: `config`, `params` and how it computes.
 
-    def __init__(self, config, params, **how):
+    kernels    "plain" (the default: the files of `layers` and `model`), "fused" or "compiled"; see `compute`
+    precision  "full", or fewer bits in matrix products; see `compute`
+    pairs      `model.Pairs` of your own: functions that take the places of the plain ones
+    """
+
+    def __init__(self, config, params, kernels="plain", precision="full", pairs=None):
         heads = {name.split(".")[0] for name in params} & set(parameters.HEADS)
         if params.shapes != parameters.shapes(config, heads):
             raise ConfigError("params has other names or shapes than this config: was it made from another?")
-        self._config, self._params, self._how = config, params, How(**how)
-        self.how.check(params)
+        self._config, self._params, self._compute = config, params, Compute(kernels, precision)
+        self.compute.check(config, params)
+        if pairs is not None and (not isinstance(pairs, Pairs) or kernels != "plain"):
+            raise ConfigError("pairs must be a minalbert.model.Pairs, and they take the places of plain kernels only")
+        self._pairs = pairs or self.compute.pairs()
 
     config = property(lambda self: self._config)
     params = property(lambda self: self._params)     # write into them; another vector is another model
-    how = property(lambda self: self._how)
-
-    def __reduce__(self):
-        """Copies and pickles are made anew, with buffers of their own."""
-        return functools.partial(type(self), **self.how._asdict()), (self.config, self.params)
-
-    def release(self):
-        """Let go of the buffers that are kept for the next call, as large as the largest batch so far."""
-        self.__dict__.pop("_crew", None)
+    compute = property(lambda self: self._compute)
+    pairs = property(lambda self: self._pairs)
 
     @classmethod
-    def init(cls, config, seed=0, heads=parameters.HEADS, dtype="float32", device="cpu", **how):
+    def init(cls, config, seed=0, heads=parameters.HEADS, dtype="float32", device="cpu", **compute):
         """A model with fresh weights. `heads`: any of "pooler", "mlm", "sop" (which needs the pooler)."""
         if not isinstance(config, AlbertConfig):
             raise ConfigError(f"config is {config!r}; it must be an AlbertConfig, such as PRESETS['tiny']")
-        return cls(config, parameters.initialise(config, seed, heads, dtype, device), **how)
+        return cls(config, parameters.initialise(config, seed, heads, dtype, device), **compute)
 
     @classmethod
-    def from_pretrained(cls, directory, dtype=None, device="cpu", strict=True, **how):
-        """Read a Hugging Face directory, in the dtype of its file unless told otherwise.
+    def from_pretrained(cls, directory, dtype=None, device="cpu", strict=True, **compute):
+        """Read a Hugging Face directory, in the dtype of its file if none is given.
 
         The model has the heads the file has. With `strict`, a tensor that has no place in it is an error.
         """
         from .interop import huggingface
 
         config, params = huggingface.load(directory, dtype, strict)
-        return cls(config, params.to(device), **how)
+        return cls(config, params.to(device), **compute)
 
     def save_pretrained(self, directory):
         """Write config.json and model.safetensors, which `transformers` and `from_pretrained` read."""
@@ -69,9 +67,13 @@ class Albert:
 
         huggingface.save(directory, self.config, self.params)
 
-    def to(self, device, **how):
-        """The same model there; `how` as before, but for what is said."""
-        return type(self)(self.config, self.params.to(device), **self.how._asdict() | how)
+    def copy(self, **compute):
+        """A model with a copy of the weights; `compute` as in `Albert`, changed where it is given."""
+        return self._like(self.params.copy(), compute)
+
+    def to(self, device, **compute):
+        """The model on "cpu" or "cuda". On another device the weights are a copy; on its own they are shared."""
+        return self._like(self.params.to(device), compute)
 
     def encode(self, input_ids, attention_mask=None, token_type_ids=None):
         """ids (B, T) -> hidden (B, T, H) and pooled (B, H), or None without a pooler."""
@@ -79,27 +81,49 @@ class Albert:
         shape = *inputs.input_ids.shape, self.config.hidden_size
         hidden = array_module(self.params.flat).empty(shape, self.params.dtype)
 
-        def work(engine, part, first):
-            (last,) = deque(engine.states(part), maxlen=1)
-            hidden[first : first + len(last)] = last
+        def pass_of(inputs, first):
+            with self._workers.memory() as memory:
+                for x in self._states(inputs, memory):
+                    last = x
+                hidden[first : first + len(last)] = last
 
-        with self._crew.cut(inputs) as parts:
-            deque(self._crew.map(work, parts), maxlen=0)
-        pooled = pooler_forward(hidden, self.params)[0] if "pooler.b" in self.params else None
+        with self._workers.slices(inputs) as slices:
+            list(self._workers.run(pass_of, placed(slices)))
+        pooled = pooler_forward(hidden[:, 0], self.params)[0] if "pooler.b" in self.params else None
         return hidden, pooled
 
-    def hidden_states(self, input_ids, attention_mask=None, token_type_ids=None):
-        """What enters each layer, and what leaves the last: L + 1 arrays (B, T, H)."""
-        inputs = self._inputs(input_ids, attention_mask, token_type_ids)
-        engine = engine_for(self.config, self.params, self.how)
-        return [state.copy() for state in engine.states(inputs)]
+    def encode_many(self, sequences, batch_size=32, layers=-1, pool="first", token_type_ids=None):
+        """Lists of ids, of any lengths -> features (n, H), in the order given; see `encoding.encode_many`."""
+        return encode_many(self, sequences, batch_size, layers, pool, token_type_ids)
 
-    def attention_maps(self, input_ids, attention_mask=None, token_type_ids=None):
-        """How much of token j token i takes, at [b, n, i, j]: L arrays (B, N, T, T), their rows summing to 1."""
+    def forward(self, input_ids, attention_mask=None, token_type_ids=None, dropout=None, recompute=False):
+        """An `Encoding`: `.hidden` (B, T, H), `.pooled` (B, H) or None, and `.backward(dhidden, dpooled)`.
+
+        For losses and heads of your own: compute them from hidden and pooled, and hand their gradients to backward.
+        """
         inputs = self._inputs(input_ids, attention_mask, token_type_ids)
-        x, _ = embeddings_forward(inputs.input_ids, inputs.token_type_ids, self.params, self.config)
-        context = Context(self.params, key_mask(inputs.attention_mask, x.dtype), self.config)
-        return list(encoder_attention(x, context))
+        self._check_kind("dropout", dropout, DropoutKey | None)
+        return Encoding(self._workers, inputs, dropout, recompute)
+
+    def hidden_states(self, input_ids, attention_mask=None, token_type_ids=None, layers=None):
+        """The input of each layer, and the output of the last: L + 1 arrays (B, T, H), or those of `layers`."""
+        inputs = self._inputs(input_ids, attention_mask, token_type_ids)
+        wanted = self._layers(layers, self.config.num_hidden_layers + 1)
+        with self._workers.memory() as memory:
+            states = {number: x.copy() for number, x in enumerate(self._states(inputs, memory)) if number in wanted}
+        return [states[number] for number in wanted]
+
+    def attention_maps(self, input_ids, attention_mask=None, token_type_ids=None, layers=None):
+        """How much token i takes of token j, at [b, n, i, j]: L arrays (B, N, T, T), or those of `layers`.
+
+        Their rows sum to 1. They are always computed by the plain pairs, which keep them.
+        """
+        inputs = self._inputs(input_ids, attention_mask, token_type_ids)
+        wanted = self._layers(layers, self.config.num_hidden_layers)
+        ctx = PLAIN.context(PLAIN, self.config, self.params, inputs.attention_mask)
+        x, _ = PLAIN.embeddings.forward(inputs.input_ids, inputs.token_type_ids, ctx)
+        maps = {number: probs for number, probs in enumerate(encoder_attention(x, ctx)) if number in wanted}
+        return [maps[number] for number in wanted]
 
     def mlm_logits(self, hidden, positions=None):
         """hidden (B, T, H) -> scores over words at `positions` (B, P), or at every position."""
@@ -108,7 +132,8 @@ class Albert:
         positions = xp.broadcast_to(xp.arange(T), (B, T)) if positions is None else self._ids(positions)
         check_shape("positions", positions, (B, positions.shape[-1]))
         check_range("positions", positions, T, "the sequences' length")
-        return mlm_forward(hidden, positions, self.params, self.config)[0]
+        ctx = PLAIN.context(PLAIN, self.config, self.params, xp.ones((B, T), "int64"))
+        return mlm_forward(hidden, positions, ctx)[0]
 
     def sop_logits(self, pooled):
         """pooled (B, H) -> (B, 2): scores for "in order" and "swapped"."""
@@ -116,32 +141,59 @@ class Albert:
         check_shape("pooled", pooled, (len(pooled), self.config.hidden_size))
         return sop_forward(pooled, self.params)[0]
 
-    def loss(self, batch, totals=Totals()):
+    def loss(self, batch, totals=Totals(), weights=(1.0, 1.0)):
         """The losses alone, without dropout."""
-        batch = self._ready(batch, None, totals)
+        batch = self._batch(batch, totals)
+        with self._workers.slices(batch) as slices:
+            return self._workers.losses(slices, totals, weights)
 
-        with self._crew.cut(batch) as parts:
-            return Accumulator(self._crew).losses(parts, totals)
-
-    def loss_and_grads(self, batch, stream=None, into=None, recompute=False, totals=Totals()):
+    def loss_and_grads(self, batch, dropout=None, into=None, recompute=False, totals=Totals(), weights=(1.0, 1.0)):
         """Losses, and a gradient for every parameter.
 
-        stream     a `DropoutKey` switches dropout on and says which coins; without one nothing is dropped
+        dropout    a `DropoutKey` says which dropout masks; without one nothing is dropped
         into       gradients to add to, instead of starting from zero
         recompute  trade a second forward pass for the memory of all caches but one layer's
-        totals     what to divide the losses by, where the batch is one part of a larger one
+        totals     what to divide the losses by, where the batch is a slice of a larger one
+        weights    of the MLM and the SOP loss in their sum
         """
-        batch = self._ready(batch, stream, totals)
+        batch = self._batch(batch, totals, dropout)
+        grads = self._gradients(into)
+        with self._workers.slices(batch) as slices:
+            found = self._workers.gradient(slices, dropout, totals, grads, recompute=recompute, weights=weights)
+        return found.losses, grads
+
+    def accumulate(self, batches, dropout=None, into=None, recompute=False, totals=Totals(), weights=(1.0, 1.0)):
+        """As `loss_and_grads` of one large batch, given as a list of batches of one length."""
+        batches = [self._batch(batch, totals, dropout) for batch in batches]
+        if len({batch.input_ids.shape[1] for batch in batches}) != 1:
+            raise InputError("batches must be a list of at least one Batch, all with sequences of one length")
+        grads = self._gradients(into)
+        found = self._workers.gradient(batches, dropout, totals, grads, recompute=recompute, weights=weights)
+        return found.losses, grads
+
+    def release(self):
+        """Free the memory that is kept for the next call, as much as the largest batch so far has needed."""
+        self.__dict__.pop("_workers", None)
+
+    @functools.cached_property
+    def _workers(self):
+        return Workers(self)
+
+    def _states(self, inputs, memory):
+        """`encoder_states` in the dtype of the params: use each before asking for the next."""
+        ctx = self._workers.context(inputs.attention_mask, None, memory)
+        x, _ = self.pairs.embeddings.forward(inputs.input_ids, inputs.token_type_ids, ctx)
+        return map(ctx.to_params_dtype, encoder_states(x, ctx))
+
+    def _like(self, params, compute):
+        own = self.pairs if self.compute.kernels == "plain" and "kernels" not in compute else None
+        return type(self)(self.config, params, **self.compute._asdict() | compute, pairs=own)
+
+    def _gradients(self, into):
         grads = self.params.zeros_like() if into is None else into
         if (grads.shapes, grads.dtype, grads.device) != (self.params.shapes, self.params.dtype, self.params.device):
             raise InputError(f"into is {into!r}; it must be like the model's own {self.params!r}")
-        with self._crew.cut(batch) as parts:
-            sums = Accumulator(self._crew, recompute)(parts, stream, totals, into=grads)
-        return sums.losses, grads
-
-    @functools.cached_property
-    def _crew(self):
-        return Crew(self)
+        return grads
 
     def _inputs(self, input_ids, attention_mask, token_type_ids):
         input_ids = self._ids(input_ids)
@@ -156,24 +208,40 @@ class Albert:
             try:
                 array = np.asarray(array)
             except ValueError:
-                raise InputError("the sequences differ in length; pad them to one, and mask the padding") from None
+                raise InputError("the sequences differ in length; pad them (Batch.pad), or use encode_many") from None
         return to_device(as_whole_numbers(array), self.params.device)
 
-    def _ready(self, batch, stream, totals):
+    def _batch(self, batch, totals, dropout=None):
         if not {"mlm.bias", "sop.b"} & set(self.params):
             raise InputError("this model has neither an mlm nor a sop head, so a batch has no loss")
-        for name, value, kind in (("batch", batch, Batch), ("totals", totals, Totals), ("stream", stream, DropoutKey)):
-            if not isinstance(value, kind) and not (name == "stream" and value is None):
-                raise InputError(f"{name} is a {type(value).__name__}; it must be a minalbert.{kind.__name__}")
+        for name, value, kind in (("batch", batch, Batch), ("totals", totals, Totals), ("dropout", dropout, DropoutKey | None)):
+            self._check_kind(name, value, kind)
         if any(total is not None and not total > 0 for total in totals):
             raise InputError(f"totals are {totals}; what a loss is divided by must be above 0")
         batch = batch.as_whole_numbers().to(self.params.device)
         batch.check(self.config)
         return batch
 
+    def _check_kind(self, name, value, kind):
+        if not isinstance(value, kind):
+            wanted = getattr(kind, "__name__", "DropoutKey")
+            raise InputError(f"{name} is a {type(value).__name__}; it must be a minalbert.{wanted}")
+
+    def _layers(self, layers, count):
+        """Numbers from 0; negative ones count from the last."""
+        chosen = range(count) if layers is None else layers
+        if any(not -count <= layer < count for layer in chosen):
+            raise InputError(f"layers are {list(chosen)}; each must lie in {-count}..{count - 1}")
+        return [layer % count for layer in chosen]
+
     def _require(self, head):
         if not any(name.startswith(head + ".") for name in self.params):
             raise InputError(f"this model has no {head} head: it was made, or its file was written, without")
+
+    def __reduce__(self):
+        """Copies and pickles are made anew, with memory of their own."""
+        own = self.pairs if self.compute.kernels == "plain" and self.pairs is not PLAIN else None
+        return functools.partial(type(self), **self.compute._asdict(), pairs=own), (self.config, self.params)
 
     def __repr__(self):
         return f"Albert({self.params!r})"

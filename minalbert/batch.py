@@ -15,6 +15,9 @@ class Inputs(NamedTuple):
     attention_mask: np.ndarray                       # (B, T)  1 a token, 0 padding
     token_type_ids: np.ndarray                       # (B, T)  0 first segment, 1 second
 
+    def to(self, device):
+        return Inputs(*(to_device(array, device) for array in self))
+
 
 class Batch(NamedTuple):
     input_ids: np.ndarray                            # (B, T)
@@ -46,6 +49,22 @@ class Batch(NamedTuple):
         check_range("sop_labels", self.sop_labels, 2, "the number of orders")
         if not (self.mlm_weights >= 0).all() or not (self.mlm_weights < np.inf).all():
             raise InputError("mlm_weights has an entry that is negative, infinite or not a number")
+
+    @staticmethod
+    def pad(sequences, token_type_ids=None):
+        """Lists of ids, of any lengths -> `Inputs` padded to the longest; token types are 0 if none are given."""
+        sequences = [np.asarray(ids) for ids in sequences]
+        if not sequences or any(ids.ndim != 1 or not ids.size for ids in sequences):
+            raise InputError("sequences must be a list of lists of ids, at least one id in each")
+        types = [np.zeros_like(ids) for ids in sequences] if token_type_ids is None else token_type_ids
+        types = [np.asarray(kinds) for kinds in types]
+        if [kinds.shape for kinds in types] != [ids.shape for ids in sequences]:
+            raise InputError("token_type_ids must have a type for each id: the same lists of lengths as sequences")
+        shape = len(sequences), max(map(len, sequences))
+        input_ids, mask, token_types = (np.zeros(shape, np.int64) for _ in range(3))
+        for row, (ids, kinds) in enumerate(zip(sequences, types, strict=True)):
+            input_ids[row, : len(ids)], mask[row, : len(ids)], token_types[row, : len(ids)] = ids, 1, kinds
+        return Inputs(input_ids, mask, token_types)
 
     @classmethod
     def random(cls, config, size, length, predictions, seed=0):

@@ -27,7 +27,7 @@ class AlbertConfig:
     layer_norm_eps: float = 1e-12
     initializer_range: float = 0.02
     num_hidden_groups: int = 1                       # G: layer l uses the weights of group l G // L
-    sharing: str = "all"                             # which half of a layer has groups; the other has its own
+    sharing: str = "all"                             # which half of a block has groups; the other has its own
     embedding_projection: bool | None = None         # E -> H; None: where E ≠ H, as in the released code
 
     def __post_init__(self):
@@ -69,14 +69,14 @@ class AlbertConfig:
     def gelu_form(self):
         return ACTIVATIONS[self.hidden_act]
 
-    def groups(self, part):
-        """How many sets of weights "attention" or "ffn" has."""
-        shared = self.sharing in ("all", part)
+    def groups(self, half):
+        """The number of sets of weights that "attention" or "ffn" has."""
+        shared = self.sharing in ("all", half)
         return self.num_hidden_groups if shared else self.num_hidden_layers
 
-    def group_of(self, part, layer):
+    def group_of(self, half, layer):
         """Which of them a layer uses. Whole numbers only: the released code's floats slip at L = 22."""
-        return layer * self.groups(part) // self.num_hidden_layers
+        return layer * self.groups(half) // self.num_hidden_layers
 
     def replace(self, **changes):
         return dataclasses.replace(self, **changes)

@@ -22,11 +22,11 @@ NORM = ("norm.gain", "norm.bias")
 LINEAR = ("w", "b")
 
 
-def part_name(config, part, layer):
-    """Where layer's "attention" or "ffn" keeps its weights: `encoder.ffn`, or `encoder.ffn.3` of many."""
-    if config.groups(part) == 1:
-        return f"encoder.{part}"
-    return f"encoder.{part}.{config.group_of(part, layer)}"
+def half_name(config, half, layer):
+    """The prefix of the weights of a layer's "attention" or "ffn" half: `encoder.ffn`, or `encoder.ffn.3` of many."""
+    if config.groups(half) == 1:
+        return f"encoder.{half}"
+    return f"encoder.{half}.{config.group_of(half, layer)}"
 
 
 def shapes(config, heads=HEADS):
@@ -54,8 +54,8 @@ def shapes(config, heads=HEADS):
     attention = {name: square[name[-1]] for name in ATTENTION} | norm
     ffn = {"up.w": (H, F), "up.b": (F,), "down.w": (F, H), "down.b": (H,)} | norm
     for layer in range(config.num_hidden_layers):    # a group met before is the same row again
-        for part, tensors in (("attention", attention), ("ffn", ffn)):
-            prefix = part_name(config, part, layer)
+        for half, tensors in (("attention", attention), ("ffn", ffn)):
+            prefix = half_name(config, half, layer)
             table |= {f"{prefix}.{name}": shape for name, shape in tensors.items()}
 
     if "pooler" in heads:

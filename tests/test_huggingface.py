@@ -14,7 +14,7 @@ from minalbert import PRESETS, Albert, AlbertConfig, Params
 from minalbert.errors import PretrainedError
 from minalbert.gradcheck.cases import hard_batch, hard_params
 from minalbert.interop import huggingface, safetensors_files, state_dict
-from minalbert.params import HEADS, part_name, shapes
+from minalbert.params import HEADS, half_name, shapes
 
 TINY = AlbertConfig(
     vocab_size=11,
@@ -310,7 +310,7 @@ def test_every_layer_finds_its_weights_where_transformers_looks():
                 for layer in range(layers):
                     prefix = f"{GROUP}.{int(layer / (layers / theirs))}.albert_layers.0"
                     for leaf, part, tensor in (("attention.query", "attention", "query"), ("ffn", "ffn", "up")):
-                        assert names[f"{prefix}.{leaf}.bias"] == f"{part_name(config, part, layer)}.{tensor}.b"
+                        assert names[f"{prefix}.{leaf}.bias"] == f"{half_name(config, part, layer)}.{tensor}.b"
 
 
 def test_copies_in_several_groups_get_the_one_shared_gradient():

@@ -12,7 +12,7 @@ from minalbert.fast.plain import PlainEngine
 from minalbert.fast.precision import engine_for
 from minalbert.gradcheck.cases import TINY, hard_batch, hard_params, model_cases
 from minalbert.model.pretraining import pretraining_backward, pretraining_forward
-from minalbert.params import part_name
+from minalbert.params import half_name
 
 DROPPED = TINY.replace(hidden_dropout_prob=0.2, attention_probs_dropout_prob=0.3)
 COINS = DropoutKey(seed=5, step=2)
@@ -36,7 +36,7 @@ def unshared_twin(config, params):
         _, *place = name.split(".")
         if name.startswith("encoder."):
             part, layer, *rest = place
-            copies[name][...] = params[".".join([part_name(config, part, int(layer)), *rest])]
+            copies[name][...] = params[".".join([half_name(config, part, int(layer)), *rest])]
         else:
             copies[name][...] = params[name]
     return Albert(twin, copies)
@@ -57,7 +57,7 @@ def test_shared_gradient_is_the_sum_over_unshared_copies(changes):
     for name, grad in twin_grads.items():
         part, *rest = name.split(".")
         if part == "encoder":
-            name = ".".join([part_name(config, rest[0], int(rest[1])), *rest[2:]])
+            name = ".".join([half_name(config, rest[0], int(rest[1])), *rest[2:]])
         expected[name] += grad
     scale = np.abs(expected.flat).max()
     for name in grads:

@@ -1,7 +1,7 @@
-"""What is checked, and where. The points are chosen so that mistakes show.
+"""The cases of the gradient check, at points chosen so that mistakes show.
 
 All sizes differ, so that nothing fits transposed. Gains are not one and biases not zero. The norm's eps is
-0.1, for at 1e-12 forgetting it would not be seen. Activations are of size one, where GELU bends. Ids repeat,
+0.1, because at 1e-12 nobody would notice that it is forgotten. Activations are of size one, where GELU bends. Ids repeat,
 one sequence is padded, both segments occur, a position is predicted twice, weights differ, and a shared
 layer is passed at least three times.
 """
@@ -14,8 +14,8 @@ from .. import layers
 from ..backend import DropoutKey
 from ..batch import Batch
 from ..config import AlbertConfig
-from ..fast.plain import PlainEngine
-from ..fast.precision import engine_for
+from ..fused import fused_pairs
+from ..model import PLAIN
 from ..params import HEADS, Params, shapes
 from .checks import check_model, check_pair
 
@@ -43,14 +43,14 @@ class ModelCase:
     name: str
     config: AlbertConfig
     heads: tuple = HEADS
-    stream: DropoutKey | None = None
+    key: DropoutKey | None = None
     recompute: bool = False
-    engine: object = PlainEngine
+    pairs: object = PLAIN
 
     def check(self, entries=True, method="complex", seed=0):
         params, batch = hard_params(self.config, self.heads, seed), hard_batch(self.config)
         return check_model(
-            self.config, batch, params, self.stream, self.recompute, self.name, entries, method, seed, self.engine
+            self.config, batch, params, self.key, self.recompute, self.name, entries, method, seed, self.pairs
         )
 
 
@@ -113,14 +113,14 @@ def model_cases():
         ModelCase("model, 2 groups of 3 layers", deep.replace(num_hidden_groups=2)),
         ModelCase("model, erf GELU", TINY.replace(hidden_act="gelu")),
         ModelCase("model, E = H (BERT)", TINY.replace(embedding_size=H, sharing="none")),
-        ModelCase("model, dropout, recomputed", dropped, stream=KEY, recompute=True),
+        ModelCase("model, dropout, recomputed", dropped, key=KEY, recompute=True),
         ModelCase("model, MLM alone", TINY, heads=("mlm",)),
     ]
 
 
 def hard_params(config, heads=HEADS, seed=0):
     """Weights that keep activations near one; gains off one and biases off zero, but not so far that all
-    tokens become alike, for then the gradient of queries and keys would vanish."""
+    tokens become alike, because then the gradient of queries and keys would vanish."""
     rng = np.random.default_rng(seed)
     params = Params.zeros(shapes(config, heads), np.float64)
     for name, tensor in params.items():
@@ -150,10 +150,10 @@ def hard_batch(config):
     )
 
 
-def kernel_cases():
-    """The same models by the fast path."""
-    return [replace(case, name=f"{case.name}, over kernels", engine=engine_for) for case in model_cases()]
+def fused_cases():
+    """The same models by the fused pairs."""
+    return [replace(case, name=f"{case.name}, fused", pairs=fused_pairs()) for case in model_cases()]
 
 
 def all_cases():
-    return pair_cases() + model_cases() + kernel_cases()
+    return pair_cases() + model_cases() + fused_cases()

@@ -7,8 +7,7 @@ A pair's output is contracted with a random upstream gradient, drawn here: there
 import numpy as np
 
 from ..backend import array_module, to_host
-from ..fast.plain import PlainEngine
-from ..model.pretraining import Totals, pretraining_forward
+from ..model import PLAIN, pretraining_backward, pretraining_forward
 from .compare import LIMITS, GradientError, Report, TensorResult, judge
 from .contract import Pair, arguments
 from .diagnose import guess_shape
@@ -51,21 +50,21 @@ def check_pair(
 
 
 def check_model(
-    config, batch, params, stream=None, recompute=False, name="model", entries=True, method="complex", seed=0,
-    engine=PlainEngine,
+    config, batch, params, key=None, recompute=False, name="model", entries=True, method="complex", seed=0, pairs=PLAIN,
 ):  # fmt: skip
     """Compare every parameter's gradient of the total loss with numeric ones, in float64.
 
-    engine    whose gradient it is; the numeric ones are always those of the plain model's loss
+    pairs    the implementation whose gradient is checked; the numeric ones are always those of the plain model's loss
     """
     params = params.astype(np.float64)
     grads = params.zeros_like()
-    engine = engine(config, params)
-    engine.forward(batch, stream, Totals(), "inputs" if recompute else "all")
-    engine.backward(grads)
+    ctx = pairs.context(pairs, config, params, batch.attention_mask, key, pairs.memory(params))
+    _, cache = pretraining_forward(batch, ctx, recompute=recompute)
+    pretraining_backward(cache, ctx, grads)
 
     def loss(tensors):
-        return pretraining_forward(tensors, batch, config, stream)[0].total
+        ctx = PLAIN.context(PLAIN, config, tensors, batch.attention_mask, key)
+        return pretraining_forward(batch, ctx)[0].total
 
     report = _check(loss, dict(params), grads, entries, method, _own_rng(seed))
     report.case, report.seed = name, seed

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..backend import to_host
 from ..errors import PretrainedError
-from ..params import ATTENTION, FFN, NORM, part_name, shapes
+from ..params import ATTENTION, FFN, NORM, half_name, shapes
 
 MODULES = {
     "embeddings.word": "albert.embeddings.word_embeddings",
@@ -82,7 +82,7 @@ def names(config):
         prefix = f"albert.encoder.albert_layer_groups.{group}.albert_layers.0"
         for part, tensors in (("attention", ATTENTION + NORM), ("ffn", FFN + NORM)):
             for tensor in tensors:
-                table[f"{prefix}.{_theirs(f'{part}.{tensor}')}"] = f"{part_name(config, part, layer)}.{tensor}"
+                table[f"{prefix}.{_theirs(f'{part}.{tensor}')}"] = f"{half_name(config, part, layer)}.{tensor}"
     return table
 
 

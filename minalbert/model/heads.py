@@ -1,14 +1,18 @@
 """What pretraining asks of the encoder: which words were masked, and which of two segments came first.
 
-    MLM   hidden (B, T, H) -> the P masked positions -> dense, GELU, norm (B, P, E) -> words (B, P, V)
-    SOP   hidden (B, T, H) -> the first position -> pooler: dense, tanh (B, H) -> orders (B, 2)
+    MLM   hidden (B, T, H) -> the P masked positions -> dense, GELU, norm (B, P, E) -> words (B, P, V) -> loss
+    SOP   hidden (B, T, H) -> the first position -> pooler: dense, tanh (B, H) -> orders (B, 2) -> loss
 
 The MLM head goes down to E, so that its last matrix can be the word table itself.
+
+Both losses read hidden, so backward adds to dhidden, as it adds to a parameter's gradient. `total` replaces what
+a loss is divided by, where the batch is a slice of a larger one.
 """
 
 from ..backend import array_module
 from ..layers import (
-    GELU,
+    cross_entropy_backward,
+    cross_entropy_forward,
     decoder_backward,
     decoder_forward,
     gather_backward,
@@ -21,51 +25,80 @@ from ..layers import (
     tanh_forward,
 )
 from ..params import LINEAR, NORM
+from .block import activation
 from .gradients import add_to
 
 
-def mlm_forward(hidden, positions, params, config):
-    gelu_forward, _ = GELU[config.gelu_form]
+def mlm_loss_forward(hidden, batch, total, ctx):
+    logits, head = mlm_forward(hidden, batch.mlm_positions, ctx)
+    loss, cross_entropy = cross_entropy_forward(logits, batch.mlm_labels, batch.mlm_weights, total)
+    return loss, (head, cross_entropy)
+
+
+def mlm_loss_backward(dloss, cache, ctx, grads, dhidden):
+    head, cross_entropy = cache
+
+    dlogits, _, _ = cross_entropy_backward(dloss, cross_entropy)
+    dhidden += mlm_backward(dlogits, head, ctx, grads)
+
+
+def mlm_forward(hidden, positions, ctx):
+    params = ctx.params
+    act_forward, _ = activation(ctx.config)
     x, gather = gather_forward(hidden, positions)                                       # (B, P, H)
     x, dense = linear_forward(x, params["mlm.dense.w"], params["mlm.dense.b"])          # (B, P, E)
-    x, gelu = gelu_forward(x)
+    x, gelu = act_forward(x)
     gain, bias = params["mlm.norm.gain"], params["mlm.norm.bias"]
-    x, norm = layer_norm_forward(x, gain, bias, config.layer_norm_eps)
+    x, norm = layer_norm_forward(x, gain, bias, ctx.config.layer_norm_eps)
     logits, decoder = decoder_forward(x, params["embeddings.word"], params["mlm.bias"])  # (B, P, V)
     return logits, (gather, dense, gelu, norm, decoder)
 
 
-def mlm_backward(dlogits, cache, config, grads):
+def mlm_backward(dlogits, cache, ctx, grads):
     gather, dense, gelu, norm, decoder = cache
-    _, gelu_backward = GELU[config.gelu_form]
+    _, act_backward = activation(ctx.config)
 
     dx, dtable, dbias = decoder_backward(dlogits, decoder)
     add_to(grads, "embeddings", ["word"], [dtable])                 # tied: the lookup adds its own part
     add_to(grads, "mlm", ["bias"], [dbias])
     dx, *dnorm = layer_norm_backward(dx, norm)
     add_to(grads, "mlm", NORM, dnorm)
-    (dx,) = gelu_backward(dx, gelu)
+    (dx,) = act_backward(dx, gelu)
     dx, *ddense = linear_backward(dx, dense)
     add_to(grads, "mlm.dense", LINEAR, ddense)
     dhidden, _ = gather_backward(dx, gather)
     return dhidden
 
 
-def pooler_forward(hidden, params):
-    x, dense = linear_forward(hidden[:, 0], params["pooler.w"], params["pooler.b"])     # (B, H)
+def sop_loss_forward(hidden, batch, total, ctx):
+    pooled, pooler = pooler_forward(hidden[:, 0], ctx.params)
+    logits, head = sop_forward(pooled, ctx.params)
+    weights = array_module(hidden).ones(len(hidden), hidden.real.dtype)
+    loss, cross_entropy = cross_entropy_forward(logits, batch.sop_labels, weights, total)
+    return loss, (pooler, head, cross_entropy)
+
+
+def sop_loss_backward(dloss, cache, ctx, grads, dhidden):
+    pooler, head, cross_entropy = cache
+
+    dlogits, _, _ = cross_entropy_backward(dloss, cross_entropy)
+    dpooled = sop_backward(dlogits, head, grads)
+    dhidden[:, 0] += pooler_backward(dpooled, pooler, grads)        # forward: hidden[:, 0]
+
+
+def pooler_forward(first, params):
+    x, dense = linear_forward(first, params["pooler.w"], params["pooler.b"])            # (B, H)
     pooled, tanh = tanh_forward(x)
-    return pooled, (dense, tanh, hidden.shape)
+    return pooled, (dense, tanh)
 
 
 def pooler_backward(dpooled, cache, grads):
-    dense, tanh, hidden_shape = cache
+    dense, tanh = cache
 
     (dx,) = tanh_backward(dpooled, tanh)
-    dx, *ddense = linear_backward(dx, dense)
+    dfirst, *ddense = linear_backward(dx, dense)
     add_to(grads, "pooler", LINEAR, ddense)
-    dhidden = array_module(dx).zeros(hidden_shape, dx.dtype)
-    dhidden[:, 0] = dx                                              # forward: hidden[:, 0]
-    return dhidden
+    return dfirst
 
 
 def sop_forward(pooled, params):

@@ -1,24 +1,13 @@
 """The whole computation: a batch to two losses, and the losses back to every gradient.
 
-    total = MLM + SOP, equally weighted: each the mean over its targets
+    total = w_mlm MLM + w_sop SOP, each the mean over its targets; both weights are 1 unless given
 
 A model without one of the heads trains on the other alone; the loss it lacks is None.
 """
 
 from typing import Any, NamedTuple
 
-from ..backend import array_module
-from ..layers import cross_entropy_backward, cross_entropy_forward, key_mask
-from .embeddings import embeddings_backward, embeddings_forward
-from .encoder import Context, encoder_backward, encoder_forward
-from .heads import (
-    mlm_backward,
-    mlm_forward,
-    pooler_backward,
-    pooler_forward,
-    sop_backward,
-    sop_forward,
-)
+from .encoder import encoder_backward, encoder_forward
 
 
 class Losses(NamedTuple):
@@ -30,55 +19,47 @@ class Losses(NamedTuple):
 
     def numbers(self):
         """By the names of metrics.jsonl, on the host; None where the model has no head for it."""
-        mlm, sop = (None if loss is None else float(loss) for loss in (self.mlm, self.sop))
-        return {"loss": (mlm or 0.0) + (sop or 0.0), "mlm_loss": mlm, "sop_loss": sop}
+        mlm, sop, total = (None if loss is None else float(loss) for loss in self)
+        return {"loss": total, "mlm_loss": mlm, "sop_loss": sop}
 
 
 class Totals(NamedTuple):
-    """What the two losses are divided by, where the batch is one part of a larger one."""
+    """What the two losses are divided by, where the batch is a slice of a larger one."""
 
     targets: float | None = None
     sequences: float | None = None
 
 
 class Cache(NamedTuple):
-    embeddings: tuple
-    encoder: tuple
-    mlm: tuple | None                                # head and loss
-    sop: tuple | None                                # pooler, head and loss
-    config: Any
+    embeddings: Any
+    encoder: Any
+    hidden: Any
+    mlm: Any                                         # None without the head
+    sop: Any
+    weights: tuple                                   # of the two losses
 
 
-def pretraining_forward(params, batch, config, stream=None, recompute=False, totals=Totals()):
-    x, embeddings = embeddings_forward(batch.input_ids, batch.token_type_ids, params, config, stream)
-    mask = key_mask(batch.attention_mask, x.real.dtype)
-    hidden, encoder = encoder_forward(x, Context(params, mask, config, stream), recompute)
+def pretraining_forward(batch, ctx, totals=Totals(), recompute=False, weights=(1.0, 1.0)):
+    pairs, params = ctx.pairs, ctx.params
+    x, embeddings = pairs.embeddings.forward(batch.input_ids, batch.token_type_ids, ctx)
+    hidden, encoder = encoder_forward(x, ctx, recompute)
     mlm_loss = sop_loss = mlm = sop = None
     if "mlm.bias" in params:
-        logits, head = mlm_forward(hidden, batch.mlm_positions, params, config)
-        mlm_loss, loss = cross_entropy_forward(logits, batch.mlm_labels, batch.mlm_weights, totals.targets)
-        mlm = head, loss
+        mlm_loss, mlm = pairs.mlm_loss.forward(hidden, batch, totals.targets, ctx)
     if "sop.b" in params:
-        pooled, pooler = pooler_forward(hidden, params)
-        logits, head = sop_forward(pooled, params)
-        every = array_module(hidden).ones(len(hidden), hidden.real.dtype)
-        sop_loss, loss = cross_entropy_forward(logits, batch.sop_labels, every, totals.sequences)
-        sop = pooler, head, loss
-    total = sum(loss for loss in (mlm_loss, sop_loss) if loss is not None)
-    return Losses(mlm_loss, sop_loss, total), Cache(embeddings, encoder, mlm, sop, config)
+        sop_loss, sop = pairs.sop_loss.forward(hidden, batch, totals.sequences, ctx)
+    losses = zip(weights, (mlm_loss, sop_loss), strict=True)
+    total = sum(weight * loss for weight, loss in losses if loss is not None)
+    return Losses(mlm_loss, sop_loss, total), Cache(embeddings, encoder, hidden, mlm, sop, weights)
 
 
-def pretraining_backward(cache, grads, dtotal=1.0):
-    """Adds into grads. Uses the cache up: the encoder frees each layer's part as it goes."""
-    dhidden = 0.0
+def pretraining_backward(cache, ctx, grads, dtotal=1.0):
+    """Adds into grads. Uses the cache up: the encoder frees each layer's share as it goes."""
+    w_mlm, w_sop = cache.weights
+    dhidden = ctx.zeros_like(cache.hidden)
     if cache.sop is not None:
-        pooler, head, loss = cache.sop
-        dlogits, _, _ = cross_entropy_backward(dtotal, loss)
-        dpooled = sop_backward(dlogits, head, grads)
-        dhidden = pooler_backward(dpooled, pooler, grads)
+        ctx.pairs.sop_loss.backward(w_sop * dtotal, cache.sop, ctx, grads, dhidden)
     if cache.mlm is not None:
-        head, loss = cache.mlm
-        dlogits, _, _ = cross_entropy_backward(dtotal, loss)
-        dhidden += mlm_backward(dlogits, head, cache.config, grads)
-    dx = encoder_backward(dhidden, cache.encoder, grads)
-    embeddings_backward(dx, cache.embeddings, grads)
+        ctx.pairs.mlm_loss.backward(w_mlm * dtotal, cache.mlm, ctx, grads, dhidden)
+    dx = encoder_backward(dhidden, cache.encoder, ctx, grads)
+    ctx.pairs.embeddings.backward(dx, cache.embeddings, ctx, grads)

@@ -1,0 +1,134 @@
+"""Hidden states with a way back, for losses and heads of one's own; and features of many texts.
+
+    encoding = model.forward(input_ids, attention_mask)
+    loss, dpooled = my_loss(encoding.pooled)                 # whatever you like
+    grads = encoding.backward(dpooled=dpooled)               # every gradient of the model, by hand-written passes
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .backend import array_module, to_host
+from .batch import Batch
+from .errors import InputError
+from .model.encoder import encoder_backward, encoder_forward
+from .model.heads import pooler_backward, pooler_forward
+from .parallel import TreeSum, blas_threads, placed
+
+POOLS = ("first", "mean", "pooler", None)
+
+
+class _Slice(NamedTuple):
+    """One worker's share between forward and backward."""
+
+    first: int                                       # its first example
+    end: int
+    ctx: Any
+    memory: Any
+    embeddings: Any                                  # caches
+    encoder: Any
+
+
+class Encoding:
+    """`hidden` (B, T, H) and `pooled` (B, H), None without a pooler; `backward` may be called once."""
+
+    def __init__(self, workers, inputs, dropout, recompute):
+        self._workers = workers
+        params, shape = workers.params, (*inputs.input_ids.shape, workers.config.hidden_size)
+        self.hidden = array_module(params.flat).empty(shape, params.dtype)
+
+        def forward_of(inputs, first):
+            memory = workers.take_memory()           # until backward is done with it
+            key = dropout and dropout.at(example=dropout.example + first)
+            ctx = workers.context(inputs.attention_mask, key, memory)
+            x, embeddings = workers.pairs.embeddings.forward(inputs.input_ids, inputs.token_type_ids, ctx)
+            x, encoder = encoder_forward(x, ctx, recompute)
+            self.hidden[first : first + len(x)] = ctx.to_params_dtype(x)
+            return _Slice(first, first + len(x), ctx, memory, embeddings, encoder)
+
+        with workers.slices(inputs) as slices:
+            self._slices = list(workers.run(forward_of, placed(slices)))
+        self.pooled, self._pooler = None, None
+        if "pooler.b" in params:
+            self.pooled, self._pooler = pooler_forward(self.hidden[:, 0], params)
+
+    def backward(self, dhidden=None, dpooled=None, into=None):
+        """The gradient of every parameter, from that of hidden, of pooled, or of both; added to `into`, if given."""
+        workers = self._workers
+        grads = workers.params.zeros_like() if into is None else into
+        dhidden = self._total(dhidden, dpooled, grads)
+
+        def backward_of(piece):
+            ctx, own = piece.ctx, grads if piece.first == 0 else workers.params.zeros_like()
+            d = ctx.from_params_dtype(dhidden[piece.first : piece.end])
+            dx = encoder_backward(d, piece.encoder, ctx, own)
+            ctx.pairs.embeddings.backward(dx, piece.embeddings, ctx, own)
+            workers.free_memory(piece.memory)
+            return own
+
+        tree, slices, self._slices = TreeSum(add), self._slices, None
+        with blas_threads(1 if len(slices) > 1 else None):
+            for gradient in workers.run(backward_of, [(piece,) for piece in slices]):
+                tree.push(gradient)
+        return tree.total()
+
+    def _total(self, dhidden, dpooled, grads):
+        """The gradient of hidden by both ways; a copy, which the fused pairs may destroy."""
+        if self._slices is None:
+            raise InputError("backward was called already; call forward again")
+        if dhidden is None and dpooled is None:
+            raise InputError("backward needs dhidden, dpooled or both: the gradients of your loss")
+        if dpooled is not None and self.pooled is None:
+            raise InputError("dpooled is given, but this model has no pooler")
+        for name, gradient, value in (("dhidden", dhidden, self.hidden), ("dpooled", dpooled, self.pooled)):
+            if gradient is not None and gradient.shape != value.shape:
+                raise InputError(f"{name} has shape {gradient.shape}; it must be {value.shape}")
+        xp, dtype = array_module(self.hidden), self.hidden.dtype
+        total = xp.zeros_like(self.hidden) if dhidden is None else xp.array(dhidden, dtype)
+        if dpooled is not None:
+            total[:, 0] += pooler_backward(xp.asarray(dpooled, dtype), self._pooler, grads)
+        return total
+
+
+def add(left, right):
+    left.flat += right.flat
+    return left
+
+
+def encode_many(model, sequences, batch_size=32, layers=-1, pool="first", token_type_ids=None):
+    """Features of n lists of ids: (n, H) on the host, in the order given.
+
+    The texts are sorted by length and padded only to the longest of their batch.
+
+    layers  which of `hidden_states`: a number, or several, which give (n, layers, H); -1 is the last
+    pool    "first": the hidden state of [CLS]; "mean": over the text's tokens; "pooler": `encode`'s pooled;
+            None: all tokens' hidden states, a list of n arrays (T, H), or (layers, T, H)
+    """
+    if pool not in POOLS:
+        raise InputError(f"pool is {pool!r}; it must be one of: {', '.join(map(repr, POOLS))}")
+    if pool == "pooler" and "pooler.b" not in model.params:
+        raise InputError("pool is 'pooler', but this model has none")
+    sequences = list(sequences)
+    types = [np.zeros(len(ids), int) for ids in sequences] if token_type_ids is None else list(token_type_ids)
+    by_length = sorted(range(len(sequences)), key=lambda i: len(sequences[i]))
+    features = [None] * len(sequences)
+    for start in range(0, len(by_length), batch_size):
+        chosen = by_length[start : start + batch_size]
+        inputs = Batch.pad([sequences[i] for i in chosen], [types[i] for i in chosen])
+        for i, feature in zip(chosen, _features(model, inputs, layers, pool), strict=True):
+            features[i] = feature
+    return features if pool is None else np.stack(features)
+
+
+def _features(model, inputs, layers, pool):
+    if pool == "pooler":
+        return to_host(model.encode(*inputs)[1])
+    states = model.hidden_states(*inputs, layers=[layers] if np.ndim(layers) == 0 else layers)
+    states = np.stack([to_host(x) for x in states], axis=1)          # (B, layers, T, H)
+    states = states[:, 0] if np.ndim(layers) == 0 else states
+    lengths = inputs.attention_mask.sum(axis=1)
+    if pool == "first":
+        return states[..., 0, :]
+    texts = [x[..., :length, :] for x, length in zip(states, lengths, strict=True)]
+    return texts if pool is None else [text.mean(axis=-2) for text in texts]

@@ -1,0 +1,62 @@
+"""The memory of a pass: a labelled stack.
+
+    mark = arena.mark()
+    qkv = arena.empty("qkv", (R, 3 * H), "float32")          # on top of what is there, with anything in it
+    arena.release(mark)                                      # everything since the mark is free again
+
+A pass asks for the same arrays in the same order each time, so that each lies where it lay before: no page is
+fetched from the operating system twice, and on a GPU addresses stay (a CUDA graph needs that). What does not fit
+gets a block of its own; once the stack is empty, one block of the largest size reached takes the place of all.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+ALIGNMENT = 64                                       # bytes: a line of the cache, and more than a GPU's loads need
+
+
+class Entry(NamedTuple):
+    label: str
+    nbytes: int
+    block: int                                       # which of the blocks
+    end: int                                         # in bytes
+
+
+class Arena:
+    def __init__(self, xp: Any):
+        """xp: NumPy or CuPy"""
+        self.xp, self.blocks, self.stack, self.highest = xp, [], [], []
+
+    def empty(self, label, shape, dtype):
+        size = math.prod(shape) * np.dtype(dtype).itemsize
+        nbytes = -(-size // ALIGNMENT) * ALIGNMENT
+        block, start = self.stack[-1][2:] if self.stack else (0, 0)
+        while block < len(self.blocks) and self.blocks[block].size < start + nbytes:
+            block, start = block + 1, 0
+        if block == len(self.blocks):
+            self.blocks.append(self.xp.empty(nbytes, np.uint8))
+        self.stack.append(Entry(label, nbytes, block, start + nbytes))
+        return self.blocks[block][start : start + size].view(dtype).reshape(shape)
+
+    def mark(self):
+        return len(self.stack)
+
+    def release(self, mark):
+        if self.size > sum(entry.nbytes for entry in self.highest):
+            self.highest = list(self.stack)
+        del self.stack[mark:]
+        if not self.stack and len(self.blocks) > 1:
+            nbytes = sum(entry.nbytes for entry in self.highest)
+            self.blocks = []                         # freed before the new one is asked for
+            self.blocks = [self.xp.empty(nbytes, np.uint8)]
+
+    @property
+    def size(self):
+        """The bytes in use."""
+        return sum(entry.nbytes for entry in self.stack)
+
+    def largest(self):
+        """[(label, bytes)] of the largest stack so far, from the bottom."""
+        return [(entry.label, entry.nbytes) for entry in self.highest]

@@ -1,0 +1,117 @@
+"""The block: two halves, each a sublayer, a residual connection and a norm.
+
+    y = norm(x + attention(x))                       attention_half
+    y = norm(x + down(gelu(up(x))))                  ffn_half
+
+`half_name` says whose weights a layer uses. With everything shared, all layers get the same name, read the same
+tensors, and add into the same gradients.
+
+    x, y: (B, T, H)
+"""
+
+from typing import Any, NamedTuple
+
+from ..layers import (
+    dropout_backward,
+    dropout_forward,
+    gelu_backward,
+    gelu_erf_backward,
+    gelu_erf_forward,
+    gelu_forward,
+    layer_norm_backward,
+    layer_norm_forward,
+    linear_backward,
+    linear_forward,
+    multi_head_backward,
+    multi_head_forward,
+)
+from ..params import ATTENTION, FFN, NORM, half_name
+from .gradients import add_to
+
+PROBS_SITE, ATTENTION_SITE, FFN_SITE = 1, 2, 3       # where in a layer numbers are dropped
+
+
+class AttentionCache(NamedTuple):
+    layer: int
+    attention: Any                                   # multi_head's cache
+    dropout: Any
+    norm: Any
+
+
+class FfnCache(NamedTuple):
+    layer: int
+    up: Any
+    gelu: Any
+    down: Any
+    dropout: Any
+    norm: Any
+
+
+def attention_half_forward(x, layer, ctx):
+    config = ctx.config
+    y, attention = multi_head_forward(
+        x, *ctx.weights("attention", layer, ATTENTION), ctx.mask, config.num_attention_heads,
+        config.attention_probs_dropout_prob, ctx.key_at(layer=layer, site=PROBS_SITE),
+    )  # fmt: skip
+    y, dropout = dropout_forward(y, config.hidden_dropout_prob, ctx.key_at(layer=layer, site=ATTENTION_SITE))
+    y += x
+    y, norm = layer_norm_forward(y, *ctx.weights("attention", layer, NORM), config.layer_norm_eps)
+    return y, AttentionCache(layer, attention, dropout, norm)
+
+
+def attention_half_backward(dy, cache, ctx, grads):
+    layer, attention, dropout, norm = cache
+
+    dy, *dnorm = layer_norm_backward(dy, norm)
+    dresidual = dy                                                  # forward: y += x
+    (dy,) = dropout_backward(dy, dropout)
+    dx, *dattention, _ = multi_head_backward(dy, attention)
+    dx += dresidual
+    add_to(grads, half_name(ctx.config, "attention", layer), ATTENTION + NORM, dattention + dnorm)
+    return dx
+
+
+def ffn_half_forward(x, layer, ctx):
+    config = ctx.config
+    act_forward, _ = activation(config)
+    w_up, b_up, w_down, b_down = ctx.weights("ffn", layer, FFN)
+    y, up = linear_forward(x, w_up, b_up)                           # (B, T, F)
+    y, gelu = act_forward(y)
+    y, down = linear_forward(y, w_down, b_down)                     # (B, T, H)
+    y, dropout = dropout_forward(y, config.hidden_dropout_prob, ctx.key_at(layer=layer, site=FFN_SITE))
+    y += x
+    y, norm = layer_norm_forward(y, *ctx.weights("ffn", layer, NORM), config.layer_norm_eps)
+    return y, FfnCache(layer, up, gelu, down, dropout, norm)
+
+
+def ffn_half_backward(dy, cache, ctx, grads):
+    layer, up, gelu, down, dropout, norm = cache
+    _, act_backward = activation(ctx.config)
+
+    dy, *dnorm = layer_norm_backward(dy, norm)
+    dresidual = dy                                                  # forward: y += x
+    (dy,) = dropout_backward(dy, dropout)
+    dy, *ddown = linear_backward(dy, down)
+    (dy,) = act_backward(dy, gelu)
+    dx, *dup = linear_backward(dy, up)
+    dx += dresidual
+    add_to(grads, half_name(ctx.config, "ffn", layer), FFN + NORM, dup + ddown + dnorm)
+    return dx
+
+
+def block_forward(x, layer, ctx):
+    x, attention = ctx.pairs.attention_half.forward(x, layer, ctx)
+    x, ffn = ctx.pairs.ffn_half.forward(x, layer, ctx)
+    return x, (attention, ffn)
+
+
+def block_backward(dx, cache, ctx, grads):
+    attention, ffn = cache
+
+    dx = ctx.pairs.ffn_half.backward(dx, ffn, ctx, grads)
+    return ctx.pairs.attention_half.backward(dx, attention, ctx, grads)
+
+
+def activation(config):
+    """The pair for `config.hidden_act`: GELU in its tanh or its erf form."""
+    return (gelu_forward, gelu_backward) if config.gelu_form == "tanh" else (gelu_erf_forward, gelu_erf_backward)
