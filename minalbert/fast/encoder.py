@@ -57,14 +57,15 @@ def attention_part_forward(buffers, layer, part):
     x, qkv, lse, context, h, rstd, y, *_ = buffers
     wq, bq, wk, bk, wv, bv, wo, bo = part.tensors("attention", layer, ATTENTION)
     for third, w, b in zip(thirds(qkv), (wq, wk, wv), (bq, bk, bv), strict=True):
-        do.gemm(x, w, third)
+        do.gemm(x, w, out=third)
         do.add_bias(third, b)
     coins = part.coins(config.attention_probs_dropout_prob, layer=layer, site=PROBS_SITE)
-    do.attention_forward(qkv, part.mask, config.num_attention_heads, coins, context, lse)
-    do.gemm(context, wo, h)
+    do.attention_forward(qkv, part.mask, config.num_attention_heads, coins, context=context, lse=lse)
+    do.gemm(context, wo, out=h)
     coins = part.coins(config.hidden_dropout_prob, layer=layer, site=ATTENTION_SITE)
     gain, beta = part.tensors("attention", layer, NORM)
-    do.norm_forward(h, bo, x, coins, gain, beta, config.layer_norm_eps, y, rstd)
+    eps = config.layer_norm_eps
+    do.norm_forward(h, gain, beta, eps, linear_bias=bo, residual=x, dropout=coins, out=y, rstd=rstd)
 
 
 def attention_part_backward(d, buffers, layer, part, grads):
@@ -77,16 +78,16 @@ def attention_part_backward(d, buffers, layer, part, grads):
 
     coins = part.coins(config.hidden_dropout_prob, layer=layer, site=ATTENTION_SITE)
     dh = d if coins is None else part.rows("dh", H)
-    do.norm_backward(d, xhat, rstd, gain, coins, dgain, dbeta, dbo, dh)
+    do.norm_backward(d, xhat, rstd, gain, dropout=coins, dgain=dgain, dbias=dbeta, dlinear_bias=dbo, dh=dh)
     dcontext, dqkv = part.rows("dcontext", H), part.rows("dqkv", 3 * H)
-    do.gemm(context.T, dh, dwo, add=True)
-    do.gemm(dh, wo.T, dcontext)
+    do.gemm(context.T, dh, out=dwo, add=True)
+    do.gemm(dh, wo.T, out=dcontext)
     coins = part.coins(config.attention_probs_dropout_prob, layer=layer, site=PROBS_SITE)
-    do.attention_backward(dcontext, qkv, part.mask, config.num_attention_heads, coins, context, lse, dqkv)
+    do.attention_backward(dcontext, qkv, part.mask, config.num_attention_heads, coins, context, lse, dqkv=dqkv)
     for third, w, dw, db in zip(thirds(dqkv), (wq, wk, wv), (dwq, dwk, dwv), (dbq, dbk, dbv), strict=True):
-        do.column_sums(third, db)
-        do.gemm(x.T, third, dw, add=True)
-        do.gemm(third, w.T, d, add=True)
+        do.column_sums(third, out=db)
+        do.gemm(x.T, third, out=dw, add=True)
+        do.gemm(third, w.T, out=d, add=True)
 
 
 def ffn_part_forward(buffers, layer, part, x_next):
@@ -94,12 +95,13 @@ def ffn_part_forward(buffers, layer, part, x_next):
     *_, y, u, h, rstd = buffers
     w_up, b_up, w_down, b_down = part.tensors("ffn", layer, FFN)
     g = part.rows("g", config.intermediate_size)
-    do.gemm(y, w_up, u)
-    do.gelu_forward(u, b_up, g, config.gelu_form)
-    do.gemm(g, w_down, h)
+    do.gemm(y, w_up, out=u)
+    do.gelu_forward(u, b_up, config.gelu_form, out=g)
+    do.gemm(g, w_down, out=h)
     coins = part.coins(config.hidden_dropout_prob, layer=layer, site=FFN_SITE)
     gain, beta = part.tensors("ffn", layer, NORM)
-    do.norm_forward(h, b_down, y, coins, gain, beta, config.layer_norm_eps, x_next, rstd)
+    eps = config.layer_norm_eps
+    do.norm_forward(h, gain, beta, eps, linear_bias=b_down, residual=y, dropout=coins, out=x_next, rstd=rstd)
 
 
 def ffn_part_backward(d, buffers, layer, part, grads):
@@ -113,12 +115,12 @@ def ffn_part_backward(d, buffers, layer, part, grads):
     coins = part.coins(config.hidden_dropout_prob, layer=layer, site=FFN_SITE)
     dh = d if coins is None else part.rows("dh", config.hidden_size)
     du = part.rows("g", config.intermediate_size)    # forward is done with it
-    do.norm_backward(d, xhat, rstd, gain, coins, dgain, dbeta, db_down, dh)
-    do.gemm(dh, w_down.T, du)
-    do.gelu_backward(du, u, b_up, db_up, config.gelu_form)
-    do.gemm(u.T, dh, dw_down, add=True)              # u has become g
-    do.gemm(y.T, du, dw_up, add=True)
-    do.gemm(du, w_up.T, d, add=True)
+    do.norm_backward(d, xhat, rstd, gain, dropout=coins, dgain=dgain, dbias=dbeta, dlinear_bias=db_down, dh=dh)
+    do.gemm(dh, w_down.T, out=du)
+    do.gelu_backward(du, u, b_up, config.gelu_form, dbias=db_up)
+    do.gemm(u.T, dh, out=dw_down, add=True)              # u has become g
+    do.gemm(y.T, du, out=dw_up, add=True)
+    do.gemm(du, w_up.T, out=d, add=True)
 
 
 def thirds(qkv):

@@ -17,12 +17,13 @@ def embeddings_forward(inputs, part, x):
     do, params, config = part.kernels, part.params, part.config
     y = part.rows("embedded", config.embedding_size) if config.has_projection else x
     xhat, rstd = part.rows("xhat_embeddings", config.embedding_size), part.row_numbers("rstd_embeddings")
-    do.embed_forward(inputs.input_ids, inputs.token_type_ids, *(params[f"embeddings.{name}"] for name in TABLES), xhat)
+    tables = [params[f"embeddings.{name}"] for name in TABLES]
+    do.embedding_forward(inputs.input_ids, inputs.token_type_ids, *tables, out=xhat)
     gain, beta = params["embeddings.norm.gain"], params["embeddings.norm.bias"]
-    do.norm_forward(xhat, None, None, None, gain, beta, config.layer_norm_eps, y, rstd)
+    do.norm_forward(xhat, gain, beta, config.layer_norm_eps, out=y, rstd=rstd)
     do.drop(y, part.coins(config.hidden_dropout_prob, site=DROPOUT_SITE))
     if config.has_projection:
-        do.gemm(y, part.tensor("embeddings.projection.w"), x)
+        do.gemm(y, part.tensor("embeddings.projection.w"), out=x)
         do.add_bias(x, params["embeddings.projection.b"])
 
 
@@ -32,14 +33,15 @@ def embeddings_backward(d, inputs, part, grads):
     dy = d
     if config.has_projection:
         y, dy = part.rows("embedded", config.embedding_size), part.rows("dembedded", config.embedding_size)
-        do.column_sums(d, grads["embeddings.projection.b"])
-        do.gemm(y.T, d, grads["embeddings.projection.w"], add=True)
-        do.gemm(d, part.tensor("embeddings.projection.w").T, dy)
+        do.column_sums(d, out=grads["embeddings.projection.b"])
+        do.gemm(y.T, d, out=grads["embeddings.projection.w"], add=True)
+        do.gemm(d, part.tensor("embeddings.projection.w").T, out=dy)
     do.drop(dy, part.coins(config.hidden_dropout_prob, site=DROPOUT_SITE))
     gain = params["embeddings.norm.gain"]
     dgain, dbeta = grads["embeddings.norm.gain"], grads["embeddings.norm.bias"]
-    do.norm_backward(dy, xhat, rstd, gain, None, dgain, dbeta, None, None)
-    do.embed_backward(dy, inputs.input_ids, inputs.token_type_ids, *(grads[f"embeddings.{name}"] for name in TABLES))
+    do.norm_backward(dy, xhat, rstd, gain, dgain=dgain, dbias=dbeta)
+    dtables = {f"d{name}": grads[f"embeddings.{name}"] for name in TABLES}
+    do.embedding_backward(dy, inputs.input_ids, inputs.token_type_ids, **dtables)
 
 
 class WordsBuffers(NamedTuple):
@@ -64,12 +66,13 @@ def words_forward(hidden, inputs, part):
     do, params, config = part.kernels, part.params, part.config
     x, u, xhat, rstd, y, lse = words_buffers(len(inputs.rows), part)
     losses = part.workspace("words.losses", lse.shape, lse.dtype)
-    do.take(hidden, inputs.rows, x)
-    do.gemm(x, part.tensor("mlm.dense.w"), u)
-    do.gelu_forward(u, params["mlm.dense.b"], xhat, config.gelu_form)
+    do.take(hidden, inputs.rows, out=x)
+    do.gemm(x, part.tensor("mlm.dense.w"), out=u)
+    do.gelu_forward(u, params["mlm.dense.b"], config.gelu_form, out=xhat)
     gain, beta = params["mlm.norm.gain"], params["mlm.norm.bias"]
-    do.norm_forward(xhat, None, None, None, gain, beta, config.layer_norm_eps, y, rstd)
-    do.cross_entropy_forward(y, params["embeddings.word"], params["mlm.bias"], inputs.labels, lse, losses)
+    do.norm_forward(xhat, gain, beta, config.layer_norm_eps, out=y, rstd=rstd)
+    table = params["embeddings.word"]
+    do.cross_entropy_forward(y, table, params["mlm.bias"], inputs.labels, lse=lse, losses=losses)
     return (losses * inputs.shares).sum()
 
 
@@ -80,13 +83,14 @@ def words_backward(d, inputs, part, grads, scale):
     dy, dx = part.workspace("words.dy", y.shape), part.workspace("words.dx", x.shape)
     shares = inputs.shares if scale == 1.0 else inputs.shares * scale
     table, dtable, dbias = params["embeddings.word"], grads["embeddings.word"], grads["mlm.bias"]
-    do.cross_entropy_backward(y, table, params["mlm.bias"], inputs.labels, shares, lse, dy, dtable, dbias)
+    bias = params["mlm.bias"]
+    do.cross_entropy_backward(y, table, bias, inputs.labels, shares, lse, dx=dy, dtable=dtable, dbias=dbias)
     dgain, dbeta = grads["mlm.norm.gain"], grads["mlm.norm.bias"]
-    do.norm_backward(dy, xhat, rstd, params["mlm.norm.gain"], None, dgain, dbeta, None, None)
-    do.gelu_backward(dy, u, params["mlm.dense.b"], grads["mlm.dense.b"], config.gelu_form)
-    do.gemm(x.T, dy, grads["mlm.dense.w"], add=True)
-    do.gemm(dy, part.tensor("mlm.dense.w").T, dx)
-    do.add_rows(d, inputs.rows, dx)
+    do.norm_backward(dy, xhat, rstd, params["mlm.norm.gain"], dgain=dgain, dbias=dbeta)
+    do.gelu_backward(dy, u, params["mlm.dense.b"], config.gelu_form, dbias=grads["mlm.dense.b"])
+    do.gemm(x.T, dy, out=grads["mlm.dense.w"], add=True)
+    do.gemm(dy, part.tensor("mlm.dense.w").T, out=dx)
+    do.add_rows(dx, inputs.rows, out=d)
 
 
 def order_forward(hidden, inputs, part):
@@ -95,11 +99,11 @@ def order_forward(hidden, inputs, part):
     (B,), H = inputs.first_rows.shape, part.config.hidden_size
     first, pooled = ws("order.first", (B, H), dtype), ws("order.pooled", (B, H), dtype)
     logits = ws("order.logits", (B, 2), dtype)
-    do.take(hidden, inputs.first_rows, first)
-    do.gemm(first, params["pooler.w"], pooled)
+    do.take(hidden, inputs.first_rows, out=first)
+    do.gemm(first, params["pooler.w"], out=pooled)
     do.add_bias(pooled, params["pooler.b"])
     array_module(pooled).tanh(pooled, out=pooled)
-    do.gemm(pooled, params["sop.w"], logits)
+    do.gemm(pooled, params["sop.w"], out=logits)
     do.add_bias(logits, params["sop.b"])
     loss, cross_entropy = cross_entropy_forward(logits, inputs.orders, inputs.order_shares, total=1.0)
     return loss, (first, pooled, cross_entropy)
@@ -111,11 +115,11 @@ def order_backward(d, cache, inputs, part, grads, scale):
     first, pooled, cross_entropy = cache
     dpooled = part.workspace("order.dpooled", pooled.shape, pooled.dtype)
     dlogits, _, _ = cross_entropy_backward(scale, cross_entropy)
-    do.column_sums(dlogits, grads["sop.b"])
-    do.gemm(pooled.T, dlogits, grads["sop.w"], add=True)
-    do.gemm(dlogits, params["sop.w"].T, dpooled)
+    do.column_sums(dlogits, out=grads["sop.b"])
+    do.gemm(pooled.T, dlogits, out=grads["sop.w"], add=True)
+    do.gemm(dlogits, params["sop.w"].T, out=dpooled)
     (dpooled,) = tanh_backward(dpooled, (pooled,))
-    do.column_sums(dpooled, grads["pooler.b"])
-    do.gemm(first.T, dpooled, grads["pooler.w"], add=True)
-    do.gemm(dpooled, params["pooler.w"].T, pooled)   # pooled has been read: it becomes dfirst
-    do.add_rows(d, inputs.first_rows, pooled)
+    do.column_sums(dpooled, out=grads["pooler.b"])
+    do.gemm(first.T, dpooled, out=grads["pooler.w"], add=True)
+    do.gemm(dpooled, params["pooler.w"].T, out=pooled)   # pooled has been read: it becomes dfirst
+    do.add_rows(pooled, inputs.first_rows, out=d)

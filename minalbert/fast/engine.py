@@ -21,10 +21,10 @@ class Engine:
     """One thread's way through the model. Between `forward` and `backward` the workspace holds a part's cache."""
 
     def __init__(self, config, params, make_kernels, storage):
-        """make_kernels(workspace) -> `kernels.cpu` or its like; storage: the dtype of activations."""
+        """make_kernels() -> `kernels.cpu` or its like; storage: the dtype of activations."""
         self.config, self.params = config, params
         self.workspace = Workspace(array_module(params.flat), storage)
-        self.kernels = make_kernels(self.workspace)
+        self.kernels = make_kernels()
         self._pending = None
 
     def states(self, inputs):
@@ -76,7 +76,7 @@ class Engine:
         if kernels.WEIGHTS is None:
             return params
         rounded = self.workspace("weights", params.flat.shape, kernels.WEIGHTS)
-        kernels.cast(params.flat, rounded)
+        kernels.cast(params.flat, out=rounded)
         return Params(rounded, params.shapes)
 
     def _seen(self, layer, part):
@@ -84,6 +84,6 @@ class Engine:
         x = layer_input(layer, part)
         if x.dtype != self.params.dtype:
             wide = self.workspace("state", x.shape, self.params.dtype)
-            part.kernels.cast(x, wide)
+            part.kernels.cast(x, out=wide)
             x = wide
         return x.reshape(*part.mask.shape, -1)

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from ..kernels import Coins
+from ..kernels import Dropout
 from ..params import part_name
 
 
@@ -42,4 +42,4 @@ class Part(NamedTuple):
         """Of a site, and a layer if it is in one; None where nothing is dropped."""
         if self.stream is None or rate == 0.0:
             return None
-        return Coins(rate, self.stream.at(**place), self.mask.shape[1])
+        return Dropout(rate, self.stream.at(**place), self.mask.shape[1])

@@ -16,12 +16,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import ConfigError, DeviceError
-from ..kernels import bf16, cpu, cpu_bf16, gpu
-from ..kernels.gpu_lamb import twin
+from ..kernels import gpu, kernels_for
+from ..kernels.cpu import bf16
+from ..kernels.gpu.lamb import optimiser_for as twin
 from .engine import Engine
 from .plain import PlainEngine
 
-CPU = {"full": cpu, "bf16": cpu_bf16}
+CPU = ("full", "bf16")
 GPU = {
     # name: (storage of activations, TF32)
     "full": ("float32", False),
@@ -47,7 +48,7 @@ class How(NamedTuple):
             known = ", ".join(choices)
             raise ConfigError(f"precision is {self.precision!r}; on {params.device!r} it must be one of: {known}")
         if self.precision != "full":
-            missing = bf16.bf16_missing if params.device == "cpu" else gpu.missing
+            missing = bf16.missing if params.device == "cpu" else gpu.missing
             require_float32(f"precision {self.precision!r}", params, missing())
         if self.kernels not in KERNELS:
             raise ConfigError(f"kernels is {self.kernels!r}; it must be one of: {', '.join(KERNELS)}")
@@ -70,17 +71,13 @@ def numba_missing():
 
 
 def cpu_kernels(how):
-    if how.kernels == "numpy":
-        return CPU[how.precision]
-    from ..kernels import cpu_compiled  # which compiles, if it has not yet
-
-    return cpu_compiled.over(CPU[how.precision])
+    return kernels_for("fused" if how.kernels == "numpy" else how.kernels, how.precision, "cpu")
 
 
 def engine_for(config, params, how=How()):
     """With kernels where there are some for these arrays, else plain."""
     if params.device == "cpu" and params.dtype in FLOATS:
-        return Engine(config, params, lambda workspace: cpu_kernels(how), params.dtype)
+        return Engine(config, params, lambda: cpu_kernels(how), params.dtype)
     if params.device == "cuda" and params.dtype == np.float32 and gpu.serves(config) and not gpu.missing():
         storage, tf32 = GPU[how.precision]
         return Engine(config, params, functools.partial(gpu.Kernels, storage=storage, tf32=tf32), np.dtype(storage))
