@@ -12,9 +12,9 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from minalbert.errors import DeviceError
-from minalbert.kernels import bf16
+from minalbert.kernels.cpu import bf16
 
-needs_bf16 = pytest.mark.skipif(bf16.bf16_missing() is not None, reason=f"no bf16 here: {bf16.bf16_missing()}")
+needs_bf16 = pytest.mark.skipif(bf16.missing() is not None, reason=f"no bf16 here: {bf16.missing()}")
 
 LAYOUTS = {  # a matrix of the same numbers, otherwise in memory
     "plain": lambda x: x.copy(),
@@ -63,10 +63,10 @@ def test_every_layout(a_layout, b_layout, out_layout):
     whole = out if out.base is None else out.base
     a_before, b_before = a.copy(), b.copy()
 
-    bf16.gemm(a, b, out)
+    bf16.gemm(a, b, out=out)
     assert_product(out, a, b)
     first = out.copy()
-    bf16.gemm(a, b, out, add=True)
+    bf16.gemm(a, b, out=out, add=True)
     assert_product(out, a, b, first)
     assert np.isfinite(whole).sum() == out.size  # nothing was written beside it
     assert np.array_equal(a, a_before)
@@ -80,10 +80,10 @@ def test_every_size(M, K, N):
         a, b = LAYOUTS[a_layout](normal(M, K)), LAYOUTS[b_layout](normal(K, N, seed=1))
         before = normal(M, N, seed=2)
         out = before.copy()
-        bf16.gemm(a, b, out)
+        bf16.gemm(a, b, out=out)
         assert_product(out, a, b)
         out = before.copy()
-        bf16.gemm(a, b, out, add=True)
+        bf16.gemm(a, b, out=out, add=True)
         assert_product(out, a, b, before)
 
 
@@ -92,14 +92,14 @@ def test_one_row_or_column_however_it_was_cut():
     x, y = normal(9, 9), normal(1, 4)
     for column in (x[:, 3:4], x[:, 3, None], x[3, :, None], x.T[3, :, None]):
         out = np.empty((9, 4), np.float32)
-        bf16.gemm(column, y, out)
+        bf16.gemm(column, y, out=out)
         assert_product(out, column, y)
-        bf16.gemm(y.T, column.T, out.reshape(4, 9))
+        bf16.gemm(y.T, column.T, out=out.reshape(4, 9))
         assert_product(out.reshape(4, 9), y.T, column.T)
         line, one = np.empty(9, np.float32), np.ones((1, 1), np.float32)
-        bf16.gemm(column, one, line[:, None])
+        bf16.gemm(column, one, out=line[:, None])
         assert_product(line[:, None], column, one)
-        bf16.gemm(one, column.T, line[None])
+        bf16.gemm(one, column.T, out=line[None])
         assert_product(line[None], one, column.T)
 
 
@@ -108,9 +108,9 @@ def test_one_row_or_column_however_it_was_cut():
 def test_no_numbers_sum_to_zero(M, K, N):
     out = normal(M, N)
     before = out.copy()
-    bf16.gemm(normal(M, K), normal(K, N), out, add=True)
+    bf16.gemm(normal(M, K), normal(K, N), out=out, add=True)
     assert np.array_equal(out, before)
-    bf16.gemm(normal(M, K), normal(K, N), out)
+    bf16.gemm(normal(M, K), normal(K, N), out=out)
     assert not out.any()
 
 
@@ -129,9 +129,9 @@ def test_what_is_no_number_stays_so():
     nans = np.array([[0x7FC00000, 0x7FFFFFFF, 0xFFFFFFFF, 0x7F800001]], np.uint32).view(np.float32)
     assert np.isnan(values(bf16.rounded(nans))).all()
     out = np.zeros((1, 1), np.float32)
-    bf16.gemm(np.array([[np.inf, 1.0]], np.float32), np.ones((2, 1), np.float32), out)
+    bf16.gemm(np.array([[np.inf, 1.0]], np.float32), np.ones((2, 1), np.float32), out=out)
     assert out == np.inf
-    bf16.gemm(nans[:, :2], np.ones((2, 1), np.float32), out)
+    bf16.gemm(nans[:, :2], np.ones((2, 1), np.float32), out=out)
     assert np.isnan(out)
 
 
@@ -140,12 +140,12 @@ def test_what_is_no_number_stays_so():
 def test_rounded_beforehand_is_the_same(layout):
     a, b = LAYOUTS[layout](normal(33, 71)), LAYOUTS[layout](normal(71, 47, seed=1))
     expected, out = np.empty((2, 33, 47), np.float32)
-    bf16.gemm(a, b, expected)
+    bf16.gemm(a, b, out=expected)
     a_halves, b_halves = LAYOUTS[layout](np.zeros_like(a, np.uint16)), LAYOUTS[layout](np.zeros_like(b, np.uint16))
-    assert bf16.rounded(a, a_halves) is a_halves
-    assert bf16.rounded(b, b_halves) is b_halves
+    assert bf16.rounded(a, out=a_halves) is a_halves
+    assert bf16.rounded(b, out=b_halves) is b_halves
     for left, right in itertools.product((a, a_halves, bf16.rounded(a)), (b, b_halves, bf16.rounded(b))):
-        bf16.gemm(left, right, out)
+        bf16.gemm(left, right, out=out)
         assert np.array_equal(out, expected)
 
 
@@ -153,7 +153,7 @@ def test_rounded_beforehand_is_the_same(layout):
 def test_rounding_fills_padded_rows_and_nothing_beside_them():
     x = normal(5, 7)
     out = padded(np.zeros((5, 7), np.uint16))
-    bf16.rounded(x, out)
+    bf16.rounded(x, out=out)
     assert np.array_equal(values(out.copy()), nearest(x))
     assert (out.base == 12345).sum() == out.base.size - out.size
 
@@ -164,13 +164,13 @@ def test_other_dtypes_are_refused(dtype):
     x, other = normal(4, 4), np.zeros((4, 4), dtype)
     for arguments in ((x, x, other), (other, x, x.copy()), (x, other, x.copy())):
         with pytest.raises(TypeError, match="takes and fills float32"):
-            bf16.gemm(*arguments)
+            bf16.gemm(*arguments[:2], out=arguments[2])
     with pytest.raises(TypeError, match="cannot round"):
         bf16.rounded(other)
     with pytest.raises(TypeError, match="takes and fills float32"):
-        bf16.gemm(x, x, np.zeros((4, 4), np.uint16))
+        bf16.gemm(x, x, out=np.zeros((4, 4), np.uint16))
     with pytest.raises(TypeError, match="cannot round"):
-        bf16.rounded(x, other)
+        bf16.rounded(x, out=other)
 
 
 @needs_bf16
@@ -178,10 +178,11 @@ def test_shapes_that_do_not_fit_are_refused():
     fits = ((2, 3), (3, 4), (2, 4))
     for place, wrong in itertools.product(range(3), [(2, 5), (5, 3), (5, 4), (3, 2), (2, 3, 1), (7,)]):
         shapes = [wrong if place == i else shape for i, shape in enumerate(fits)]
+        a, b, out = (np.zeros(shape, np.float32) for shape in shapes)
         with pytest.raises(ValueError, match="does not fit"):
-            bf16.gemm(*(np.zeros(shape, np.float32) for shape in shapes))
+            bf16.gemm(a, b, out=out)
     with pytest.raises(TypeError, match="cannot round"):
-        bf16.rounded(normal(3, 4), np.empty((4, 3), np.uint16))
+        bf16.rounded(normal(3, 4), out=np.empty((4, 3), np.uint16))
 
 
 @needs_bf16
@@ -193,27 +194,27 @@ def test_other_strides_are_refused(view):
     x = view(normal(8, 8))
     y, out = normal(x.shape[1], x.shape[1]), np.zeros(x.shape, np.float32)
     with pytest.raises(ValueError, match="neither its rows nor its columns are dense"):
-        bf16.gemm(x, y, out)
+        bf16.gemm(x, y, out=out)
     with pytest.raises(ValueError, match="neither its rows nor its columns are dense"):
-        bf16.gemm(x.T, np.zeros((len(x), 2), np.float32), np.zeros((x.shape[1], 2), np.float32))
+        bf16.gemm(x.T, np.zeros((len(x), 2), np.float32), out=np.zeros((x.shape[1], 2), np.float32))
     with pytest.raises(ValueError, match="its rows dense"):
-        bf16.gemm(out, y, x)
+        bf16.gemm(out, y, out=x)
 
 
 @needs_bf16
 def test_an_out_that_cannot_be_filled_is_refused():
     x, out = normal(4, 4), np.zeros((4, 4), np.float32)
     with pytest.raises(ValueError, match="its rows dense"):
-        bf16.gemm(x, x, out.T)
+        bf16.gemm(x, x, out=out.T)
     with pytest.raises(ValueError, match="in memory as x is"):
-        bf16.rounded(x, np.empty((4, 4), np.uint16).T)
+        bf16.rounded(x, out=np.empty((4, 4), np.uint16).T)
     halves = bf16.rounded(x)
     for array in (out, halves):
         array.flags.writeable = False
     with pytest.raises(ValueError, match="writable"):
-        bf16.gemm(x, x, out)
+        bf16.gemm(x, x, out=out)
     with pytest.raises(ValueError, match="writable"):
-        bf16.rounded(x, halves)
+        bf16.rounded(x, out=halves)
     assert not out.any()
 
 
@@ -224,7 +225,7 @@ def test_threads_may_call_at_once():
     def work(pair):
         out = np.zeros((len(pair[0]), 150), np.float32)
         for _ in range(20):
-            bf16.gemm(*pair, out, add=True)
+            bf16.gemm(*pair, out=out, add=True)
         return out
 
     with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(8) as pool:
@@ -241,7 +242,7 @@ def test_a_call_uses_as_many_threads_as_blas_may(count):
     def used():
         bf16.rounded(x)
         assert bf16._library().omp_get_max_threads() == 1
-        bf16.gemm(x, x, out)
+        bf16.gemm(x, x, out=out)
         return bf16._library().omp_get_max_threads()
 
     with threadpool_limits(count, user_api="blas"), ThreadPoolExecutor(1) as pool:
@@ -255,7 +256,7 @@ def test_a_call_uses_as_many_threads_as_blas_may(count):
 def test_what_the_library_refuses_is_no_result(monkeypatch, function):
     monkeypatch.setattr(bf16._library(), function, lambda *arguments: 3)
     with pytest.raises(DeviceError, match="its status is 3"):
-        bf16.gemm(normal(2, 2), normal(2, 2), normal(2, 2))
+        bf16.gemm(normal(2, 2), normal(2, 2), out=normal(2, 2))
 
 
 @needs_bf16
@@ -287,8 +288,8 @@ def forgotten():
 def refused():
     x = normal(2, 2)
     with pytest.raises(DeviceError) as refusal:
-        bf16.gemm(x, x, x.copy())
-    assert str(refusal.value) == bf16.bf16_missing()
+        bf16.gemm(x, x, out=x.copy())
+    assert str(refusal.value) == bf16.missing()
     assert "\n" not in str(refusal.value)
     return str(refusal.value)
 
@@ -314,7 +315,7 @@ def test_a_library_that_does_not_load_is_named(monkeypatch, tmp_path):
 
 @needs_bf16
 def test_a_processor_without_bf16_is_refused():
-    program = "from minalbert.kernels.bf16 import bf16_missing; print(bf16_missing())"
+    program = "from minalbert.kernels.cpu.bf16 import missing; print(missing())"
     run = subprocess.run([sys.executable, "-c", program], env=os.environ | {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE_VNNI"},
                          capture_output=True, text=True, check=True)  # fmt: skip
     assert "this processor has no instructions for bf16" in run.stdout

@@ -16,9 +16,9 @@ from minalbert.fast.precision import How, engine_for, numba_missing
 from minalbert.fast.threads import _blas, blas_threads, threads
 from minalbert.fast.workspace import Workspace
 from minalbert.gradcheck.cases import TINY, hard_batch, hard_params, model_cases
-from minalbert.kernels import attention, cross_entropy, tiles
-from minalbert.kernels.bf16 import bf16_missing
-from minalbert.kernels.gemm import gemm
+from minalbert.kernels.cpu import attention, cross_entropy, tiles
+from minalbert.kernels.cpu.bf16 import missing as bf16_missing
+from minalbert.kernels.cpu.gemm import gemm
 
 WIDE = AlbertConfig(
     vocab_size=3000, embedding_size=64, hidden_size=192, num_hidden_layers=2, num_attention_heads=3,
@@ -171,7 +171,7 @@ def test_a_copy_computes_as_its_model_does():
 
 
 def test_without_its_library_bf16_says_what_to_install(monkeypatch):
-    monkeypatch.setattr("minalbert.fast.precision.bf16.bf16_missing", lambda: "oneDNN is not installed (pip install x)")
+    monkeypatch.setattr("minalbert.fast.precision.bf16.missing", lambda: "oneDNN is not installed (pip install x)")
     with pytest.raises(DeviceError, match=r"precision 'bf16' cannot be used: oneDNN is not installed \("):
         Albert.init(TINY, precision="bf16")
 
@@ -284,6 +284,6 @@ def test_a_product_that_does_not_fit_is_refused():
     a, b, out = np.ones((3, 4)), np.ones((4, 5)), np.zeros((3, 5))
     for wrong in ((a, b, out.astype("float32")), (a, b.T, out), (a, b, np.zeros((5, 3)).T)):
         with pytest.raises(ValueError, match=r"does not fit|its rows must be dense"):
-            gemm(*wrong, add=True)
-    gemm(a, b, out, add=True)
+            gemm(*wrong[:2], out=wrong[2], add=True)
+    gemm(a, b, out=out, add=True)
     assert (out == 4).all()

@@ -98,7 +98,7 @@ def test_dropout_needs_a_stream_and_obeys_it():
 @pytest.mark.parametrize("engine", [engine_for, PlainEngine])
 def test_every_place_of_the_model_throws_its_own_coins(engine, monkeypatch):
     """Each layer and site, embeddings among them; a tensor dropped twice alike would go unseen."""
-    from minalbert.kernels import coins
+    from minalbert.kernels import dropout as kernels_dropout
     from minalbert.layers import dropout
 
     places = []
@@ -108,7 +108,7 @@ def test_every_place_of_the_model_throws_its_own_coins(engine, monkeypatch):
         return dropout_mask(x, rate, stream)
 
     dropout_mask = dropout.dropout_mask
-    monkeypatch.setattr(coins if engine is engine_for else dropout, "dropout_mask", noting)
+    monkeypatch.setattr(kernels_dropout if engine is engine_for else dropout, "dropout_mask", noting)
     engine(DROPPED, hard_params(DROPPED)).forward(hard_batch(DROPPED), COINS, Totals(), "all")
     assert len(places) == 1 + 3 * DROPPED.num_hidden_layers
     assert len(set(places)) == len(places)

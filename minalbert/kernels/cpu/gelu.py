@@ -1,30 +1,30 @@
-"""y = gelu(u + bias), and its way back; `layers.gelu` has the formulas.
+"""GELU with the bias of the linear layer before it; `layers.gelu` has the formulas.
 
-    forward     y = gelu(u + bias)
+    forward     out = y = gelu(u + bias)
     backward    dy becomes du = dy gelu'(u + bias)        u becomes y        dbias adds Σ_rows du
 
-u, y, dy: (R, F)   bias: (F,)
+u, out, dy: (R, F)   bias: (F,)
 
-The tanh is the dear part. Backward needs it anyway, so y is made again instead of being kept.
+The tanh is the expensive part. Backward needs it anyway, so y is computed again instead of being kept.
 """
 
 import numpy as np
 
-from ..layers import gelu_erf_backward, gelu_erf_forward
-from ..layers.gelu import A, C
+from ...layers import gelu_erf_backward, gelu_erf_forward
+from ...layers.gelu import A, C
 from .rows import column_sums
 from .tiles import tiles
 
 
-def gelu_forward(u, bias, y, form):
+def gelu_forward(u, bias, form, *, out):
     for rows in tiles(u):
-        _FORWARD[form](u[rows], bias, y[rows])
+        _FORWARD[form](u[rows], bias, out[rows])
 
 
-def gelu_backward(dy, u, bias, dbias, form):
+def gelu_backward(dy, u, bias, form, *, dbias):
     for rows in tiles(u):
         _BACKWARD[form](dy[rows], u[rows], bias)
-        column_sums(dy[rows], dbias)
+        column_sums(dy[rows], out=dbias)
 
 
 def _tanh_forward(u, bias, y):

@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..backend import array_module
-from ..errors import ConfigError
-from ..optim import Lamb
-from ..optim.adamw import corrections
-from ..optim.blocks import check, exempt
+from ...backend import array_module
+from ...errors import ConfigError
+from ...optim import Lamb
+from ...optim.adamw import corrections
+from ...optim.blocks import check, exempt
 from .launch import launch
 
 CHUNK = 4096
@@ -110,6 +110,6 @@ class GpuLamb:
         return {name: ratios[i] for i, name in enumerate(params) if not exempt(name, params[name])}
 
 
-def twin(optimiser, params):
+def optimiser_for(optimiser, params):
     """GpuLamb for a Lamb; other optimisers have none, and are their own."""
     return GpuLamb(optimiser, params) if isinstance(optimiser, Lamb) else optimiser

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import DeviceError
+from ...errors import DeviceError
 
 TYPES = {"float32": 0, "float16": 2, "uint16": 14}   # CUDA_R_32F, CUDA_R_16F, CUDA_R_16BF
 COMPUTE_32F, COMPUTE_TF32, DEFAULT_ALGORITHM = 68, 77, -1

@@ -13,10 +13,10 @@ before each launch.
 
 import numpy as np
 
-from ..backend import cuda_missing
-from ..errors import DeviceError
-from . import gpu_attention
-from .cublas import WORKSPACE, Gemm, find_library
+from ...backend import cuda_missing
+from ...errors import DeviceError
+from . import attention as gpu_attention
+from .gemm import WORKSPACE, Gemm
 from .launch import launch
 
 STORAGE = {"float32": "f32", "uint16": "bf16", "float16": "f16"}

@@ -1,4 +1,4 @@
-"""The words' loss and its gradients, without ever holding all logits; `layers.decoder` and `layers.losses`.
+"""The MLM loss and its gradients, without ever holding all logits; `layers.decoder` and `layers.losses` have the formulas.
 
     forward     logits = x tableᵀ + bias        lse = log Σ_words exp(logits)        losses = lse - logits[label]
     backward    dlogits = (exp(logits - lse) - onehot(label)) share
@@ -6,8 +6,8 @@
 
 x, dx: (K, E)   table, dtable: (V, E)   bias, dbias: (V,)   labels, lse, losses, shares: (K,)
 
-Some words at a time. Forward keeps the largest logit and the sum so far; backward makes the logits again: K·E·V
-more multiplications, K·V fewer numbers.
+Some words are taken at a time. Forward keeps the largest logit and the sum so far; backward computes the logits again:
+K·E·V more multiplications, K·V fewer numbers.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ from .gemm import gemm
 from .tiles import TILE_BYTES
 
 
-def cross_entropy_forward(x, table, bias, labels, lse, losses):
+def cross_entropy_forward(x, table, bias, labels, *, lse, losses):
     top, total = np.full_like(lse, -np.inf), np.zeros_like(lse)
     for words in vocabulary(x, table):
         logits = _logits(x, table[words], bias[words])
@@ -33,7 +33,7 @@ def cross_entropy_forward(x, table, bias, labels, lse, losses):
     losses += lse
 
 
-def cross_entropy_backward(x, table, bias, labels, shares, lse, dx, dtable, dbias):
+def cross_entropy_backward(x, table, bias, labels, shares, lse, *, dx, dtable, dbias):
     dx.fill(0)
     for words in vocabulary(x, table):
         dlogits = _logits(x, table[words], bias[words])
@@ -41,8 +41,8 @@ def cross_entropy_backward(x, table, bias, labels, shares, lse, dx, dtable, dbia
         np.exp(dlogits, out=dlogits)                 # p
         dlogits[label_places(labels, words)] -= 1.0  # p - onehot
         dlogits *= shares
-        gemm(dlogits.T, table[words], dx, add=True)
-        gemm(dlogits, x, dtable[words], add=True)
+        gemm(dlogits.T, table[words], out=dx, add=True)
+        gemm(dlogits, x, out=dtable[words], add=True)
         dbias[words] += dlogits @ np.ones(len(x), x.dtype)
 
 
@@ -53,7 +53,7 @@ def vocabulary(x, table):
 
 
 def _logits(x, table, bias):
-    """(words, K): words down, so that softmax over them runs along the memory."""
+    """(words, K): a row for each word, so that softmax over words runs along the memory."""
     logits = table @ x.T
     logits += bias[:, None]
     return logits

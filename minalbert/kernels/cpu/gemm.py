@@ -22,7 +22,7 @@ ENTRY_POINTS = [                                     # (name, its integers): of 
 ]
 
 
-def gemm(a, b, out, add=False):
+def gemm(a, b, *, out, add=False):
     blas_gemm = _blas_gemm(out.dtype.char) if add and a.size and b.size else None
     if blas_gemm:
         blas_gemm(a, b, out)
@@ -30,6 +30,11 @@ def gemm(a, b, out, add=False):
         out += a @ b
     else:
         np.matmul(a, b, out=out)
+
+
+def cast(x, *, out):
+    """out becomes x, rounded to its dtype."""
+    out[...] = x
 
 
 @functools.cache

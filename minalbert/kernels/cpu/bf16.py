@@ -19,7 +19,7 @@ import functools
 
 import numpy as np
 
-from ..errors import DeviceError
+from ...errors import DeviceError
 
 WHEEL, FILE = "onednn-cpu-gomp", "libdnnl.so.3"
 AVX512_BF16 = 0xE7                                   # as oneDNN 3 counts; the sets that contain it have its bits
@@ -31,8 +31,8 @@ class _Argument(ctypes.Structure):
     _fields_ = (("place", ctypes.c_int), ("memory", HANDLE))
 
 
-def bf16_missing():
-    """None where bf16 products can be computed, else one line saying why not."""
+def missing():
+    """None where bf16 products can be computed, else one sentence why not."""
     try:
         _library()
     except DeviceError as error:
@@ -40,7 +40,7 @@ def bf16_missing():
     return None
 
 
-def gemm(a, b, out, add=False):
+def gemm(a, b, *, out, add=False):
     _check(a, b, out)
     library, (M, K), N = _library(), a.shape, b.shape[1]
     if 0 in (M, K, N):
@@ -55,7 +55,12 @@ def gemm(a, b, out, add=False):
     ))  # fmt: skip
 
 
-def rounded(x, out=None):
+def cast(x, *, out):
+    """out becomes r(x): vectors of float32 and of uint16."""
+    rounded(x[None], out=out[None])
+
+
+def rounded(x, *, out=None):
     """r(x) of a float32 matrix, for `gemm`: uint16, in x's shape and order; in `out`, where that is given."""
     if out is None:
         out = np.empty_like(x, np.uint16)

@@ -1,0 +1,90 @@
+"""Attention with softmax and its gradient a number at a time; `cpu.attention` has the idea and the shapes.
+
+    forward     probs = softmax(scores / √D + mask)                 lse = log Σ_keys exp(scores / √D + mask)
+    backward    probs = exp(scores / √D + mask - lse)               dscores = probs (dprobs - inner) / √D
+
+scores, dprobs: (b, n, keys, queries)   mask: (b, keys)   lse, inner: (b, n, queries)
+"""
+
+import math
+
+import numpy as np
+
+from ..cpu.attention import by_head, mask_factors, score_tiles
+from .loops import BLOCK, ONE, F, exp, loops
+
+
+def attention_forward(qkv, mask, heads, dropout, *, context, lse):
+    q, k, v = by_head(qkv, 3, heads, mask.shape)
+    (context,) = by_head(context, 1, heads, mask.shape)
+    factors_of = mask_factors(dropout, lse)
+    for tile in score_tiles(lse):
+        probs = k[tile] @ q[tile].swapaxes(-1, -2)   # (b, n, keys, queries)
+        softmax_forward(probs, mask[tile[0]], 1 / math.sqrt(q.shape[-1]), lse[tile])
+        if dropout is not None:
+            probs *= factors_of(tile)
+        np.matmul(probs.swapaxes(-1, -2), v[tile], out=context[tile])
+
+
+def attention_backward(dcontext, qkv, mask, heads, dropout, context, lse, *, dqkv):
+    q, k, v = by_head(qkv, 3, heads, mask.shape)
+    dq, dk, dv = by_head(dqkv, 3, heads, mask.shape)
+    (context,), (dcontext,) = (by_head(x, 1, heads, mask.shape) for x in (context, dcontext))
+    factors_of = mask_factors(dropout, lse)
+    for tile in score_tiles(lse):
+        probs = k[tile] @ q[tile].swapaxes(-1, -2)
+        dprobs = v[tile] @ dcontext[tile].swapaxes(-1, -2)
+        factors = None if dropout is None else factors_of(tile)
+        if dropout is not None:
+            dprobs *= factors
+        inner = np.vecdot(dcontext[tile], context[tile])
+        softmax_backward(probs, dprobs, mask[tile[0]], 1 / math.sqrt(q.shape[-1]), lse[tile], inner)
+        if dropout is not None:
+            probs *= factors
+        np.matmul(probs, dcontext[tile], out=dv[tile])
+        np.matmul(dprobs, q[tile], out=dk[tile])     # dprobs are dscores by now
+        np.matmul(dprobs.swapaxes(-1, -2), k[tile], out=dq[tile])
+
+
+@loops("(f4[:, :, :, ::1], f4[:, ::1], f4, f4[:, :, :])")
+def softmax_forward(scores, mask, scale, lse):
+    """scores become probs"""
+    examples, heads, keys, queries = scores.shape
+    top, total = np.empty(queries, F), np.empty(queries, F)
+    for b in range(examples):
+        for n in range(heads):
+            for start in range(0, queries, BLOCK):
+                end = min(start + BLOCK, queries)
+                t, s = top[start:end], total[start:end]
+                t[:], s[:] = F(-np.inf), F(0)
+                for key in range(keys):
+                    row, masked = scores[b, n, key, start:end], mask[b, key]
+                    for j in range(len(row)):
+                        row[j] = row[j] * scale + masked
+                        t[j] = row[j] if row[j] > t[j] else t[j]
+                for key in range(keys):
+                    row = scores[b, n, key, start:end]
+                    for j in range(len(row)):
+                        row[j] = exp(row[j] - t[j])
+                        s[j] += row[j]
+                for j in range(len(s)):
+                    lse[b, n, start + j] = np.log(s[j]) + t[j]
+                    s[j] = ONE / s[j]
+                for key in range(keys):
+                    row = scores[b, n, key, start:end]
+                    for j in range(len(row)):
+                        row[j] *= s[j]
+
+
+@loops("(f4[:, :, :, ::1], f4[:, :, :, ::1], f4[:, ::1], f4, f4[:, :, :], f4[:, :, :])")
+def softmax_backward(scores, dprobs, mask, scale, lse, inner):
+    """scores become probs, dprobs become dscores"""
+    examples, heads, keys, queries = scores.shape
+    for b in range(examples):
+        for n in range(heads):
+            log_sums, inners = lse[b, n].copy(), inner[b, n].copy()  # side by side, as the loop needs them
+            for key in range(keys):
+                row, d_row, masked = scores[b, n, key], dprobs[b, n, key], mask[b, key]
+                for j in range(queries):
+                    row[j] = exp(row[j] * scale + masked - log_sums[j])
+                    d_row[j] = row[j] * (d_row[j] - inners[j]) * scale
