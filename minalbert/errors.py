@@ -21,6 +21,10 @@ class MissingLibraryError(MinalbertError, ImportError):
     """A library that an option needs and that is not installed."""
 
 
+class FileError(MinalbertError, RuntimeError):
+    """A file that cannot be written."""
+
+
 class DataError(MinalbertError, ValueError):
     """A text, a tokenizer or a corpus that cannot be used."""
 

@@ -20,7 +20,7 @@ from checkpoints import (
     state_of,
 )
 
-from minalbert.data import atomic
+from minalbert import files
 from minalbert.errors import TrainError
 from minalbert.train import checkpoint
 from minalbert.train.checkpoint import load, save, steps, verify
@@ -181,10 +181,10 @@ class Folder:
         """What was not synced may be there or not: `fate` is "lost", "torn" or "kept"."""
         there = self.names if fate == "lost" else self.files.keys()
         length = {"lost": 0.0, "torn": 0.5, "kept": 1.0}[fate]
-        files = {name: self.synced.get(name, self.files[name][: int(length * len(self.files[name]))]) for name in there}
+        found = {name: self.synced.get(name, self.files[name][: int(length * len(self.files[name]))]) for name in there}
         if self.removed and fate != "lost":
-            files = dict(sorted(files.items())[: len(files) // 2]) if fate == "torn" else {}
-        return tuple(sorted(files.items()))
+            found = dict(sorted(found.items())[: len(found) // 2]) if fate == "torn" else {}
+        return tuple(sorted(found.items()))
 
 
 class Disk:
@@ -251,9 +251,9 @@ class Disk:
 
 
 def lay_out(tree, run):
-    for name, files in tree:
+    for name, found in tree:
         (run / name).mkdir(parents=True)
-        for file, content in files:
+        for file, content in found:
             (run / name / file).write_bytes(content)
 
 
@@ -299,12 +299,12 @@ def test_syncing_goes_as_far_as_the_system_can(tmp_path, monkeypatch):
 
     (tmp_path / "file").write_text("text")
     system, synced = Macos(), []
-    monkeypatch.setattr(atomic, "fcntl", system)
+    monkeypatch.setattr(files, "fcntl", system)
     monkeypatch.setattr(os, "fsync", synced.append)
-    atomic.sync(tmp_path / "file")
+    files.sync(tmp_path / "file")
     assert (system.calls, len(synced)) == ([51], 0)
     system.supported = False
-    atomic.sync(tmp_path / "file")
+    files.sync(tmp_path / "file")
     assert (system.calls, len(synced)) == ([51, 51], 1)
 
 

@@ -21,7 +21,7 @@ from minalbert.data.sentencepiece_tokenizer import SentencePieceTokenizer, is_st
 from minalbert.data.sentencepiece_training import SETTINGS, draw, train
 from minalbert.data.tokenizer import CLS, MASK, PAD, SEP, SPECIALS, UNK, load_tokenizer
 from minalbert.data.word_tokenizer import WordTokenizer
-from minalbert.errors import DataError
+from minalbert.errors import DataError, FileError
 
 sentencepiece = pytest.importorskip("sentencepiece", reason="needs sentencepiece (pip install 'minalbert[train]')")
 
@@ -400,7 +400,7 @@ def test_a_disk_that_fills_leaves_the_old_file_and_nothing_else(tmp_path, monkey
     path = tmp_path / "words.json"
     WordTokenizer(["a"]).save(path)
     monkeypatch.setattr(step, full)
-    with pytest.raises(DataError, match=r"words\.json could not be written \(No space left"):
+    with pytest.raises(FileError, match=r"words\.json could not be written \(No space left"):
         WordTokenizer(["b"]).save(path)
     assert load_tokenizer(path).pieces[5:] == ["a"]
     assert list(tmp_path.iterdir()) == [path]

@@ -27,7 +27,7 @@ from typing import NamedTuple
 from tqdm import tqdm
 
 from ..errors import DataError
-from .atomic import PARTIAL, AtomicFile, settle, write_atomically
+from ..files import PARTIAL, AtomicFile, settle, write_atomically
 from .packing import Packer, token_dtype
 from .shards import FORMAT, MANIFEST, Corpus, check_shard, checksum, read_manifest
 from .tokenizer import Tokenizer, load_tokenizer

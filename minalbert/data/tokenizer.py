@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ..errors import DataError
-from .atomic import write_atomically
+from ..errors import DataError, FileError
+from ..files import write_atomically
 
 PAD, UNK, CLS, SEP, MASK = range(5)
 SPECIALS = ("<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]")
@@ -64,5 +64,5 @@ def write_bytes(path, content):
     try:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise DataError(f"{Path(path).parent} cannot be made: {error.strerror}") from error
+        raise FileError(f"{Path(path).parent} cannot be made: {error.strerror}") from error
     write_atomically(path, content)

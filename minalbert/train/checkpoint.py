@@ -25,7 +25,7 @@ from typing import NamedTuple
 from safetensors import SafetensorError
 
 from ..backend import to_host
-from ..data.atomic import PARTIAL, settle, sync
+from ..files import PARTIAL, settle, sync
 from ..errors import DamagedError, TrainError
 from ..interop import huggingface
 from ..interop.safetensors_files import read, write

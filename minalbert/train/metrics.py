@@ -14,8 +14,8 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from ..data.atomic import write_atomically
-from ..errors import DataError, TrainError
+from ..files import write_atomically
+from ..errors import FileError, TrainError
 from .screen import tell
 
 FILE = "metrics.jsonl"
@@ -53,7 +53,7 @@ class Metrics:
         if content or self.path.exists():
             try:
                 write_atomically(self.path, content.encode())
-            except DataError as error:
+            except FileError as error:
                 raise TrainError(str(error)) from error
 
     def write(self, kind, **values):

@@ -10,10 +10,10 @@
 from contextlib import suppress
 from pathlib import Path
 
-from ..data.atomic import settle, write_atomically
+from ..files import settle, write_atomically
 from ..data.build import TOKENIZERS
 from ..data.word_tokenizer import WordTokenizer
-from ..errors import ConfigError, DataError, TrainError
+from ..errors import ConfigError, FileError, TrainError
 from . import checkpoint
 from .settings import Settings
 
@@ -53,7 +53,7 @@ def keep(run, settings, tokenizer):
         place = Path(run) / TOKENIZERS[isinstance(tokenizer, WordTokenizer)]
         if not place.exists():
             tokenizer.save(place)
-    except DataError as error:
+    except FileError as error:
         raise TrainError(str(error)) from error
 
 

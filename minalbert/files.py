@@ -1,11 +1,11 @@
-"""Files that are there in whole or not at all, whatever is killed and whenever the disk is full."""
+"""Files that are complete or absent, even after a kill, a full disk or a power cut."""
 
 import hashlib
 import os
 import secrets
 from pathlib import Path
 
-from ..errors import DataError
+from .errors import FileError
 
 try:
     import fcntl
@@ -16,7 +16,7 @@ PARTIAL = ".partial"
 
 
 class AtomicFile:
-    """Written under a name of its own; takes its real name when all of it is on the disk.
+    """A file written under a temporary name, which takes its real name when all of it is on the disk.
 
         with AtomicFile(path) as file:
             file.write(data)
@@ -36,7 +36,7 @@ class AtomicFile:
         return self
 
     def write(self, data):
-        """Bytes, or an array."""
+        """Write bytes, or an array."""
         try:
             self._file.write(data)
         except OSError as error:
@@ -57,16 +57,16 @@ class AtomicFile:
 
     def discard(self):
         try:
-            self._file.close()                       # writes what it still holds: a full disk refuses it again
+            self._file.close()                       # may write what is buffered: a full disk refuses it again
         except OSError:
             pass
         finally:
-            self.partial.unlink(missing_ok=True)     # gone already, where it got its real name
+            self.partial.unlink(missing_ok=True)     # absent if it has got its real name
 
     def failure(self, error):
-        return DataError(
+        return FileError(
             f"{self.path} could not be written ({error.strerror}); nothing of it was kept, what was finished before "
-            "stays, and the same command goes on from there"
+            "stays, and the same command continues from there"
         )
 
     @property
@@ -75,7 +75,7 @@ class AtomicFile:
 
 
 def write_atomically(path, data):
-    """Write a whole file; returns its SHA-256."""
+    """Write a whole file and return its SHA-256."""
     with AtomicFile(path) as file:
         file.write(data)
     return file.sha256
@@ -98,11 +98,11 @@ def settle(directory):
 
 
 def to_disk(handle):
-    """fsync, which on macOS stops at the drive's own memory, or what goes further there."""
+    """Call fsync; on macOS, where fsync stops at the drive's own memory, call F_FULLFSYNC."""
     if fcntl and hasattr(fcntl, "F_FULLFSYNC"):
         try:
             fcntl.fcntl(handle, fcntl.F_FULLFSYNC)
             return
-        except OSError:                              # a file system that has no such call
+        except OSError:                              # a file system without this call
             pass
     os.fsync(handle)
