@@ -11,7 +11,7 @@ import yaml
 
 from exercises import build, exports, handbook
 from exercises.source import HERE, SOLUTION, sources
-from minalbert import cli
+from minalbert import commands
 from minalbert.course import catalogue
 from minalbert.course.draw import PUBLIC, draws
 
@@ -162,7 +162,7 @@ def test_the_commands_of_that_workflow_pass_and_fail_as_their_checks_do(tmp_path
     for step in (step["with"] for step in steps if "id" in step):
         program, *argv = shlex.split(step["command"])
         assert program == "minalbert"
-        earned += step["max-score"] * (cli.main(argv) == 0)
+        earned += step["max-score"] * (commands.main(argv) == 0)
     assert earned == points
 
 

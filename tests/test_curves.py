@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from minalbert import PRESETS, plots
+from minalbert.commands import plot as plot_command
 from minalbert.errors import DataError, TrainError
 from minalbert.params import shapes
 from minalbert.plots.panels import spread
 from minalbert.plots.training import smooth
-from minalbert.train import plot_command
 from minalbert.train.curves import read_curves, summary
 
 ADAPTED = [name for name, shape in shapes(PRESETS["tiny"]).items() if len(shape) == 2]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import small_text
 
-from minalbert.cli import Parser
+from minalbert.commands import Parser
 from minalbert.data import data_command, strip
 from minalbert.data.audit_pairs import audit_instances, balanced, pairs_and_labels
 from minalbert.data.instances import Instances

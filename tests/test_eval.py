@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from small_run import small_settings
 
+from minalbert.commands import eval as eval_command
 from minalbert.data.build import build
 from minalbert.data.instances import Instances
 from minalbert.data.shards import Corpus
@@ -15,7 +16,6 @@ from minalbert.data.sources import story_sources
 from minalbert.data.tiny_worlds import TinyWorlds
 from minalbert.data.word_tokenizer import WordTokenizer
 from minalbert.errors import ConfigError, DataError, TrainError
-from minalbert.train import eval_command
 from minalbert.train.evaluate import baselines
 from minalbert.train.loop import pretrain
 from minalbert.train.metrics import read_lines

@@ -8,13 +8,15 @@ import numpy as np
 import pytest
 
 from minalbert import PRESETS, Albert, plots
+from minalbert.commands import fill as fill_command
+from minalbert.commands.fill_lines import lines
+from minalbert.commands.printing import ASCII
 from minalbert.data.tokenizer import SPECIALS, Tokenizer
 from minalbert.data.word_tokenizer import WordTokenizer
 from minalbert.errors import DataError, InputError, TrainError
 from minalbert.optim import Moments
-from minalbert.train import checkpoint, fill_command
-from minalbert.train.fill import Filled, Guess, encoded, fill
-from minalbert.train.fill_lines import ASCII, chosen, lines
+from minalbert.train import checkpoint
+from minalbert.train.fill import Filled, Guess, chosen, encoded, fill
 from minalbert.train.trained import open_trained
 
 WORDS = ["ada", "kneaded", "the", "dough", "on", "a", "board", "she", "ate", "it", "."]

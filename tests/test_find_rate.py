@@ -10,6 +10,8 @@ from small_run import small_corpus, small_settings, train
 from test_plots import inside
 
 from minalbert import plots
+from minalbert.commands import find_rate as find_rate_command
+from minalbert.commands.find_rate import report_lines
 from minalbert.data.build import build
 from minalbert.data.sources import story_sources
 from minalbert.data.tiny_worlds import TinyWorlds
@@ -17,9 +19,7 @@ from minalbert.data.word_tokenizer import WordTokenizer
 from minalbert.errors import ConfigError
 from minalbert.fast.accumulate import Accumulator
 from minalbert.plots import rate_curve
-from minalbert.train import find_rate_command
 from minalbert.train.find_rate import averages, find_rate, judged
-from minalbert.train.find_rate_command import report_lines
 from minalbert.train.metrics import read_lines
 from minalbert.train.trial import Trial
 

@@ -333,7 +333,7 @@ def test_command_goes_on_where_a_layer_crashes(monkeypatch, capsys):
 
 
 def test_command_refuses_a_seed_below_zero(capsys):
-    from minalbert.cli import main
+    from minalbert.commands import main
 
     with pytest.raises(SystemExit, match="2"):
         main(["gradcheck", "--seed", "-1"])

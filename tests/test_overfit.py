@@ -10,8 +10,8 @@ import pytest
 from small_run import small_corpus, small_settings
 from test_find_rate import Strange
 
+from minalbert.commands import overfit as overfit_command
 from minalbert.errors import ConfigError
-from minalbert.train import overfit_command
 from minalbert.train.overfit import LEARNT, first_thing, overfit, own_rate
 from minalbert.train.settings import Settings
 from minalbert.train.trial import Trial

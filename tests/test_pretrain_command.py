@@ -10,7 +10,7 @@ import pytest
 from small_run import small_settings, train
 
 from minalbert import PRESETS, Albert, Batch
-from minalbert.cli import main
+from minalbert.commands import main
 from minalbert.config import PRESETS as SIZES
 from minalbert.errors import TrainError
 from minalbert.train import checkpoint, metrics

@@ -7,12 +7,12 @@ from collections import Counter
 
 import pytest
 
+from minalbert.commands.settings_options import add_settings_arguments, settings_of
 from minalbert.config import PRESETS
 from minalbert.errors import ConfigError, DataError
 from minalbert.optim import sqrt_rule
 from minalbert.train import run_directory
 from minalbert.train.settings import SECTIONS, Settings
-from minalbert.train.settings_options import add_settings_arguments, settings_of
 
 
 def options(*words):

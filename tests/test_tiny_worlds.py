@@ -12,7 +12,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from minalbert import cli
+from minalbert import commands
 from minalbert.data import audit, corpus_command
 from minalbert.data.tiny_worlds import CONNECTIVE_WORDS, SCHEMAS, TinyWorlds, lexicon, words_of_sentence
 from minalbert.data.tiny_worlds.grammar import parse
@@ -450,10 +450,10 @@ def test_a_weakly_decayed_probe_learns_some_order_from_other_topics():
 @pytest.fixture
 def corpus(monkeypatch, capsys):
     """Run `minalbert corpus ...`; its exit code, output and complaint."""
-    monkeypatch.setitem(cli.COMMANDS, "corpus", ("minalbert.data.corpus_command", "generate or show stories"))
+    monkeypatch.setitem(commands.COMMANDS, "corpus", ("minalbert.data.corpus_command", "generate or show stories"))
 
     def run(*argv):
-        code = cli.main(["corpus", *argv])
+        code = commands.main(["corpus", *argv])
         printed = capsys.readouterr()
         return code, printed.out, printed.err
 

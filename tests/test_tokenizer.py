@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minalbert.cli import main
+from minalbert.commands import main
 from minalbert.data import tokenizer_command
 from minalbert.data.normalise import Normaliser
 from minalbert.data.sentencepiece_tokenizer import SentencePieceTokenizer, is_start

@@ -5,11 +5,11 @@ import os
 import shutil
 import sys
 
+from ..commands.recipe_options import add_recipe_arguments, recipe_of
 from ..errors import DataError
 from .build import build
 from .documents import LAYOUTS, SAID
 from .instances import Instances
-from .recipe_options import add_recipe_arguments, recipe_of
 from .shards import Corpus
 from .sources import STORIES, TOKENS, story_sources, text_sources
 from .strip import ASCII

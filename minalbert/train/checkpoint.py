@@ -25,8 +25,8 @@ from typing import NamedTuple
 from safetensors import SafetensorError
 
 from ..backend import to_host
-from ..files import PARTIAL, settle, sync
 from ..errors import DamagedError, TrainError
+from ..files import PARTIAL, settle, sync
 from ..interop import huggingface
 from ..interop.safetensors_files import read, write
 from ..optim import Moments

@@ -4,7 +4,7 @@
     filled.guesses[0]                # [Guess(piece="dough", probability=0.62), ...]
     filled.attention                 # (M, L, N, T): of each mask, in each layer, for each head, over the tokens
 
-`fill_lines` draws it with letters; `minalbert.plots.attention` draws the attention.
+`minalbert fill` draws it with letters; `minalbert.plots.attention_strip` draws the attention.
 """
 
 import re
@@ -37,6 +37,31 @@ class Filled(NamedTuple):
     guesses: list[list[Guess]]                       # of each, best first
     attention: np.ndarray                            # (M, L, N, T)
     notes: list[str]                                 # sentences about how the text was read
+
+    def heading(self, number):
+        """Which [MASK] it is, where there are several."""
+        if len(self.masks) == 1:
+            return "[MASK] may be"
+        place = self.masks[number]
+        around = self.tokens[max(0, place - 2) : place + 3]
+        return f"[MASK] {number + 1} of {len(self.masks)}, in \"{' '.join(around)}\", may be"
+
+    def shown_places(self, number, room):
+        """The mask's, and those of the tokens it looks at most, as many as fit into `room` letters."""
+        weights = self.attention[number].mean(1).max(0)
+        weights[self.masks[number]] = np.inf
+        return chosen(weights, [len(token) for token in self.tokens], room)
+
+
+def chosen(weights, widths, room):
+    """Places in order, the weightiest first to be taken."""
+    taken = []
+    for place in np.argsort(-weights, kind="stable").tolist():
+        more = sorted([*taken, place])
+        gaps = sum(b - a > 1 for a, b in zip([-1, *more], [*more, len(widths)], strict=True))
+        if sum(widths[i] + 1 for i in more) + 2 * gaps <= room:
+            taken = more
+    return taken
 
 
 def fill(model, tokenizer, text, second=None, top=5):

@@ -14,8 +14,8 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from ..files import write_atomically
 from ..errors import FileError, TrainError
+from ..files import write_atomically
 from .screen import tell
 
 FILE = "metrics.jsonl"

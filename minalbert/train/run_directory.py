@@ -10,10 +10,10 @@
 from contextlib import suppress
 from pathlib import Path
 
-from ..files import settle, write_atomically
 from ..data.build import TOKENIZERS
 from ..data.word_tokenizer import WordTokenizer
 from ..errors import ConfigError, FileError, TrainError
+from ..files import settle, write_atomically
 from . import checkpoint
 from .settings import Settings
 

@@ -2,10 +2,11 @@
 
 import dataclasses
 import math
+import types
+import typing
 from dataclasses import dataclass, field
 
 from ..errors import ConfigError
-from ..options import kind_of
 
 
 def setting(default, help, least=None, most=None, choices=None, metavar=None):
@@ -136,3 +137,11 @@ class Watch(Section):
                 raise ConfigError(f"pass_over has {part!r}; it must be batches from:to, such as 120:130")
             ranges.append(range(int(first), int(last)))
         return ranges
+
+
+def kind_of(field):
+    """bool, int, float or str, of a field that may also be None."""
+    if isinstance(field.type, types.UnionType):
+        (kind,) = (kind for kind in typing.get_args(field.type) if kind is not type(None))
+        return kind
+    return field.type

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..config import PRESETS, AlbertConfig
+from ..data.recipe import HELP as RECIPE_HELP
 from ..data.recipe import Recipe
-from ..data.recipe_options import HELP as RECIPE_HELP
 from ..errors import ConfigError, DataError
 from ..optim import AdamW, Lamb, Schedule, sqrt_rule
 from .sections import Checkpoints, Corpora, Optimiser, Rates, Records, Training, Watch

@@ -1,14 +1,9 @@
 """A filled text with letters: the guesses for each [MASK], and the tokens shaded by how much it looks at them."""
 
-import numpy as np
-
-from ..data import strip
 from ..data.stats import bar
 from ..data.strip import Cell, columns, painted, wrapped
 
 SHADES = {0.4: "█", 0.2: "▓", 0.1: "▒", 0.05: "░"}   # from this share on
-ASCII = strip.ASCII | str.maketrans({"░": ".", "▒": ":", "▓": "+", "…": "~"})
-
 
 
 def cells(filled):
@@ -25,7 +20,7 @@ def lines(filled, width=100, colour=False):
     yield from (paint(f"({note})", "quiet") for note in filled.notes)
     for number in range(len(filled.masks)):
         yield ""
-        yield paint(heading(filled, number), "label")
+        yield paint(filled.heading(number), "label")
         yield from guess_lines(filled.guesses[number])
         yield ""
         yield from attention_lines(filled, number, width, paint)
@@ -33,15 +28,6 @@ def lines(filled, width=100, colour=False):
     heads = filled.attention.shape[2]
     said = "  ".join(f"{letter} {share:.0%}" for share, letter in reversed(SHADES.items()))
     yield f"{said} and more of its attention{f', a mean over {heads} heads' if heads > 1 else ''}"
-
-
-def heading(filled, number):
-    """Which [MASK] it is, where there are several."""
-    if len(filled.masks) == 1:
-        return "[MASK] may be"
-    place = filled.masks[number]
-    around = filled.tokens[max(0, place - 2) : place + 3]
-    return f"[MASK] {number + 1} of {len(filled.masks)}, in \"{' '.join(around)}\", may be"
 
 
 def guess_lines(guesses):
@@ -55,31 +41,13 @@ def attention_lines(filled, number, width, paint):
     layers = filled.attention[number].mean(1)        # (L, T)
     most = [f"{filled.tokens[row.argmax()]} {row.max():.0%}" for row in layers]
     left = [f"  layer {i + 1:<3} {text:<{max(map(len, most))}}   " for i, text in enumerate(most)]
-    places = shown_places(filled, number, width - len(left[0]))
+    places = filled.shown_places(number, width - len(left[0]))
     mask = filled.masks[number]
     tokens = [paint(token, "mask") if place == mask else token for place, token in enumerate(filled.tokens)]
     yield "  and looks at".ljust(len(left[0])) + joined(places, tokens, filled.glued, "…", "·")
     for start, row in zip(left, layers, strict=True):
         shaded = [paint(shade(share) * len(token), "A") for share, token in zip(row, filled.tokens, strict=True)]
         yield (start + joined(places, shaded, filled.glued, " ", " ")).rstrip()
-
-
-def shown_places(filled, number, room):
-    """The mask's, and those of the tokens it looks at most, as many as fit into `room` letters."""
-    weights = filled.attention[number].mean(1).max(0)
-    weights[filled.masks[number]] = np.inf
-    return chosen(weights, [len(token) for token in filled.tokens], room)
-
-
-def chosen(weights, widths, room):
-    """Places in order, the weightiest first to be taken."""
-    taken = []
-    for place in np.argsort(-weights, kind="stable").tolist():
-        more = sorted([*taken, place])
-        gaps = sum(b - a > 1 for a, b in zip([-1, *more], [*more, len(widths)], strict=True))
-        if sum(widths[i] + 1 for i in more) + 2 * gaps <= room:
-            taken = more
-    return taken
 
 
 def joined(places, texts, glued, gap, glue):

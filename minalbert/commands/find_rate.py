@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from ..data.data_command import say
 from ..data.stats import bar
-from .find_rate import find_rate
+from ..train.find_rate import find_rate
+from .printing import print_result
 from .settings_options import add_settings_arguments, settings_of
 
 WIDTH = 40                                           # of the longest bar
@@ -31,7 +31,7 @@ def run(options):
 
         plots.save(plots.rate_curve(found, settings.optimiser.optimiser), options.plot)
     lists = {name: value.tolist() for name, value in found._asdict().items() if isinstance(value, np.ndarray)}
-    say(options, found._asdict() | lists, report_lines(found, settings))
+    print_result(options, found._asdict() | lists, report_lines(found, settings))
     return 1 if found.suggestion is None else 0
 
 

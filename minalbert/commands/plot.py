@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from .curves import read_curves, scores, summary
+from ..train.curves import read_curves, scores, summary
 
 FILE = "curves.png"
 

@@ -2,9 +2,9 @@
 
 import math
 
-from ..data.data_command import say
-from .overfit import LEARNT, overfit
-from .report import number
+from ..train.overfit import LEARNT, overfit
+from ..train.report import number
+from .printing import print_result
 from .settings_options import add_settings_arguments, settings_of
 
 SHOWN = (1, 2, 5)                                    # trials, times 1, 10, 100, ...
@@ -26,7 +26,7 @@ def run(options):
     outcome = overfit(settings, options.trials, quiet=options.json)
     losses = [{name: value if value is not None and math.isfinite(value) else None for name, value in each.items()}
               for each in outcome.losses]            # fmt: skip
-    say(options, outcome._asdict() | {"losses": losses}, report_lines(outcome, settings))
+    print_result(options, outcome._asdict() | {"losses": losses}, report_lines(outcome, settings))
     return 0 if outcome.learnt else 1
 
 

@@ -6,8 +6,8 @@
 
 import argparse
 import dataclasses
-import types
-import typing
+
+from ..train.sections import kind_of
 
 METAVARS = {int: "N", float: "X", str: "TEXT", bool: None}
 
@@ -33,11 +33,3 @@ def add_fields(group, cls, help={}, choices={}, said={}, leave_out=()):  # noqa:
 def given_fields(options, cls):
     names = [field.name for field in dataclasses.fields(cls) if hasattr(options, field.name)]
     return {name: getattr(options, name) for name in names if getattr(options, name) is not None}
-
-
-def kind_of(field):
-    """bool, int, float or str, of a field that may also be None."""
-    if isinstance(field.type, types.UnionType):
-        (kind,) = (kind for kind in typing.get_args(field.type) if kind is not type(None))
-        return kind
-    return field.type

@@ -2,8 +2,8 @@
 
 import json
 
-from .report import found, report_lines
-from .screen import tell
+from ..train.report import found, report_lines
+from ..train.screen import tell
 from .settings_options import add_settings_arguments, settings_of
 
 
@@ -24,7 +24,7 @@ def run(options):
     if options.print_config:
         print(settings.toml(defaults="shown"), end="")
         return 0
-    from .loop import pretrain
+    from ..train.loop import pretrain
 
     try:
         outcome = pretrain(settings, options.run, from_step=options.from_step)

@@ -3,10 +3,10 @@
 import os
 
 from ..config import ACTIVATIONS, PRESETS, SHARING
-from ..data.recipe_options import add_recipe_arguments
-from ..options import add_fields, given_fields
-from .run_directory import kept_settings
-from .settings import SECTIONS, Settings
+from ..train.run_directory import kept_settings
+from ..train.settings import SECTIONS, Settings
+from .options import add_fields, given_fields
+from .recipe_options import add_recipe_arguments
 
 TITLES = {
     "model": "the preset's sizes, changed",

@@ -12,18 +12,18 @@ import textwrap
 import time
 from pathlib import Path
 
-from .backend import to_host
-from .data.build import build
-from .data.shards import MANIFEST
-from .data.sources import story_sources
-from .data.tiny_worlds import TinyWorlds
-from .data.word_tokenizer import WordTokenizer
-from .layers import softmax
-from .params import count
-from .train import report, run_directory
-from .train.fill import encoded, fill
-from .train.report import evaluation_lines, guessing_line, time_line
-from .train.settings import Settings
+from ..backend import to_host
+from ..data.build import build
+from ..data.shards import MANIFEST
+from ..data.sources import story_sources
+from ..data.tiny_worlds import TinyWorlds
+from ..data.word_tokenizer import WordTokenizer
+from ..layers import softmax
+from ..params import count
+from ..train import report, run_directory
+from ..train.fill import encoded, fill
+from ..train.report import evaluation_lines, guessing_line, time_line
+from ..train.settings import Settings
 
 STORIES = 30_000
 WORLDS = TinyWorlds(ring_fraction=1.0, p_branch=0.0, p_handover=0.0, p_long=0.0, p_fill=0.1)
@@ -48,7 +48,7 @@ def add_arguments(parser):
 
 
 def run(options):
-    from .train.loop import pretrain
+    from ..train.loop import pretrain
 
     out = Path(options.out)
     say = (lambda *_: None) if options.json else (lambda lines: print(*lines, "", sep="\n", flush=True))
@@ -163,9 +163,9 @@ def order_lines(order):
 
 def draw_curves(out, title):
     """The path of the figure, or None where matplotlib is not installed."""
-    from . import plots
-    from .errors import MissingLibraryError
-    from .train.curves import read_curves
+    from .. import plots
+    from ..errors import MissingLibraryError
+    from ..train.curves import read_curves
 
     path = out / "curves.png"
     try:

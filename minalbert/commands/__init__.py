@@ -1,33 +1,41 @@
-"""`minalbert`, the program. To add a command, add a line to COMMANDS.
+"""`minalbert`, the program: one file a command, and all that is drawn on a terminal.
 
-The module it names has `add_arguments(parser)` and `run(options)`, which returns the exit code: 0 for
-success, 1 for a bad result, 2 for bad input. It is imported only when its command is given.
+To add a command, add a line to COMMANDS, or in another package an entry point of the group `minalbert.commands` that
+names a table of the same form. The module has `add_arguments(parser)` and `run(options)`, which returns the exit code:
+0 for success, 1 for a bad result, 2 for bad input. It is imported only when its command is given.
 """
 
 import argparse
 import importlib
 import os
 import sys
+from importlib.metadata import entry_points
 
-from . import __version__
-from .errors import MinalbertError
+from .. import __version__
+from ..errors import MinalbertError
 
 COMMANDS = {
-    "demo": ("minalbert.demo", "make a corpus, train a small model, see what it has learnt"),
+    "demo": ("minalbert.commands.demo", "make a corpus, train a small model, see what it has learnt"),
     "params": ("minalbert.analysis.command", "count a model's parameters, operations and memory"),
     "corpus": ("minalbert.data.corpus_command", "write or show stories of tiny worlds"),
     "tokenizer": ("minalbert.data.tokenizer_command", "train a vocabulary, or look at one"),
     "data": ("minalbert.data.data_command", "build, check and look at training data"),
-    "pretrain": ("minalbert.train.pretrain_command", "train a model; stop it, and go on"),
-    "eval": ("minalbert.train.eval_command", "score a model on documents kept from it"),
-    "find-rate": ("minalbert.train.find_rate_command", "try all learning rates in one short training"),
-    "overfit": ("minalbert.train.overfit_command", "can the model learn one batch by heart?"),
-    "fill": ("minalbert.train.fill_command", "guess the words behind [MASK]"),
-    "plot": ("minalbert.train.plot_command", "draw the curves of runs"),
+    "pretrain": ("minalbert.commands.pretrain", "train a model; stop it, and go on"),
+    "eval": ("minalbert.commands.eval", "score a model on documents kept from it"),
+    "find-rate": ("minalbert.commands.find_rate", "try all learning rates in one short training"),
+    "overfit": ("minalbert.commands.overfit", "can the model learn one batch by heart?"),
+    "fill": ("minalbert.commands.fill", "guess the words behind [MASK]"),
+    "plot": ("minalbert.commands.plot", "draw the curves of runs"),
     "exercise": ("minalbert.course.command", "exercises: start one, check it, get a hint"),
     "grade": ("minalbert.course.grade.command", "mark a folder of submissions"),
     "gradcheck": ("minalbert.gradcheck.command", "check every entry of every hand-written gradient"),
 }
+
+
+def all_commands():
+    """{name: (module, purpose)}, those of other packages after ours."""
+    tables = [point.load() for point in entry_points(group="minalbert.commands")]
+    return {name: line for table in (COMMANDS, *tables) for name, line in table.items()}
 
 
 class Parser(argparse.ArgumentParser):
@@ -41,14 +49,14 @@ def main(argv=None):
     parser = Parser(prog="minalbert", description="ALBERT by hand, in NumPy and CuPy.")
     parser.add_argument("--version", action="version", version=f"minalbert {__version__}")
     commands = parser.add_subparsers(metavar="command", required=True)
-    for name, (module, purpose) in COMMANDS.items():
+    for name, (module, purpose) in all_commands().items():
         command = commands.add_parser(name, help=purpose, description=f"{purpose.capitalize()}.")
         if name in argv:
             implementation = importlib.import_module(module)
             implementation.add_arguments(command)
             command.set_defaults(execute=implementation.run, prog=command.prog)
     options = parser.parse_args(argv or ["--help"])
-    for stream in (sys.stdout, sys.stderr):          # a terminal that lacks a letter shows another, no traceback
+    for stream in (sys.stdout, sys.stderr):          # a letter that the terminal lacks becomes a "?", not a traceback
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
     try:

@@ -9,21 +9,21 @@ import sys
 from typing import NamedTuple
 
 from ..batch import Batch
-from ..data.data_command import say
 from ..data.instances import Instances
 from ..data.recipe import Recipe
-from ..data.recipe_options import add_recipe_arguments
 from ..data.shards import Corpus
 from ..errors import ConfigError, TrainError
 from ..fast.threads import blas_threads
-from ..options import given_fields
-from . import checkpoint
-from .evaluate import Baselines, baselines, evaluate
-from .prepare import digest, first_of, prepare
-from .report import evaluation_lines, guessing_line
-from .run_directory import kept_settings
-from .settings import Settings
-from .trained import open_trained
+from ..train import checkpoint
+from ..train.evaluate import Baselines, baselines, evaluate
+from ..train.prepare import digest, first_of, prepare
+from ..train.report import evaluation_lines, guessing_line
+from ..train.run_directory import kept_settings
+from ..train.settings import Settings
+from ..train.trained import open_trained
+from .options import given_fields
+from .printing import print_result
+from .recipe_options import add_recipe_arguments
 
 
 class Scored(NamedTuple):
@@ -64,7 +64,7 @@ def run(options):
     said = {"model": str(trained.directory), "instances": count, "documents": scored.documents,
             "counted": scored.counted, "evaluation": found._asdict(),
             "baselines": scored.baselines._asdict()}  # fmt: skip
-    say(options, said, report_lines(said, found, scored))
+    print_result(options, said, report_lines(said, found, scored))
     return 0
 
 

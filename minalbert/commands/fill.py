@@ -1,14 +1,13 @@
 """`minalbert fill TEXT`: what a model would put in the place of [MASK], and what it looks at."""
 
-import json
 import os
 import sys
 
-from ..data.data_command import width
 from ..errors import InputError
-from .fill import EXAMPLE, fill
-from .fill_lines import ASCII, lines
-from .trained import open_trained
+from ..train.fill import EXAMPLE, fill
+from ..train.trained import open_trained
+from .fill_lines import lines
+from .printing import print_result, width
 
 
 def add_arguments(parser):
@@ -28,8 +27,7 @@ def run(options):
     trained = open_trained(options.model, options.tokenizer)
     filled = fill(trained.model, trained.tokenizer, *options.text, top=options.top)
     colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    said = json.dumps(found(trained, filled), indent=1) if options.json else "\n".join(lines(filled, width(), colour))
-    print(printable(said))
+    print_result(options, found(trained, filled), lines(filled, width(), colour))
     if options.plot:
         from .. import plots
 
@@ -46,11 +44,3 @@ def found(trained, filled):
         "model": str(trained.directory), "tokens": filled.tokens, "segments": filled.segments, "masks": masks,
         "notes": filled.notes,
     }  # fmt: skip
-
-
-def printable(text):
-    try:
-        text.encode(sys.stdout.encoding or "utf-8")
-    except UnicodeEncodeError:
-        return text.translate(ASCII).encode("ascii", "replace").decode()
-    return text
