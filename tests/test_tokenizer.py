@@ -19,7 +19,8 @@ from minalbert.data import tokenizer_command
 from minalbert.data.normalise import Normaliser
 from minalbert.data.sentencepiece_tokenizer import SentencePieceTokenizer, is_start
 from minalbert.data.sentencepiece_training import SETTINGS, draw, train
-from minalbert.data.tokenizer import CLS, MASK, PAD, SEP, SPECIALS, UNK, load_tokenizer
+from minalbert.data.tokenizer import CLS, MASK, PAD, SEP, SPECIALS, UNK
+from minalbert.data.tokenizers import load_tokenizer
 from minalbert.data.word_tokenizer import WordTokenizer
 from minalbert.errors import DataError, FileError
 
@@ -284,7 +285,7 @@ def test_text_of_known_letters_comes_back(trained, data):
 
 @pytest.mark.parametrize("wrong", [-1, 240])
 def test_an_id_outside_the_vocabulary_is_an_error(trained, wrong):
-    with pytest.raises(DataError, match=rf"id {wrong} is no piece's; it must lie in 0\.\.239"):
+    with pytest.raises(DataError, match=rf"id {wrong} is not in the vocabulary; it must lie in 0\.\.239"):
         trained.decode([5, wrong])
 
 

@@ -30,10 +30,9 @@ from ..errors import DataError
 from ..files import PARTIAL, AtomicFile, settle, write_atomically
 from .packing import Packer, token_dtype
 from .shards import FORMAT, MANIFEST, Corpus, check_shard, checksum, read_manifest
-from .tokenizer import Tokenizer, load_tokenizer
-from .word_tokenizer import WordTokenizer
+from .tokenizer import Tokenizer
+from .tokenizers import FILE_NAMES, load_tokenizer
 
-TOKENIZERS = ("tokenizer.model", "tokenizer.json")
 HOUR = 3600                                          # seconds after which a partial file is nobody's
 
 
@@ -182,7 +181,7 @@ def move_in(tokenizer, directory):
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DataError(f"{directory} cannot be made a directory: {error.strerror}") from error
-    for name in TOKENIZERS:
+    for name in FILE_NAMES:
         if (directory / name).exists():
             if not any(directory.glob("shard-*.json")) and not (directory / MANIFEST).exists():
                 (directory / name).unlink()          # of a build that came to nothing
@@ -190,7 +189,7 @@ def move_in(tokenizer, directory):
             if not same_tokenizer(directory, name, loaded):
                 raise DataError(f"{directory} holds a corpus made with another tokenizer; name a new directory")
             return directory / name, identity
-    copy = directory / TOKENIZERS[isinstance(loaded, WordTokenizer)]
+    copy = directory / loaded.file_name
     loaded.save(copy)
     return copy, identity
 

@@ -9,7 +9,8 @@ from .documents import LAYOUTS, read_documents
 from .normalise import Normaliser
 from .sentencepiece_tokenizer import DIGIT_COMMAS, recipe_path
 from .sentencepiece_training import SAMPLE, train
-from .tokenizer import SPECIALS, load_tokenizer
+from .tokenizer import SPECIALS
+from .tokenizers import load_tokenizer
 
 
 def add_arguments(parser):

@@ -10,8 +10,6 @@
 from contextlib import suppress
 from pathlib import Path
 
-from ..data.build import TOKENIZERS
-from ..data.word_tokenizer import WordTokenizer
 from ..errors import ConfigError, FileError, TrainError
 from ..files import settle, write_atomically
 from . import checkpoint
@@ -50,7 +48,7 @@ def changes(run, settings):
 def keep(run, settings, tokenizer):
     try:
         write_atomically(Path(run) / CONFIG, settings.toml().encode())
-        place = Path(run) / TOKENIZERS[isinstance(tokenizer, WordTokenizer)]
+        place = Path(run) / tokenizer.file_name
         if not place.exists():
             tokenizer.save(place)
     except FileError as error:

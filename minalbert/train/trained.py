@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..albert import Albert
-from ..data.build import TOKENIZERS
-from ..data.tokenizer import load_tokenizer
+from ..data.tokenizers import FILE_NAMES, load_tokenizer
 from ..errors import PretrainedError, TrainError
 from . import checkpoint
 
-RUN_FILES = ("config.toml", "metrics.jsonl", *TOKENIZERS)
+RUN_FILES = ("config.toml", "metrics.jsonl", *FILE_NAMES)
 RELEASED = "spiece.model"
 
 
@@ -59,10 +58,10 @@ def tokenizer_file(directory):
     """Beside the weights, or in the run that the checkpoint belongs to."""
     directory = directory.resolve()
     places = [directory, directory.parent] if directory.name.startswith("step-") else [directory]
-    for file in (directory / RELEASED, *(place / name for place in places for name in TOKENIZERS)):
+    for file in (directory / RELEASED, *(place / name for place in places for name in FILE_NAMES)):
         if file.exists():
             return file
-    raise TrainError(f"{directory} has no tokenizer ({', '.join((RELEASED, *TOKENIZERS))}); name one with --tokenizer")
+    raise TrainError(f"{directory} has no tokenizer ({', '.join((RELEASED, *FILE_NAMES))}); name one with --tokenizer")
 
 
 def check_fit(words, pieces, file, larger):
