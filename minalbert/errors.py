@@ -10,7 +10,7 @@ class ConfigError(MinalbertError, ValueError):
 
 
 class InputError(MinalbertError, ValueError):
-    """An array that the model cannot take."""
+    """An argument, mostly an array, that a model or a figure cannot take."""
 
 
 class DeviceError(MinalbertError, RuntimeError):

@@ -43,14 +43,15 @@ MAY_IMPORT = {                                       # of our own rooms
     "batch": {"backend"},
     "params": {"backend", "config"},
     "optim": {"backend", "config", "optim", "params"},
-    "data": {"backend", "batch", "commands", "data", "files", "plots"},
-    "plots": {"data", "plots"},
+    "files": set(),
+    "data": {"backend", "batch", "data", "files"},
+    "plots": {"plots"},
     "model": {"backend", "batch", "config", "layers", "params", "model"},
     "kernels": {"backend", "config", "kernels", "layers", "optim"},
     "fast": {"backend", "batch", "config", "fast", "kernels", "layers", "model", "params"},
     "albert": {"backend", "batch", "config", "fast", "interop", "layers", "model", "params"},
     "interop": {"backend", "config", "params", "interop"},
-    "analysis": {"backend", "config", "params", "model", "layers", "analysis"},
+    "analysis": {"analysis", "backend", "config", "params"},
     "train": {"albert", "backend", "batch", "config", "data", "fast", "interop", "layers", "files", "optim",
               "params", "plots", "train", "your_code"},
     "replaced": {"layers"},
@@ -111,3 +112,13 @@ def test_importing_brings_in_nothing_heavy():
     )
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == ""
+
+
+SILENT = {"analysis", "config", "data", "files", "gradcheck", "interop", "optim", "params", "plots"}
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if room(path) in SILENT], ids=lambda path: path.name)
+def test_only_commands_parse_options_and_draw_on_terminals(path):
+    assert not {"argparse", "tqdm", "minalbert.commands"} & set(imports(path))
+    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    assert not any(isinstance(node, ast.Name) and node.id == "print" for node in nodes)

@@ -13,7 +13,7 @@ from minalbert.commands.fill_lines import lines
 from minalbert.commands.printing import ASCII
 from minalbert.data.tokenizer import SPECIALS, Tokenizer
 from minalbert.data.word_tokenizer import WordTokenizer
-from minalbert.errors import DataError, InputError, TrainError
+from minalbert.errors import DataError, FileError, InputError, TrainError
 from minalbert.optim import Moments
 from minalbert.train import checkpoint
 from minalbert.train.fill import Filled, Guess, chosen, encoded, fill
@@ -364,5 +364,5 @@ def test_the_figure_is_saved(matplotlib, trained, tmp_path, capsys):
     assert run("ada [MASK] .", "--model", trained, "--plot", tmp_path / "attention.png") == 0
     assert (tmp_path / "attention.png").stat().st_size > 3000
     assert "may be" in capsys.readouterr().out
-    with pytest.raises(DataError, match="could not be written"):
+    with pytest.raises(FileError, match="could not be written"):
         plots.save(plots.attention.attention_strip(small()), tmp_path / "no" / "such.png")

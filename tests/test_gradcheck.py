@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from minalbert import Albert
+from minalbert.commands.gradcheck import run
 from minalbert.gradcheck import GradientError, check_model, check_pair
 from minalbert.gradcheck.cases import TINY, all_cases, hard_batch, hard_params, model_cases
-from minalbert.gradcheck.command import run
 from minalbert.gradcheck.numeric import gradient
 from minalbert.gradcheck.table import lines
 

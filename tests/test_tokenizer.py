@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minalbert.commands import main
-from minalbert.data import tokenizer_command
+from minalbert.commands import tokenizer as tokenizer_command
 from minalbert.data.normalise import Normaliser
 from minalbert.data.sentencepiece_tokenizer import SentencePieceTokenizer, is_start
 from minalbert.data.sentencepiece_training import SETTINGS, draw, train
@@ -511,11 +511,10 @@ def test_the_command_says_what_is_wrong_and_leaves_nothing(tmp_path, capsys):
     assert not out.parent.exists()
 
 
-def test_the_command_shows_a_word_list_on_a_plain_terminal(tmp_path, capsys, monkeypatch):
+def test_the_command_shows_a_word_list_on_a_plain_terminal(tmp_path, monkeypatch):
     WordTokenizer(["▁a", "é"]).save(tmp_path / "words.json")
-    monkeypatch.setattr(tokenizer_command, "printable", lambda text, _: PLAIN(text, "ascii"))
+    screen = io.TextIOWrapper(io.BytesIO(), "ascii")
+    monkeypatch.setattr(sys, "stdout", screen)
     assert command("show", tmp_path / "words.json", "▁a é b") == 0
-    assert capsys.readouterr().out.splitlines()[3] == r"[_a] [\xe9] [<unk>]"
-
-
-PLAIN = tokenizer_command.printable
+    screen.flush()
+    assert screen.buffer.getvalue().decode().splitlines()[3] == r"[_a] [\xe9] [<unk>]"

@@ -16,10 +16,10 @@ from ..errors import MinalbertError
 
 COMMANDS = {
     "demo": ("minalbert.commands.demo", "make a corpus, train a small model, see what it has learnt"),
-    "params": ("minalbert.analysis.command", "count a model's parameters, operations and memory"),
-    "corpus": ("minalbert.data.corpus_command", "write or show stories of tiny worlds"),
-    "tokenizer": ("minalbert.data.tokenizer_command", "train a vocabulary, or look at one"),
-    "data": ("minalbert.data.data_command", "build, check and look at training data"),
+    "params": ("minalbert.commands.params", "count a model's parameters, operations and memory"),
+    "corpus": ("minalbert.commands.corpus", "write or show stories of tiny worlds"),
+    "tokenizer": ("minalbert.commands.tokenizer", "train a vocabulary, or look at one"),
+    "data": ("minalbert.commands.data", "build, check and look at training data"),
     "pretrain": ("minalbert.commands.pretrain", "train a model; stop it, and go on"),
     "eval": ("minalbert.commands.eval", "score a model on documents kept from it"),
     "find-rate": ("minalbert.commands.find_rate", "try all learning rates in one short training"),
@@ -28,7 +28,7 @@ COMMANDS = {
     "plot": ("minalbert.commands.plot", "draw the curves of runs"),
     "exercise": ("minalbert.course.command", "exercises: start one, check it, get a hint"),
     "grade": ("minalbert.course.grade.command", "mark a folder of submissions"),
-    "gradcheck": ("minalbert.gradcheck.command", "check every entry of every hand-written gradient"),
+    "gradcheck": ("minalbert.commands.gradcheck", "check every entry of every hand-written gradient"),
 }
 
 

@@ -1,7 +1,8 @@
 """A filled text with letters: the guesses for each [MASK], and the tokens shaded by how much it looks at them."""
 
-from ..data.stats import bar
-from ..data.strip import Cell, columns, painted, wrapped
+from ..data.strip import Cell, wrapped
+from .printing import bar
+from .strip_lines import columns, painted
 
 SHADES = {0.4: "█", 0.2: "▓", 0.1: "▒", 0.05: "░"}   # from this share on
 

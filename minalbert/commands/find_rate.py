@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from ..data.stats import bar
 from ..train.find_rate import find_rate
-from .printing import print_result
+from .printing import bar, print_result
 from .settings_options import add_settings_arguments, settings_of
 
 WIDTH = 40                                           # of the longest bar

@@ -1,19 +1,19 @@
 """`minalbert data build | stats | show | verify | audit`: text becomes shards; look at them; distrust them."""
 
-import json
 import os
-import shutil
 import sys
 
-from ..commands.recipe_options import add_recipe_arguments, recipe_of
+from tqdm import tqdm
+
+from ..data.build import build
+from ..data.documents import LAYOUT_HELP, LAYOUTS
+from ..data.instances import Instances
+from ..data.shards import Corpus
+from ..data.sources import STORIES, TOKENS, story_sources, text_sources
+from ..data.tokenizer import UNK
 from ..errors import DataError
-from .build import build
-from .documents import LAYOUTS, SAID
-from .instances import Instances
-from .shards import Corpus
-from .sources import STORIES, TOKENS, story_sources, text_sources
-from .strip import ASCII
-from .tokenizer import UNK
+from .printing import counted, print_result, width
+from .recipe_options import add_recipe_arguments, recipe_of
 
 LOOKED_AT = 10**6                                    # tokens, for a first look at a new corpus
 
@@ -25,7 +25,7 @@ def add_arguments(parser):
     command.add_argument("input", nargs="*", help="files, directories, globs, or - for standard input")
     command.add_argument("--tokenizer", metavar="FILE", help="spiece.model, ours or a released one")
     command.add_argument("--out", required=True, metavar="DIR", help="for the shards, and a copy of the tokenizer")
-    command.add_argument("--layout", choices=LAYOUTS, default="lines", help=f"how the text is laid out: {SAID}")
+    command.add_argument("--layout", choices=LAYOUTS, default="lines", help=f"how the text is laid out: {LAYOUT_HELP}")
     command.add_argument("--workers", type=int, default=1, metavar="N", help="processes; default: 1")
     command.add_argument("--shard-tokens", type=int, default=TOKENS, metavar="N",
                          help=f"about so many a shard, by the bytes of text; default: {TOKENS:,}")  # fmt: skip
@@ -44,7 +44,7 @@ def add_arguments(parser):
 
     directory_command(commands, "verify", "compare every byte with its checksum", run_verify)
 
-    command = directory_command(commands, "audit", "can labels be told by the wrong means?", run_audit)
+    command = directory_command(commands, "audit", "can labels be guessed from the wrong clues?", run_audit)
     command.add_argument("--sample", type=int, default=20_000, metavar="N",
                          help="instances to learn from and to test on; default: 20000")  # fmt: skip
     add_instance_arguments(command)
@@ -71,19 +71,26 @@ def run(options):
 
 def run_build(options):
     sources, tokenizer, settings = what_to_build(options)
-    progress = sys.stderr.isatty()
-    corpus = build(sources, tokenizer, options.out, settings=settings, workers=options.workers, progress=progress)
+    total = len(sources) if hasattr(sources, "__len__") else None
+    with tqdm(total=total, desc="build", unit="shard", disable=not sys.stderr.isatty()) as bar:
+        corpus = build(sources, tokenizer, options.out, settings=settings, workers=options.workers,
+                       progress=lambda record: advance(bar, record))  # fmt: skip
     totals = {**corpus.totals(), "shards": len(corpus.shards), "vocab_size": corpus.vocab_size}
-    said = [
+    summary = [
         f"{options.out}: {counted(totals['documents'], 'document')}, {counted(totals['sentences'], 'sentence')}, "
         f"{totals['tokens']:,} tokens in {counted(totals['shards'], 'shard')}"
     ]
-    say(options, {"directory": options.out, **totals}, [*said, *doubts(corpus)])
+    print_result(options, {"directory": options.out, **totals}, [*summary, *doubts(corpus)])
     return 0
 
 
+def advance(bar, record):
+    bar.update()
+    bar.set_postfix_str(f"{record['tokens']:,} tokens in {record['name']}")
+
+
 def doubts(corpus):
-    """What a first look at the corpus makes one ask."""
+    """Sentences about what looks wrong in a first look at the corpus."""
     tokens = corpus.shards[0].tokens[:LOOKED_AT]
     unknown, long = float((tokens == UNK).mean()), corpus.totals()["tokens"] / corpus.totals()["sentences"]
     if unknown > 0.01:
@@ -94,8 +101,8 @@ def doubts(corpus):
 
 def what_to_build(options):
     if options.tiny_worlds is not None:
-        from .tiny_worlds import TinyWorlds
-        from .word_tokenizer import WordTokenizer
+        from ..data.tiny_worlds import TinyWorlds
+        from ..data.word_tokenizer import WordTokenizer
 
         if options.input or options.tokenizer:
             raise DataError("--tiny-worlds makes its own text and vocabulary; give no input and no --tokenizer")
@@ -114,7 +121,8 @@ def what_to_build(options):
 
 
 def run_stats(options):
-    from .stats import corpus_lines, corpus_stats, histogram_lines, instance_lines, instance_stats
+    from ..data.stats import corpus_stats, instance_stats
+    from .stats_lines import corpus_lines, histogram_lines, instance_lines
 
     corpus, _, instances = opened(options)
     if options.sample < 1:
@@ -122,7 +130,7 @@ def run_stats(options):
     found = {"corpus": corpus_stats(corpus), "recipe": vars(instances.recipe),
              "instances": instance_stats(instances, options.sample, options.epoch)}  # fmt: skip
     histograms = {**found["corpus"]["histograms"], **found["instances"]["histograms"]}
-    say(options, found, [
+    print_result(options, found, [
         *corpus_lines(found["corpus"]), *instance_lines(found["instances"]), "", *histogram_lines(histograms, width())
     ])  # fmt: skip
     if options.plot:
@@ -133,13 +141,14 @@ def run_stats(options):
 
 
 def run_show(options):
-    from .strip import lines, strip
+    from ..data.strip import strip
+    from .strip_lines import lines
 
     _, tokenizer, instances = opened(options)
     shown = strip(instances, tokenizer, options.epoch, options.number)
     rows = [[name, [cell._asdict() for cell in cells]] for name, cells in shown.rows]
     colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    say(options, {**shown._asdict(), "rows": rows}, lines(shown, width(), colour))
+    print_result(options, {**shown._asdict(), "rows": rows}, lines(shown, width(), colour))
     return 0
 
 
@@ -147,15 +156,16 @@ def run_verify(options):
     corpus = Corpus.open(options.directory, verify=True)
     files = 4 * len(corpus.shards)
     corpus.tokenizer()
-    say(options, {"directory": options.directory, "files": files, **corpus.totals()}, [
+    print_result(options, {"directory": options.directory, "files": files, **corpus.totals()}, [
         f"{options.directory}: {files} files and the tokenizer are whole, to the last byte"
     ])  # fmt: skip
     return 0
 
 
 def run_audit(options):
-    from .audit import FEWEST_PAIRS, report_lines
-    from .audit_pairs import audit_instances
+    from ..data.audit import FEWEST_PAIRS
+    from ..data.audit_pairs import audit_instances
+    from .audit_lines import lines
 
     if options.pairs == "none":
         raise DataError("pairs is 'none'; without pairs there are no labels to audit")
@@ -164,7 +174,7 @@ def run_audit(options):
     _, tokenizer, instances = opened(options)
     findings = audit_instances(instances, tokenizer, options.sample, options.epoch)
     leaks = [finding.probe for finding in findings if finding.leaks]
-    say(options, {"leaks": leaks, "findings": [finding._asdict() for finding in findings]}, report_lines(findings))
+    print_result(options, {"leaks": leaks, "findings": [finding._asdict() for finding in findings]}, lines(findings))
     return 1 if leaks else 0
 
 
@@ -173,20 +183,3 @@ def opened(options):
     corpus = Corpus.open(options.directory)
     tokenizer = corpus.tokenizer()
     return corpus, tokenizer, Instances(corpus, tokenizer, recipe, options.seed)
-
-
-def counted(number, noun):
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def width():
-    return max(40, shutil.get_terminal_size((100, 24)).columns)
-
-
-def say(options, found, lines):
-    text = json.dumps(found, indent=1) if options.json else "\n".join(lines)
-    try:
-        text.encode(sys.stdout.encoding or "utf-8")
-    except UnicodeEncodeError:
-        text = text.translate(ASCII).encode("ascii", "replace").decode()
-    print(text)

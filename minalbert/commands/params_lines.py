@@ -1,10 +1,8 @@
-"""The counts of `report` as plain text: at most 100 columns and 60 lines."""
+"""The counts of `analysis.report` as text: at most 100 columns and 60 lines."""
 
 from itertools import zip_longest
 
-from .formulas import shown
-
-ASCII = str.maketrans({"×": "x", "█": "#"})
+from ..analysis.formulas import shown
 
 LETTERS = {
     "V": "words", "E": "embedding", "H": "hidden", "F": "feed-forward",
@@ -47,7 +45,7 @@ PAPER = {
 }
 
 
-def screen(report):
+def one_model(report):
     sizes = report["sizes"]
     yield from title(report)
     yield ""
@@ -181,12 +179,3 @@ def readable(key, values):
     else:
         return [f"{value:,}" for value in values]
     return [f"{value:,.{2 if value < 10 else 1 if value < 1000 else 0}f}{name}" for value in (v / unit for v in values)]
-
-
-def printable(text, encoding):
-    """The text itself, or in plain letters where the terminal has no others."""
-    try:
-        text.encode(encoding or "ascii")
-    except UnicodeEncodeError:
-        return text.translate(ASCII)
-    return text

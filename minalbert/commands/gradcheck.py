@@ -1,21 +1,21 @@
 """`minalbert gradcheck`: the same checks as `pytest --gradcheck`, from the command line."""
 
 import argparse
-import json
 import sys
 import traceback
 
 from tqdm import tqdm
 
-from .cases import all_cases
-from .table import lines
+from ..gradcheck.cases import all_cases
+from ..gradcheck.table import lines
+from .printing import print_result
 
 
 def add_arguments(parser):
     parser.add_argument("case", nargs="*", help="check only the cases whose name contains one of these words")
     parser.add_argument("--directions", action="store_true", help="one random direction per tensor: milliseconds")
     parser.add_argument("--method", choices=("complex", "central"), default="complex", help="default: complex")
-    parser.add_argument("--seed", type=_seed, default=0, help="of the upstream gradients and the weights")
+    parser.add_argument("--seed", type=_seed, default=0, help="seed of the upstream gradients and weights; default: 0")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
@@ -36,16 +36,14 @@ def run(options):
     for case in tqdm(cases, desc="gradient check", unit="case", leave=False, disable=not sys.stderr.isatty()):
         try:
             report = case.check(not options.directions, options.method, options.seed)
-        except Exception as error:                   # somebody's layer; the other cases go on
+        except Exception as error:                   # a student's layer; the other cases are checked
             wrong.append(f"gradient check of {case.name} crashed: {_last_line(error)}")
             continue
         rows += report.rows()
         wrong += [] if report.passed else [report.explain()]
 
-    if options.json:
-        print(json.dumps({"passed": not wrong, "seed": options.seed, "gradients": rows, "wrong": wrong}, indent=1))
-    else:
-        print("\n".join([*lines(rows), *wrong]))
+    result = {"passed": not wrong, "seed": options.seed, "gradients": rows, "wrong": wrong}
+    print_result(options, result, [*lines(rows), *wrong])
     return 1 if wrong else 0
 
 

@@ -1,11 +1,10 @@
 """`minalbert params`: the counts of one model on a screen, or of all models in a table, or as JSON."""
 
-import json
-import sys
-
+from ..analysis import report
 from ..config import PRESETS
 from ..errors import ConfigError
-from . import report, screen
+from . import params_lines
+from .printing import print_result
 
 
 def add_arguments(parser):
@@ -23,13 +22,12 @@ def add_arguments(parser):
 def run(options):
     if options.list:
         counts = report.every_model()
-        lines = screen.table(counts)
+        lines = params_lines.table(counts)
     else:
         config = configuration(options)
         counts = report.one_model(options.preset, config, length(options, config), options.batch)
-        lines = screen.screen(counts)
-    text = json.dumps(counts, indent=1) if options.json else "\n".join(lines)
-    print(screen.printable(text, sys.stdout.encoding))
+        lines = params_lines.one_model(counts)
+    print_result(options, counts, lines)
     return 0
 
 

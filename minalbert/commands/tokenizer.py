@@ -1,16 +1,17 @@
-"""`minalbert tokenizer train | show`: make a vocabulary; look at what it does to a text."""
+"""`minalbert tokenizer train | show`: train a vocabulary, and split texts with it."""
 
 import sys
 from pathlib import Path
 
 from tqdm import tqdm
 
-from .documents import LAYOUTS, read_documents
-from .normalise import Normaliser
-from .sentencepiece_tokenizer import DIGIT_COMMAS, recipe_path
-from .sentencepiece_training import SAMPLE, train
-from .tokenizer import SPECIALS
-from .tokenizers import load_tokenizer
+from ..data.documents import LAYOUTS, read_documents
+from ..data.normalise import Normaliser
+from ..data.sentencepiece_tokenizer import DIGIT_COMMAS, recipe_path
+from ..data.sentencepiece_training import SAMPLE, train
+from ..data.tokenizer import SPECIALS
+from ..data.tokenizers import load_tokenizer
+from .printing import printable
 
 
 def add_arguments(parser):
@@ -23,8 +24,8 @@ def add_arguments(parser):
     command.add_argument("--layout", choices=LAYOUTS, default="lines", help="default: lines, a sentence a line")
     command.add_argument("--sample", type=int, default=SAMPLE, metavar="N",
                          help="train on N sentences of the text; default: 10,000,000")  # fmt: skip
-    command.add_argument("--threads", type=int, default=1, help="another number gives another vocabulary; default: 1")
-    command.add_argument("--seed", type=int, default=0, help="of the sample")
+    command.add_argument("--threads", type=int, default=1, help="a vocabulary depends on their number; default: 1")
+    command.add_argument("--seed", type=int, default=0, help="seed of the sample; default: 0")
     command.add_argument("--cased", action="store_true", help="keep capitals; ALBERT lowers them")
     command.add_argument("--quotes", action="store_true", help="write `` and '' as \", as transformers does")
     command.add_argument("--digit-commas", choices=DIGIT_COMMAS, default="intended",
@@ -81,12 +82,12 @@ def run_show(options):
     for text in options.text:
         ids = tokenizer.encode(text)
         lines += ["", " ".join(words(tokenizer, ids)), " ".join(map(str, ids))]
-    print(printable("\n".join(lines), sys.stdout.encoding))
+    print(printable("\n".join(lines)))
     return 0
 
 
 def words(tokenizer, ids):
-    """[▁the] [▁un|aff|able]: the words that whole-word masking sees."""
+    """[▁the] [▁un|aff|able]: the words that whole-word masking masks together."""
     word = []
     for i in ids:
         if word and tokenizer.word_starts[i]:
@@ -95,13 +96,3 @@ def words(tokenizer, ids):
         word.append(tokenizer.pieces[i])
     if word:
         yield f"[{'|'.join(word)}]"
-
-
-def printable(text, encoding):
-    """The text itself, or with signs for the letters that the terminal does not have."""
-    encoding = encoding or "ascii"
-    try:
-        text.encode(encoding)
-    except UnicodeEncodeError:
-        return text.replace("▁", "_").encode(encoding, "backslashreplace").decode(encoding)
-    return text

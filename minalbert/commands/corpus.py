@@ -6,8 +6,8 @@ from dataclasses import fields
 
 from tqdm import tqdm
 
+from ..data.tiny_worlds import TinyWorlds, words_of_sentence
 from ..errors import DataError
-from .tiny_worlds import TinyWorlds, words_of_sentence
 
 HELP = {
     "seed": "another seed, other stories",
@@ -90,18 +90,5 @@ def opened(path):
 
 def run_show(options):
     world = world_of(options)
-    print("\n".join(story_lines(world.story(options.index))))
+    print(world.story(options.index))
     return 0
-
-
-def story_lines(story):
-    order = "in order" if story.ordered else "shuffled"
-    turned = ", two blocks turned round" if story.branch else ""
-    lines = [f"story {story.index}: {story.schema} (topic {story.topic}), a {story.kind}, {order}{turned}"]
-    for (actor, helper), things in zip(story.people, story.things, strict=True):
-        lines.append(f"  {actor} with {helper}; " + ", ".join(f"{name}: {noun}" for name, noun in things.items()))
-    lines += ["", "step  sentence"]
-    for text, step, holder in zip(story.sentences, story.steps, story.holders, strict=True):
-        has = f"   [{holder} has the {story.item}]" if holder else ""
-        lines.append(f"{'' if step is None else step:>4}  {text}{has}")
-    return lines
