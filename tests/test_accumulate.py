@@ -6,12 +6,12 @@ import pytest
 from minalbert import PRESETS, Albert, Batch
 from minalbert.backend import DropoutKey, to_host
 from minalbert.data.instances import Instances, Recipe
+from minalbert.data.order import micro_batches
 from minalbert.data.shards import Corpus
 from minalbert.data.tiny_worlds import TinyWorlds
 from minalbert.data.word_tokenizer import WordTokenizer
 from minalbert.fast.accumulate import Accumulator, tree_sum
 from minalbert.fast.crew import Crew
-from minalbert.train.stream import micro_batches
 
 CONFIG = PRESETS["tiny"].replace(hidden_dropout_prob=0.1, attention_probs_dropout_prob=0.1, vocab_size=50)
 

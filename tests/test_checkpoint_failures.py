@@ -81,7 +81,7 @@ def test_a_failure_to_replace_leaves_what_was_there(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         fail_at(patch, "os.rename", 2, errno.EACCES)
         with pytest.raises(TrainError, match="step-00000005 could not be saved"):
-            save(tmp_path, SMALL, state_of(5)._replace(position=99), {})
+            save(tmp_path, SMALL, state_of(5)._replace(batch_index=99), {})
     assert names_in(tmp_path) == ["step-00000005"]
     assert_same(load(tmp_path)[1], state_of(5))
 
@@ -260,7 +260,7 @@ def lay_out(tree, run):
 def test_a_power_cut_at_any_instant_leaves_the_last_good_one(tmp_path, monkeypatch):
     run = tmp_path / "run"
     run.mkdir()
-    saves = [state_of(step) for step in (5, 10, 15)] + [state_of(15)._replace(position=99), state_of(20)]
+    saves = [state_of(step) for step in (5, 10, 15)] + [state_of(15)._replace(batch_index=99), state_of(20)]
     states = []
     with monkeypatch.context() as patch:
         disk = Disk(run, patch)
@@ -280,7 +280,7 @@ def test_a_power_cut_at_any_instant_leaves_the_last_good_one(tmp_path, monkeypat
         for step in steps(cut):
             verify(checkpoint.path_of(cut, step))  # none has its name before it is whole, or when it is no more
         _, found, _, _ = load(cut)
-        right = state if (found.step, found.position) == (state.step, state.position) else before
+        right = state if (found.step, found.batch_index) == (state.step, state.batch_index) else before
         assert_same(found, right)
         outcomes.add(right is state)
         shutil.rmtree(cut)
@@ -370,7 +370,7 @@ def test_what_a_kill_left_is_not_in_the_way(tmp_path):
     for ending in (".partial", ".replaced", ".removed"):
         shutil.copytree(path, tmp_path / f".{path.name}{ending}")
         (tmp_path / f".{path.name}{ending}" / "more").touch()
-    save(tmp_path, SMALL, state_of(5)._replace(position=99), {})
+    save(tmp_path, SMALL, state_of(5)._replace(batch_index=99), {})
     save_step(tmp_path, 10, keep=1)
     assert names_in(tmp_path) == ["step-00000010"]
 

@@ -6,15 +6,15 @@ import weakref
 
 import numpy as np
 import pytest
-
-from minalbert import Albert, AlbertConfig, Batch, DropoutKey, Totals
-from minalbert.errors import ConfigError, DeviceError
 from minalbert.fast import crew
 from minalbert.fast.crew import Crew
 from minalbert.fast.plain import PlainEngine
 from minalbert.fast.precision import How, engine_for, numba_missing
 from minalbert.fast.threads import _blas, blas_threads, threads
 from minalbert.fast.workspace import Workspace
+
+from minalbert import Albert, AlbertConfig, Batch, DropoutKey, Totals
+from minalbert.errors import ConfigError, DeviceError
 from minalbert.gradcheck.cases import TINY, hard_batch, hard_params, model_cases
 from minalbert.kernels.cpu import attention, cross_entropy, tiles
 from minalbert.kernels.cpu.bf16 import missing as bf16_missing

@@ -16,7 +16,7 @@ from minalbert.data.word_tokenizer import WordTokenizer
 from minalbert.errors import DataError, FileError, InputError, TrainError
 from minalbert.optim import Moments
 from minalbert.train import checkpoint
-from minalbert.train.fill import Filled, Guess, chosen, encoded, fill
+from minalbert.train.filling import Filled, Guess, chosen, encoded, fill
 from minalbert.train.trained import open_trained
 
 WORDS = ["ada", "kneaded", "the", "dough", "on", "a", "board", "she", "ate", "it", "."]
@@ -198,7 +198,7 @@ def test_a_runs_model_may_know_more_words_than_its_corpus(tmp_path, wide_model, 
 
 def test_a_damaged_checkpoint_is_named(tmp_path, model, tokenizer):
     tokenizer.save(tmp_path / "tokenizer.json")
-    state = checkpoint.State(7, 7, model.params, Moments.zeros(model.params), {})
+    state = checkpoint.SavedState(7, 7, model.params, Moments.zeros(model.params), {})
     path = checkpoint.save(tmp_path, model.config, state, {})
     assert (open_trained(tmp_path).model.params.flat == model.params.flat).all()
     weights = path / "model.safetensors"

@@ -4,12 +4,12 @@ import math
 
 import numpy as np
 import pytest
+from minalbert.fast.plain import PlainEngine
+from minalbert.fast.precision import engine_for
 
 from minalbert import PRESETS, Albert, AlbertConfig, Batch, DropoutKey, Totals
 from minalbert.backend import to_host
 from minalbert.errors import ConfigError, InputError
-from minalbert.fast.plain import PlainEngine
-from minalbert.fast.precision import engine_for
 from minalbert.gradcheck.cases import TINY, hard_batch, hard_params, model_cases
 from minalbert.model.pretraining import pretraining_backward, pretraining_forward
 from minalbert.params import half_name

@@ -15,7 +15,7 @@ from exercises import handbook
 from minalbert import commands
 from minalbert.commands import demo
 from minalbert.course.catalogue import all_lessons
-from minalbert.train.evaluate import Baselines
+from minalbert.train.evaluation import Baselines
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")

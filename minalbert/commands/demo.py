@@ -20,10 +20,11 @@ from ..data.tiny_worlds import TinyWorlds
 from ..data.word_tokenizer import WordTokenizer
 from ..layers import softmax
 from ..params import count
-from ..train import report, run_directory
-from ..train.fill import encoded, fill
-from ..train.report import evaluation_lines, guessing_line, time_line
-from ..train.settings import Settings
+from ..train import run_directory
+from ..train.filling import encoded, fill
+from ..train.settings import SECTIONS, Settings
+from .progress import Progress
+from .run_lines import as_json, evaluation_lines, guessing_line, time_line
 
 STORIES = 30_000
 WORLDS = TinyWorlds(ring_fraction=1.0, p_branch=0.0, p_handover=0.0, p_long=0.0, p_fill=0.1)
@@ -35,6 +36,7 @@ RECIPE = Settings().change(
     minutes=3.5, evaluate_every=250, evaluate_instances=2000, every=1000,
 )  # fmt: skip
 OPTIMISERS = ("lamb", "adamw")
+KERNELS = SECTIONS["training"].__dataclass_fields__["kernels"].metadata["choices"]
 
 
 def add_arguments(parser):
@@ -42,17 +44,20 @@ def add_arguments(parser):
                           "On a slow machine training ends after 3.5 minutes, with fewer steps.")  # fmt: skip
     parser.add_argument("--out", default="demo", metavar="DIR", help="for corpus, run and curves; default: demo")
     parser.add_argument("--optimiser", choices=OPTIMISERS, default="lamb", help="default: lamb, ALBERT's own")
+    parser.add_argument("--kernels", choices=KERNELS, default="fused",
+                        help="default: fused; plain runs the files that you read")  # fmt: skip
     parser.add_argument("--seed", type=int, default=0, help="of weights, masks and order; default: 0")
     parser.add_argument("--steps", type=int, metavar="N", help=f"of training; default: {RECIPE.training.steps:,}")
     parser.add_argument("--json", action="store_true", help="print one JSON object at the end")
 
 
 def run(options):
-    from ..train.loop import pretrain
+    from ..train import pretrain
 
     out = Path(options.out)
     say = (lambda *_: None) if options.json else (lambda lines: print(*lines, "", sep="\n", flush=True))
-    settings = RECIPE.change(corpus=str(out / "worlds"), seed=options.seed, optimiser=options.optimiser)
+    settings = RECIPE.change(corpus=str(out / "worlds"), seed=options.seed, optimiser=options.optimiser,
+                             kernels=options.kernels)  # fmt: skip
     settings = settings.change(steps=options.steps) if options.steps is not None else settings
 
     there, begin = (out / "worlds" / MANIFEST).exists(), time.perf_counter()
@@ -61,22 +66,22 @@ def run(options):
     run_directory.changes(out / "run", settings.change(vocab_size=corpus.vocab_size))
     say(corpus_lines(corpus, "there already" if there else f"made in {making:.1f} s"))
     say(training_lines(settings.change(vocab_size=corpus.vocab_size)))
-    outcome = pretrain(settings, out / "run", quiet=options.json)
-    if outcome.code:
-        say([f"stopped at step {outcome.step:,}; the same command goes on from there"])
-        return outcome.code
+    result = pretrain(settings, out / "run", observer=Progress(quiet=options.json))
+    if result.code:
+        say([f"stopped at step {result.step:,}; the same command resumes the run"])
+        return result.code
 
-    tokenizer, model = corpus.tokenizer(), outcome.model
+    tokenizer, model = corpus.tokenizer(), result.model
     masked = [masked_story(model, tokenizer, STORIES + number) for number in range(3)]
     order = ordered_story(model, tokenizer, STORIES + 3)
-    say(learnt_lines(outcome, making))
+    say(learnt_lines(result, making))
     say(masked_lines(masked))
     say(order_lines(order))
     curves = draw_curves(out, f"Two minutes of ALBERT, {options.optimiser}")
     say(ending_lines(out, curves, options.optimiser))
     if options.json:
         learnt = {"masked": masked, "order": order, "curves": curves and str(curves)}
-        print(json.dumps({"making": making, **report.found(outcome), **learnt}, indent=1))
+        print(json.dumps({"making": making, **as_json(result), **learnt}, indent=1))
     return 0
 
 
@@ -113,7 +118,7 @@ def swap_chance(model, tokenizer, first, second):
     return float(to_host(softmax(model.sop_logits(pooled)))[0, 1])
 
 
-# What is said.
+# What is printed.
 
 
 def corpus_lines(corpus, made):
@@ -132,13 +137,13 @@ def training_lines(settings):
     yield "      Words are learnt from the start, order not before some 2,000 steps. Ctrl-C saves and stops."
 
 
-def learnt_lines(outcome, making):
+def learnt_lines(result, making):
     yield "3  What it learnt, tested on stories that were kept from it"
-    lines = [*evaluation_lines(outcome.before, outcome.after), guessing_line(outcome.baselines)]
+    lines = [*evaluation_lines(result.before, result.after), guessing_line(result.baselines)]
     yield from (f"      {line}" for line in lines)
     yield "      guessing: always the most frequent word, or a coin. Often several words fit: 100 % is out of reach."
-    if any(outcome.spent.values()):
-        yield f"      {time_line(outcome.spent | {'data': outcome.spent['data'] + making})}"
+    if any(result.spent.values()):
+        yield f"      {time_line(result.spent | {'data': result.spent['data'] + making})}"
 
 
 def masked_lines(masked):
@@ -157,15 +162,15 @@ def order_lines(order):
         (("first", "second"), ("second", "first")), (False, True), order["swapped"], strict=True
     ):
         yield f"      {order[first]} | {order[second]}"
-        said = f"swapped, {chance:.0%}" if chance > 0.5 else f"in order, {1 - chance:.0%}"
-        yield f"          {said}      {'right' if swapped == (chance > 0.5) else 'wrong'}"
+        answer = f"swapped, {chance:.0%}" if chance > 0.5 else f"in order, {1 - chance:.0%}"
+        yield f"          {answer}      {'right' if swapped == (chance > 0.5) else 'wrong'}"
 
 
 def draw_curves(out, title):
     """The path of the figure, or None where matplotlib is not installed."""
     from .. import plots
     from ..errors import MissingLibraryError
-    from ..train.curves import read_curves
+    from ..train import read_curves
 
     path = out / "curves.png"
     try:

@@ -13,17 +13,17 @@ from ..data.instances import Instances
 from ..data.recipe import Recipe
 from ..data.shards import Corpus
 from ..errors import ConfigError, TrainError
-from ..fast.threads import blas_threads
 from ..train import checkpoint
-from ..train.evaluate import Baselines, baselines, evaluate
-from ..train.prepare import digest, first_of, prepare
-from ..train.report import evaluation_lines, guessing_line
+from ..train.assemble import one_thread_each
+from ..train.evaluation import Baselines, baselines, evaluate
 from ..train.run_directory import kept_settings
 from ..train.settings import Settings
-from ..train.trained import open_trained
+from ..train.trained import model_directory, open_trained
+from ..train.training_data import digest, first_of, prepare
 from .options import given_fields
 from .printing import print_result
 from .recipe_options import add_recipe_arguments
+from .run_lines import evaluation_lines, guessing_line
 
 
 class Scored(NamedTuple):
@@ -46,9 +46,10 @@ def add_arguments(parser):
 
 
 def run(options):
-    trained = open_trained(options.model, options.tokenizer)
-    directory = trained.directory.resolve()
+    directory = model_directory(options.model).resolve()
     kept = kept_settings(directory.parent) if directory.name.startswith("step-") else None
+    kernels = "plain" if kept and kept.training.kernels == "plain" else "fused"      # to the run's last digit
+    trained = open_trained(options.model, options.tokenizer, kernels)
     settings = settings_of(options, trained, kept)
     if options.corpus:
         scored = other_corpus(options.corpus, trained, settings)
@@ -59,17 +60,17 @@ def run(options):
     count = len(scored.batch.sop_labels)
     if sys.stderr.isatty():
         print(f"scoring {count:,} instances ...", file=sys.stderr)
-    with blas_threads(1 if settings.parts > 1 else None):        # as the run itself
+    with one_thread_each(settings):                  # as the run itself
         found = evaluate(trained.model, scored.batch)
-    said = {"model": str(trained.directory), "instances": count, "documents": scored.documents,
+    result = {"model": str(trained.directory), "instances": count, "documents": scored.documents,
             "counted": scored.counted, "evaluation": found._asdict(),
             "baselines": scored.baselines._asdict()}  # fmt: skip
-    print_result(options, said, report_lines(said, found, scored))
+    print_result(options, result, result_lines(result, found, scored))
     return 0
 
 
 def settings_of(options, trained, kept):
-    """The run's, or the default ones for a model that reads so much; and then the options."""
+    """The run's settings, or the defaults for a model of this length; and then the options."""
     longest = trained.model.config.max_position_embeddings
     settings = kept or Settings().change(max_position_embeddings=longest)
     changes = given_fields(options, Recipe)
@@ -83,26 +84,26 @@ def settings_of(options, trained, kept):
 
 
 def own_documents(trained, settings):
-    prepared, data = prepare(settings), settings.data
+    data, section = prepare(settings), settings.data
     before = checkpoint.verify(trained.directory)["circumstances"].get("held-out data")
-    now = prepared.hashes["held-out data"]
+    now = data.hashes["held-out data"]
     if before != now:
         raise TrainError(f"the held-out data is {now}; {trained.directory} was tested on {before}: name a corpus with "
                          "--corpus to score it whole")  # fmt: skip
-    share = f"the {data.held_out_share:.1%} of {data.corpus} that were kept from training"
-    return Scored(prepared.held_out, prepared.baselines, data.held_out or share, "the training documents")
+    share = f"the {section.held_out_share:.1%} of {section.corpus} that were kept from training"
+    return Scored(data.held_out, data.baselines, section.held_out or share, "the training documents")
 
 
 def other_corpus(directory, trained, settings):
     corpus = Corpus.open(directory)
     instances = Instances(corpus, trained.tokenizer, settings.recipe, settings.training.seed)
     batch = first_of(instances, settings.records.evaluate_instances)
-    said = f"all of {directory} ({digest(corpus)})"
-    return Scored(batch, baselines(corpus, batch), said, "these documents themselves")
+    documents = f"all of {directory} ({digest(corpus)})"
+    return Scored(batch, baselines(corpus, batch), documents, "these documents themselves")
 
 
-def report_lines(said, found, scored):
-    yield f"{said['model']}: {said['instances']:,} instances of {scored.documents}"
+def result_lines(result, found, scored):
+    yield f"{result['model']}: {result['instances']:,} instances of {scored.documents}"
     heads, scores = evaluation_lines(None, found)
     yield from (heads, scores.replace("now  ", "model", 1))
     yield guessing_line(scored.baselines)

@@ -4,7 +4,7 @@ import os
 import sys
 
 from ..errors import InputError
-from ..train.fill import EXAMPLE, fill
+from ..train.filling import EXAMPLE, fill
 from ..train.trained import open_trained
 from .fill_lines import lines
 from .printing import print_result, width

@@ -27,8 +27,8 @@ def lines(filled, width=100, colour=False):
         yield from attention_lines(filled, number, width, paint)
     yield ""
     heads = filled.attention.shape[2]
-    said = "  ".join(f"{letter} {share:.0%}" for share, letter in reversed(SHADES.items()))
-    yield f"{said} and more of its attention{f', a mean over {heads} heads' if heads > 1 else ''}"
+    scale = "  ".join(f"{letter} {share:.0%}" for share, letter in reversed(SHADES.items()))
+    yield f"{scale} and more of its attention{f', a mean over {heads} heads' if heads > 1 else ''}"
 
 
 def guess_lines(guesses):

@@ -2,8 +2,10 @@
 
 import numpy as np
 
-from ..train.find_rate import find_rate
+from ..train.trials import find_rate
+from .own_code import own_code
 from .printing import bar, print_result
+from .progress import Progress
 from .settings_options import add_settings_arguments, settings_of
 
 WIDTH = 40                                           # of the longest bar
@@ -14,7 +16,7 @@ def add_arguments(parser):
     parser.usage = "minalbert find-rate --corpus DIR [--trials N] [--plot FILE] [--json] [any setting below]"
     parser.description = (
         "Train for a moment with a rate that rises from far too small to far too large, and suggest one. "
-        "Nothing is kept; --rate, --steps and the schedule play no part."
+        "Nothing is kept; --rate, --steps and the schedule have no effect."
     )
     parser.add_argument("--trials", type=int, default=100, metavar="N", help="batches, a rate for each; default: 100")
     parser.add_argument("--plot", metavar="FILE", help="draw the loss against the rate, as .png, .svg or .pdf")
@@ -24,17 +26,18 @@ def add_arguments(parser):
 
 def run(options):
     settings = settings_of(options)
-    found = find_rate(settings, options.trials, quiet=options.json)
+    with own_code(settings.training.code) as own:
+        found = find_rate(settings, options.trials, observer=Progress(quiet=options.json), own_code=own)
     if options.plot:
         from .. import plots
 
         plots.save(plots.rate_curve(found, settings.optimiser.optimiser), options.plot)
     lists = {name: value.tolist() for name, value in found._asdict().items() if isinstance(value, np.ndarray)}
-    print_result(options, found._asdict() | lists, report_lines(found, settings))
+    print_result(options, found._asdict() | lists, search_lines(found, settings))
     return 1 if found.suggestion is None else 0
 
 
-def report_lines(found, settings):
+def search_lines(found, settings):
     training, optimiser = settings.training, settings.optimiser.optimiser
     yield (f"{len(found.losses)} batches of {training.batch}, {optimiser}; MLM + SOP loss at a rate that rises; "
            f"the end: {found.ended}")  # fmt: skip

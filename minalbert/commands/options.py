@@ -7,27 +7,27 @@
 import argparse
 import dataclasses
 
-from ..train.sections import kind_of
+from ..train.settings import kind_of
 
 METAVARS = {int: "N", float: "X", str: "TEXT", bool: None}
 
 
-def add_fields(group, cls, help={}, choices={}, said={}, leave_out=()):  # noqa: B006
-    """`said`: words for a default that does not speak for itself."""
+def add_fields(group, cls, help={}, choices={}, defaults={}, leave_out=()):  # noqa: B006
+    """`defaults`: words for those that do not speak for themselves."""
     for field in dataclasses.fields(cls):
         if field.name in leave_out:
             continue
         kind, options = kind_of(field), choices.get(field.name)
         metavar = field.metadata.get("metavar") or METAVARS[kind]
         if kind is bool:
-            how = {"action": argparse.BooleanOptionalAction}
+            arguments = {"action": argparse.BooleanOptionalAction}
         else:
-            how = {"type": kind, "choices": options, "metavar": None if options else metavar}
+            arguments = {"type": kind, "choices": options, "metavar": None if options else metavar}
         default = ("no", "yes")[field.default] if kind is bool and field.default is not None else field.default
-        default = said.get(field.name, default)
+        default = defaults.get(field.name, default)
         text = "; ".join(part for part in (help.get(field.name), f"default: {default}" * (default != "")) if part)
         flag = f"--{field.name.replace('_', '-')}"
-        group.add_argument(flag, dest=field.name, default=None, help=text.replace("%", "%%"), **how)
+        group.add_argument(flag, dest=field.name, default=None, help=text.replace("%", "%%"), **arguments)
 
 
 def given_fields(options, cls):

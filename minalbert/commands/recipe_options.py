@@ -3,12 +3,12 @@
 from ..data.recipe import CHOICES, HABITS, HELP, Recipe
 from .options import add_fields, given_fields
 
-SAID = dict.fromkeys(HABITS, "no, with --policy released yes")
+DEFAULTS = dict.fromkeys(HABITS, "no, with --policy released yes")
 
 
-def add_recipe_arguments(parser, said={}):  # noqa: B006
+def add_recipe_arguments(parser, defaults={}):  # noqa: B006
     group = parser.add_argument_group("recipe", "how instances are made of the corpus; the default is the paper's way")
-    add_fields(group, Recipe, HELP, CHOICES, SAID | said)
+    add_fields(group, Recipe, HELP, CHOICES, DEFAULTS | defaults)
 
 
 def recipe_of(options):

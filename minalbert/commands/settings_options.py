@@ -1,4 +1,4 @@
-"""The settings of a run as options of a command: each may be said in a file, and said again on the command line."""
+"""The settings of a run as options of a command: each may be given in a file, and again on the command line."""
 
 import os
 
@@ -26,7 +26,7 @@ def add_settings_arguments(parser):
                         help=f"a model: {', '.join(PRESETS)}; default: tiny")  # fmt: skip
     parser.add_argument("--with", action="append", dest="code", metavar="FILE", help="your own functions in the model, "
                         "by their names (attention_forward, attention_backward, ...): a file, a notebook, or a folder "
-                        "of exercises; may be said several times")  # fmt: skip
+                        "of exercises; may be given several times")  # fmt: skip
     for section, title in TITLES.items():
         fields = SECTIONS[section].__dataclass_fields__.values()
         add_fields(
@@ -34,23 +34,24 @@ def add_settings_arguments(parser):
             help={item.name: item.metadata.get("help") for item in fields},
             choices={item.name: item.metadata.get("choices") for item in fields} | MODEL_CHOICES,
             leave_out=("code",),
-            said=dict.fromkeys(SECTIONS["model"].__dataclass_fields__, "the preset's") if section == "model" else SAID,
+            defaults=DEFAULTS,
         )  # fmt: skip
     add_recipe_arguments(parser, LENGTHS)
 
 
 LENGTHS = {"max_length": "128, or as many as the model reads", "max_predictions": "15 % of that, 20 at most"}
 MODEL_CHOICES = {"sharing": SHARING, "hidden_act": tuple(ACTIVATIONS)}
-SAID = dict.fromkeys(("corpus", "held_out", "weights", "pass_over"), "none")
-SAID |= dict.fromkeys(("rate", "bias_correction", "warmup"), "")         # their help says it
+DEFAULTS = dict.fromkeys(SECTIONS["model"].__dataclass_fields__, "the preset's")
+DEFAULTS |= dict.fromkeys(("corpus", "held_out", "weights", "pass_over"), "none")
+DEFAULTS |= dict.fromkeys(("rate", "bias_correction", "warmup", "kernels"), "")      # in their help
 
 
 def settings_of(options, run=None):
-    """Of the file that is named, or that the run was begun with; and then of the options."""
+    """The settings of the file that is named, or that the run keeps; and then the options."""
     settings = Settings.read(options.config) if options.config else (kept_settings(run) if run else None) or Settings()
-    if isinstance(getattr(options, "code", None), list):
-        options.code = os.pathsep.join(options.code)
     changes = {name: value for cls in SECTIONS.values() for name, value in given_fields(options, cls).items()}
+    if options.code:
+        changes = {"kernels": "plain", **changes, "code": os.pathsep.join(options.code)}
     if options.preset:
         changes["preset"] = options.preset
     return settings.change(**changes)

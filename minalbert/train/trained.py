@@ -23,8 +23,8 @@ class Trained(NamedTuple):
     directory: Path                                  # in which config.json and the weights lie
 
 
-def open_trained(path, tokenizer=None):
-    """`tokenizer`: a file, instead of the one that lies there."""
+def open_trained(path, tokenizer=None, kernels="plain"):
+    """Open a run, a checkpoint or a model. `tokenizer`: a file, instead of the one beside the weights."""
     directory = model_directory(path)
     file = Path(tokenizer) if tokenizer else tokenizer_file(directory)
     if (directory / checkpoint.STATE).exists():
@@ -33,8 +33,10 @@ def open_trained(path, tokenizer=None):
         model = Albert.from_pretrained(directory)
     except PretrainedError as error:
         raise TrainError(str(error)) from error
-    if model.params.dtype == "float16":              # a form to keep weights in, not to compute with
-        model = Albert(model.config, model.params.astype("float32"))
+    params = model.params
+    if params.dtype == "float16":                    # a form to keep weights in, not to compute with
+        params = params.astype("float32")
+    model = Albert(model.config, params, kernels)
     found = load_tokenizer(file)
     check_fit(model.config.vocab_size, found.vocab_size, file, larger=not tokenizer and file.name != RELEASED)
     return Trained(model, found, directory)

@@ -4,8 +4,8 @@ import numpy as np
 
 from ...model.pretraining import Totals
 from ...optim import Schedule
-from ...train.evaluate import baselines
-from ...train.loop import pretrain
+from ...train.assemble import pretrain
+from ...train.evaluation import baselines
 from ..compare import Wrong, numbers, same
 from ..given import Given
 from ..lesson import Lesson

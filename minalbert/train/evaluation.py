@@ -32,24 +32,24 @@ class Baselines(NamedTuple):
 
 
 def evaluate(model, batch):
-    """The mean over the batch's targets and pairs."""
-    words, orders = [], []
+    """Score a model: means over the batch's targets and pairs."""
+    mlm, sop = [], []
     for first in range(0, len(batch.sop_labels), ROWS):
         rows = Batch(*(array[first : first + ROWS] for array in batch))
         hidden, pooled = model.encode(rows.input_ids, rows.attention_mask, rows.token_type_ids)
         if "mlm.bias" in model.params:
             used = rows.mlm_weights > 0
             logits = to_host(model.mlm_logits(hidden, rows.mlm_positions))[used]
-            words.append(judged(logits, rows.mlm_labels[used]))
+            mlm.append(judged(logits, rows.mlm_labels[used]))
         if "sop.b" in model.params:
-            orders.append(judged(to_host(model.sop_logits(pooled)), rows.sop_labels))
+            sop.append(judged(to_host(model.sop_logits(pooled)), rows.sop_labels))
     mlm_loss = mlm_accuracy = sop_loss = sop_accuracy = None
     recalls = [None, None]
-    if words:
-        mlm_loss, mlm_accuracy = means(words)
-    if orders and len(np.unique(batch.sop_labels)) == 2:         # else there is nothing to tell apart
-        sop_loss, sop_accuracy = means(orders)
-        right = np.concatenate([right for _, right in orders])
+    if mlm:
+        mlm_loss, mlm_accuracy = means(mlm)
+    if sop and len(np.unique(batch.sop_labels)) == 2:         # else there is nothing to tell apart
+        sop_loss, sop_accuracy = means(sop)
+        right = np.concatenate([right for _, right in sop])
         recalls = [share(right[batch.sop_labels == label]) for label in (0, 1)]
     return Evaluation(mlm_loss, mlm_accuracy, sop_loss, sop_accuracy, *recalls)
 
@@ -60,8 +60,8 @@ def judged(logits, labels):
     return losses, logits.argmax(-1) == labels
 
 
-def means(parts):
-    losses, right = (np.concatenate(column) for column in zip(*parts, strict=True))
+def means(scored):
+    losses, right = (np.concatenate(column) for column in zip(*scored, strict=True))
     return float(losses.mean()), float(right.mean())
 
 

@@ -1,4 +1,4 @@
-"""From settings to what a run needs: data to train on, data to test on, and what to compare with."""
+"""The data of a run: what it trains on, what it is tested on, and what its scores are compared with."""
 
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -9,40 +9,38 @@ from ..data.instances import Instances
 from ..data.order import instances_at
 from ..data.shards import Corpus
 from ..errors import ConfigError, DataError
-from .evaluate import Baselines, baselines
+from .evaluation import Baselines, baselines
 
 
-class Prepared(NamedTuple):
+class TrainingData(NamedTuple):
     config: Any                                      # AlbertConfig, with the corpus's vocabulary
     tokenizer: Any
     instances: Instances
     held_out: Any                                    # a Batch, always the same
     baselines: Baselines
+    pairs: str                                       # what the second segment is about: sop, nsp or none
     hashes: dict                                     # of tokenizer and data
 
 
 def prepare(settings, corpus=None, held_out=None):
-    """Corpora are opened from the directories in the settings, unless they are given (then with their tokenizer:
-    a pair (corpus, tokenizer) each)."""
-    (training, tokenizer), (testing, _) = open_corpora(settings, corpus, held_out)
+    """Open the corpora that the settings name, unless they are given: a pair (corpus, tokenizer) each."""
+    seed, recipe, size = settings.training.seed, settings.recipe, settings.training.micro_batch
+    (training, tokenizer), (testing, _) = open_corpora(settings.data, corpus, held_out)
     config = settings.model
-    if "vocab_size" not in settings.said("model"):
+    if "vocab_size" not in settings.given_in("model"):
         config = config.replace(vocab_size=training.vocab_size)
     if config.vocab_size < training.vocab_size:
         raise ConfigError(f"vocab_size is {config.vocab_size}; the corpus has a vocabulary of {training.vocab_size}")
-    seed = settings.training.seed
-    instances = Instances(training, tokenizer, settings.recipe, seed)
-    if len(instances) < settings.training.micro_batch:
-        size = settings.training.micro_batch
+    instances = Instances(training, tokenizer, recipe, seed)
+    if len(instances) < size:
         raise ConfigError(f"micro_batch is {size}; the corpus has only {len(instances)} instances to train on")
-    batch = first_of(Instances(testing, tokenizer, settings.recipe, seed), settings.records.evaluate_instances)
+    batch = first_of(Instances(testing, tokenizer, recipe, seed), settings.records.evaluate_instances)
     hashes = {"tokenizer": tokenizer.digest, "data": digest(training), "held-out data": digest(testing)}
-    return Prepared(config, tokenizer, instances, batch, baselines(training, batch), hashes)
+    return TrainingData(config, tokenizer, instances, batch, baselines(training, batch), recipe.pairs, hashes)
 
 
-def open_corpora(settings, corpus, held_out):
-    """((corpus, tokenizer) to train on, (corpus, tokenizer) to test on)"""
-    data = settings.data
+def open_corpora(data, corpus, held_out):
+    """Return ((corpus, tokenizer) to train on, (corpus, tokenizer) to test on). data: the settings' section."""
     corpus = corpus or opened(data.corpus, "corpus")
     if held_out or data.held_out:
         held_out = held_out or opened(data.held_out, "held_out")
@@ -60,9 +58,9 @@ def open_corpora(settings, corpus, held_out):
 
 def opened(directory, name):
     if not directory:
-        raise ConfigError(f"{name} is not said; it must be a directory that `minalbert data build` made: --{name} DIR")
+        raise ConfigError(f"no {name} is given; it must be a directory that `minalbert data build` made: --{name} DIR")
     if not Path(directory).exists():
-        raise ConfigError(f"{name} {directory} is not there, looked for from {Path.cwd()}; name it with --{name}")
+        raise ConfigError(f"{name} {directory} does not exist, seen from {Path.cwd()}; name it with --{name}")
     corpus = Corpus.open(directory)
     return corpus, corpus.tokenizer()
 

@@ -1,7 +1,7 @@
-"""What the bits of a run depend on, beside its settings: versions, kernels, threads, the machine.
+"""The environment of a run: what its bits depend on besides its settings. Versions, kernels, threads, the machine.
 
 The same program with another BLAS kernel or another number of threads adds in another order, and so has other last
-bits. A checkpoint records all this, and who goes on elsewhere is told what differs.
+bits. A checkpoint records all this (as "circumstances"), and a run that resumes elsewhere reports what differs.
 """
 
 import os
@@ -15,32 +15,32 @@ import numpy as np
 import minalbert
 
 from ..backend import gpu_circumstances
-from ..fast.precision import BF16_WHEEL as WHEEL
 
 FUNCTIONS = "^(add|subtract|multiply|divide|maximum|exp|log|tanh|sqrt|power|square)$"
+ONEDNN = "onednn-cpu-gomp"                           # the package of kernels.bf16
 SWITCHES = ("CUPY_ACCELERATORS", "CUPY_TF32", "MKL_CBWR", "NPY_DISABLE_CPU_FEATURES", "NVIDIA_TF32_OVERRIDE",
             "OPENBLAS_CORETYPE")  # fmt: skip
 
 
-def circumstances(device="cpu"):
-    """name -> text. What this machine does not tell is left out."""
+def environment(device="cpu"):
+    """{name: text}. What this machine does not tell is left out."""
     facts = {}
-    for name, tell in FACTS.items():
+    for name, fact in FACTS.items():
         try:
-            facts[name] = str(tell())
+            facts[name] = str(fact())
         except Exception:                            # not worth a run, whatever it is
             continue
     return facts | gpu_circumstances(device)
 
 
 def differences(before, now):
-    """A sentence for each thing that was not so when the checkpoint was saved."""
+    """Messages: one for each fact that was another when the checkpoint was saved."""
     return [f"{name} is now {now.get(name, 'unknown')}; the checkpoint was saved with {before.get(name, 'unknown')}, "
             "so the last bits may differ" for name in before | now if before.get(name) != now.get(name)]  # fmt: skip
 
 
 def _blas():
-    """threadpoolctl's account of the library that NumPy multiplies with; others may have brought theirs."""
+    """Find the library that NumPy multiplies with; other packages may have brought theirs."""
     from threadpoolctl import threadpool_info
 
     found = [library for library in threadpool_info() if library["user_api"] == "blas"]
@@ -89,6 +89,6 @@ FACTS = {
     "processor": _processor,
     "C library": lambda: " ".join(platform.libc_ver()).strip() or platform.release(),
     "compilers": lambda: " ".join(f"{name} {version(name)}" for name in ("numba", "llvmlite")),
-    "bf16 library": lambda: f"oneDNN {version(WHEEL)}",
+    "bf16 library": lambda: f"oneDNN {version(ONEDNN)}",
     "switches": _switches,
 }

@@ -1,4 +1,4 @@
-"""What would stand here? A model's guesses for each [MASK] of a text, and what it looks at to make them.
+"""Fill in hidden words: a model's guesses for each [MASK] of a text, and what it looks at to make them.
 
     filled = fill(model, tokenizer, "ada kneaded the [MASK] .")
     filled.guesses[0]                # [Guess(piece="dough", probability=0.62), ...]

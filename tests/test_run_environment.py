@@ -9,19 +9,19 @@ import numpy as np
 import pytest
 
 from minalbert import __version__
-from minalbert.train import circumstances as module
-from minalbert.train.circumstances import circumstances, differences
+from minalbert.train import environment as module
+from minalbert.train.environment import differences, environment
 
 
 def test_circumstances_are_texts_that_json_keeps():
-    facts = circumstances()
+    facts = environment()
     assert all(isinstance(text, str) and text for text in facts.values())
-    assert json.loads(json.dumps(facts)) == facts == circumstances()
+    assert json.loads(json.dumps(facts)) == facts == environment()
     assert differences(facts, facts) == []
 
 
 def test_circumstances_name_the_versions_and_the_machine():
-    facts = circumstances()
+    facts = environment()
     assert facts["minalbert"] == __version__
     assert platform.python_version() in facts["Python"]
     assert facts["NumPy"] == np.__version__
@@ -35,9 +35,9 @@ def test_threads_and_kernel_are_those_of_this_moment():
     if not any(library["user_api"] == "blas" for library in threadpoolctl.threadpool_info()):
         pytest.skip("threadpoolctl does not know this NumPy's BLAS")
     with threadpoolctl.threadpool_limits(1, "blas"):
-        one = circumstances()
+        one = environment()
     assert one["BLAS threads"] == "1"
-    assert circumstances()["BLAS threads"] == str(module._blas()["num_threads"])
+    assert environment()["BLAS threads"] == str(module._blas()["num_threads"])
 
 
 def test_numpy_is_asked_first_of_several_libraries(monkeypatch):
@@ -48,16 +48,16 @@ def test_numpy_is_asked_first_of_several_libraries(monkeypatch):
         {"user_api": "blas", "filepath": "numpy/libblas.so", "internal_api": "openblas", "version": "2"},
     ]
     monkeypatch.setattr(threadpoolctl, "threadpool_info", lambda: libraries)
-    assert circumstances()["BLAS"] == "openblas 2"
-    assert "BLAS kernel" not in circumstances()
+    assert environment()["BLAS"] == "openblas 2"
+    assert "BLAS kernel" not in environment()
     libraries.pop()
-    assert circumstances()["BLAS"] == "mkl 1"
-    assert circumstances()["BLAS threads"] == "4"
+    assert environment()["BLAS"] == "mkl 1"
+    assert environment()["BLAS threads"] == "4"
 
 
 def test_without_threadpoolctl_blas_is_named_by_numpy(monkeypatch):
     monkeypatch.setitem(sys.modules, "threadpoolctl", None)
-    facts = circumstances()
+    facts = environment()
     built_with = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
     assert facts["BLAS"] == f"{built_with['name']} {built_with['version']}"
     assert "BLAS threads" not in facts
@@ -67,10 +67,10 @@ def test_a_kernel_that_is_turned_off_is_told():
     found = np.show_config(mode="dicts").get("SIMD Extensions", {}).get("found", [])
     if not found or not hasattr(np.lib, "introspect"):
         pytest.skip("this NumPy has one kernel for each function, or does not tell which it uses")
-    program = "from minalbert.train.circumstances import *; import json; print(json.dumps(circumstances()))"
-    environment = {**os.environ, "NPY_DISABLE_CPU_FEATURES": " ".join(found)}
-    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
-    said = differences(circumstances(), json.loads(done.stdout))
+    program = "from minalbert.train.environment import *; import json; print(json.dumps(environment()))"
+    variables = {**os.environ, "NPY_DISABLE_CPU_FEATURES": " ".join(found)}
+    done = subprocess.run([sys.executable, "-c", program], env=variables, capture_output=True, text=True, check=True)
+    said = differences(environment(), json.loads(done.stdout))
     assert {sentence.split(" is now ")[0] for sentence in said} == {"NumPy kernels", "switches"}
 
 
@@ -90,7 +90,7 @@ def test_what_the_machine_does_not_tell_is_left_out(monkeypatch):
         raise RuntimeError
 
     monkeypatch.setitem(module.FACTS, "processor", silent)
-    assert "processor" not in circumstances()
+    assert "processor" not in environment()
 
 
 class Runtime:
@@ -103,8 +103,8 @@ class Runtime:
 def test_a_gpu_is_named_where_it_is_used(monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", fake_cupy)
     monkeypatch.setattr(fake_cupy.cuda, "runtime", Runtime, raising=False)
-    facts = circumstances("cuda")
+    facts = environment("cuda")
     assert facts["GPU"] == "card 3"
     assert facts["CUDA"] == "13000, driver 13010"
     assert "CuPy" in facts
-    assert "GPU" not in circumstances()
+    assert "GPU" not in environment()
