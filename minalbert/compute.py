@@ -11,8 +11,6 @@
 
 from typing import NamedTuple
 
-import numpy as np
-
 from .errors import ConfigError, DeviceError
 from .fused import fused_pairs
 from .kernels import PRECISIONS, missing
