@@ -202,9 +202,10 @@ def test_docstrings_say_what_a_function_does():
     found = []
     for path in FILES + COURSE_FILES:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module):
-                if re.match(r"(Of|What is|Whether|How many) ", ast.get_docstring(node) or ""):
-                    found.append(f"{path.name}: {ast.get_docstring(node).splitlines()[0]}")
+            documented = isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module)
+            text = documented and ast.get_docstring(node) or ""
+            if re.match(r"(Of|What is|Whether|How many) ", text):
+                found.append(f"{path.name}: {text.splitlines()[0]}")
     assert found == []
 
 
