@@ -1,6 +1,6 @@
 """`make course`: what students, instructors and their systems get, all from exercises/source.
 
-    python -m exercises.build student                    minalbert/course/student, which the package carries
+    python -m exercises.build student                    exercises/minalbert_course/student, which the package carries
     python -m exercises.build course --out build/course [--term-file FILE]      all that `exports` lists
 """
 
@@ -9,14 +9,14 @@ import json
 import shutil
 from pathlib import Path
 
-from minalbert.course import catalogue
-from minalbert.course.grade.command import secret
+from minalbert_course import catalogue
+from minalbert_course.grade.command import secret
 
 from . import exports, handbook
 from .percent import notebook_of, notebook_text
 from .source import HERE, sources
 
-STUDENT = HERE.parent / "minalbert" / "course" / "student"
+STUDENT = HERE / "minalbert_course" / "student"
 
 
 def packaged():

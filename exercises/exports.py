@@ -17,8 +17,8 @@ import sys
 import zipfile
 from pathlib import Path
 
-from minalbert.course.catalogue import chosen
-from minalbert.course.draw import PUBLIC
+from minalbert_course.catalogue import chosen
+from minalbert_course.draw import PUBLIC
 
 from .percent import executed, notebook_of, notebook_text
 from .source import ANSWER, HERE, sources

@@ -2,7 +2,7 @@
 
 import tomllib
 
-from minalbert.course.catalogue import all_lessons
+from minalbert_course.catalogue import all_lessons
 
 from .source import HERE
 

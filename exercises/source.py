@@ -10,7 +10,7 @@ import textwrap
 from pathlib import Path
 from typing import NamedTuple
 
-from minalbert.course.catalogue import find
+from minalbert_course.catalogue import find
 
 HERE = Path(__file__).parent
 ANSWER = "*Your answer:*"                            # a person marks what stands in its place
@@ -47,7 +47,7 @@ class Source(NamedTuple):
             f"\n\n# %% [markdown]\n# {ANSWER}\n\n# %% [markdown]\n# ## Check\n#\n{listed}\n#\n"
             f"# In a terminal: `minalbert exercise check {lesson.exercise}`, and for a hint "
             f"`minalbert exercise hint {lesson.exercise}`.\n\n"
-            f'# %%\nfrom minalbert.course import check\n\ncheck("{lesson.name}", globals())\n'
+            f'# %%\nfrom minalbert_course import check\n\ncheck("{lesson.name}", globals())\n'
         )
 
     def hints(self):

@@ -52,9 +52,7 @@ MAY_IMPORT = {                                       # of our own rooms
     "interop": {"backend", "config", "params", "interop"},
     "analysis": {"backend", "config", "params", "model", "layers", "analysis"},
     "train": {"albert", "backend", "batch", "config", "data", "fast", "interop", "layers", "optim", "options",
-              "params", "plots", "train", "your_code"},
-    "replaced": {"layers"},
-    "your_code": {"albert", "config", "course", "fast", "gradcheck", "layers", "model", "optim", "params", "replaced"},
+              "params", "plots", "train"},
     "gradcheck": {"backend", "batch", "config", "fast", "params", "model", "layers", "gradcheck"},
 }  # fmt: skip
 

@@ -12,8 +12,8 @@ import yaml
 from exercises import build, exports, handbook
 from exercises.source import HERE, SOLUTION, sources
 from minalbert import cli
-from minalbert.course import catalogue
-from minalbert.course.draw import PUBLIC, draws
+from minalbert_course import catalogue
+from minalbert_course.draw import PUBLIC, draws
 
 TERM = "a secret of this test"
 ALL = [pytest.param(source, id=source.path.stem) for source in sources()]
@@ -83,7 +83,7 @@ def test_no_student_file_holds_a_line_of_a_solution(built):
     looked_at = 0
     for folder in ("student", "classroom"):
         for name, text in texts(built / folder):
-            ours = "/" in name and "/course/student/" not in name
+            ours = "/" in name and "minalbert_course/student/" not in name
             if ours or name.endswith("hints.json"):
                 continue  # the library itself, whose answers are public; hints, which near them
             looked_at += 1
@@ -97,8 +97,8 @@ def test_no_student_file_holds_a_line_of_a_solution(built):
 def test_the_wheel_holds_no_source_no_wrong_answer_and_no_rubric(built):
     (wheel,) = built.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
-    assert {"minalbert/course/student/hints.json", "minalbert/course/outside/ex13/model.safetensors"} <= set(names)
-    assert not [name for name in names if not name.startswith(("minalbert/", "minalbert-"))]
+    assert {"minalbert_course/student/hints.json", "minalbert_course/outside/ex13/model.safetensors"} <= set(names)
+    assert not [name for name in names if not name.startswith(("minalbert/", "minalbert_course/", "minalbert-"))]
 
 
 def test_the_terms_secret_is_in_gradescopes_zips_alone(built):

@@ -4,10 +4,10 @@ import pytest
 
 from exercises import handbook
 from exercises.source import HERE, sources
-from minalbert.course import catalogue
-from minalbert.course.command import marks_of
-from minalbert.course.draw import PUBLIC
-from minalbert.course.report import lines
+from minalbert_course import catalogue
+from minalbert_course.command import marks_of
+from minalbert_course.draw import PUBLIC
+from minalbert_course.report import lines
 
 SOURCES = {source.lesson.name: source for source in sources()}
 SECRETS = ("autumn", "a secret", "Zürich 27")

@@ -13,8 +13,8 @@ from test_mutations import MUTATIONS
 import minalbert
 from exercises import handbook
 from minalbert import cli, demo
-from minalbert.course.catalogue import all_lessons
 from minalbert.train.evaluate import Baselines
+from minalbert_course.catalogue import all_lessons
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")

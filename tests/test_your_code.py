@@ -14,7 +14,7 @@ from minalbert.errors import ConfigError
 from minalbert.gradcheck.cases import TINY
 from minalbert.layers import attention_forward, linear_backward, linear_forward
 from minalbert.train import checkpoint
-from minalbert.your_code import PAIRS, your_code
+from minalbert_course.your_code import PAIRS, your_code
 
 BATCH = Batch.random(TINY, 4, 5, 2)
 PLAIN = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "steps": 8, "every": 4}
@@ -139,7 +139,7 @@ def test_what_cannot_be_used_is_said(tmp_path):
 def test_dropout_that_your_attention_does_not_know(attention_file):
     config = TINY.replace(attention_probs_dropout_prob=0.1)
     with your_code(attention_file), pytest.raises(ConfigError, match=r"this model's dropout is 0\.1; set it to 0"):
-        model(config=config).loss_and_grads(BATCH, stream=minalbert.backend.Stream(1))
+        model(config=config).loss_and_grads(BATCH, stream=minalbert.backend.DropoutKey(1))
 
 
 def test_a_run_says_whose_code_it_ran_and_keeps_it(tmp_path, attention_file):

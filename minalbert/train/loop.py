@@ -20,7 +20,6 @@ from ..fast.crew import Crew
 from ..fast.precision import optimiser_for
 from ..fast.threads import blas_threads
 from ..optim import clip_factor, global_norm, rate_warning
-from ..your_code import your_code
 from . import checkpoint, run_directory
 from .circumstances import circumstances
 from .evaluate import evaluate
@@ -70,6 +69,8 @@ def pretrain(settings, run, corpus=None, held_out=None, quiet=False, from_step=N
 
 def code_of(settings):
     """What functions of whose code the model runs with while this lasts: None for the library's own."""
+    from minalbert_course.your_code import your_code
+
     files = settings.training.code
     return your_code(files.split(os.pathsep)) if files else nullcontext()
 

@@ -1,0 +1,69 @@
+# %% [markdown]
+# # Exercise 3: RMS normalisation
+#
+# Layer normalisation shifts each token's row to mean 0 and scales it to variance 1. Zhang and Sennrich (2019) left
+# the shift out: a row is divided by the root of its mean square, and nothing else. Many models since do it this way.
+#
+# $$y = \mathrm{gain}\;\hat x \qquad \hat x = x\,r \qquad
+# r = \frac{1}{\sqrt{\frac{1}{H}\sum_j x_j^2 + \varepsilon}}$$
+#
+# No mean, no bias. Shapes: `x`, `y` (..., H), `gain` (H,). The dots stand for any number of axes, at least one.
+#
+# A backward function is handed `dy`, how the loss changes with `y`, and whatever you put into `cache`; it returns how
+# the loss changes with `x` and with `gain`. Do not write into arguments.
+
+# %%
+import numpy as np
+
+# %% [markdown]
+# ## Forward
+#
+# `eps` is tiny in a model; in some checks it is about 0.1, for there one sees where it stands.
+
+# %%
+def rms_norm_forward(x, gain, eps):
+    """x: (..., H)   gain: (H,)   eps: a number   Returns y (..., H), cache."""
+    raise NotImplementedError("ex03-rms: rms_norm_forward is not written yet")
+
+
+# %% [markdown]
+# ## Backward
+#
+# Two paths lead from $x_j$ to the loss: directly to $y_j$, and through $r$ to every $y_i$ of the row. Begin with
+# $\partial r / \partial x_j$, and write what comes out with $g = dy \cdot \mathrm{gain}$, $\hat x$, $r$ and a mean over
+# the row.
+#
+# A law tells whether you are right. Scale a row of $x$: but for $\varepsilon$, $y$ stays as it was, so
+# $\sum_j dx_j x_j \to 0$ as $\varepsilon \to 0$.
+#
+# `gain` is used by every row.
+
+# %%
+def rms_norm_backward(dy, cache):
+    """dy: (..., H)   Returns dx (..., H), dgain (H,)."""
+    raise NotImplementedError("ex03-rms: rms_norm_backward is not written yet")
+
+
+# %% [markdown]
+# One check compares with the numbers PyTorch gives.
+#
+# ## Question
+#
+# Read $dx$ as a projection: which direction of $g$ is taken out of each row, which one more does layer normalisation
+# take out, and how does each follow from what forward is blind to? Then: on what rows do both normalisations give the
+# same $\hat x$?
+
+# %% [markdown]
+# *Your answer:*
+
+# %% [markdown]
+# ## Check
+#
+# 10 points: y 2, dx 3, a law 1, dgain 2, other leading axes 0.5, as PyTorch 1, inputs untouched 0.5.
+#
+# In a terminal: `minalbert exercise check ex03`, and for a hint `minalbert exercise hint ex03`.
+
+# %%
+from minalbert_course import check
+
+check("ex03-rms", globals())

@@ -1,0 +1,112 @@
+# %% [markdown]
+# # Exercise 7: counting, or what sharing saves
+#
+# ALBERT saves parameters in two places: words are E wide, and a projection takes them to the H of the layers; and all
+# layers share one set of weights. You count what each saves, and find something that neither does.
+#
+# Letters: V words, E and H as above, M positions, F the width within the feed-forward part, L layers, T tokens in a
+# sequence. Everything is a whole number, and every rule below gives exactly one.
+#
+# ## Parameters
+#
+# **Embedding**, all of it E wide: a table of V words, one of M positions, one of 2 token types, and a norm (a gain
+# and a bias); then the projection from E to H, a matrix and a bias. Where E = H there is no projection.
+#
+# **Layer**: query, key, value and output, each H to H; a norm; up from H to F, down from F to H; a norm. Each of the
+# six has a matrix and a bias, each norm a gain and a bias, H wide.
+#
+# **Model**: embedding, layers, and the pooler, H to H with a bias; no heads. With `shared` there is one layer's set of
+# weights, without it L.
+
+# %%
+def embedding_parameters(V, E, H, M):
+    """Returns how many numbers the embedding learns, with its norm and the projection to H."""
+    raise NotImplementedError("ex07: embedding_parameters is not written yet")
+
+
+def layer_parameters(H, F):
+    """Returns how many numbers one layer learns."""
+    raise NotImplementedError("ex07: layer_parameters is not written yet")
+
+
+def albert_parameters(config, shared):
+    """config: a dict with the keys of the released config files, of which you need vocab_size, embedding_size,
+    hidden_size, max_position_embeddings, intermediate_size and num_hidden_layers   shared: True or False
+
+    Returns how many numbers the model learns, without heads.
+    """
+    raise NotImplementedError("ex07: albert_parameters is not written yet")
+
+
+# %% [markdown]
+# ALBERT-base (V 30000, E 128, H 768, M 512, F 3072, L 12) has 11,683,584. The paper rounds, to 12M.
+#
+# ## What machines exchange
+#
+# Several machines split a batch. After the backward pass they add up their gradients: each hands over one float32 (four
+# bytes) for each parameter of the model as counted above. How many bytes does one machine hand over?
+
+# %%
+def gradient_bytes(config, shared):
+    """config, shared: as above   Returns the bytes of one machine's gradients."""
+    raise NotImplementedError("ex07: gradient_bytes is not written yet")
+
+
+# %% [markdown]
+# ## Operations
+#
+# A product of (m, k) and (k, n) takes 2 m k n operations: each of its m n numbers needs k multiplications, and as many
+# additions. Count the products of the L layers in a forward pass over one sequence of T tokens, and nothing else:
+#
+# * query, key, value and output: (T, H) by (H, H);
+# * in each of N heads, D = H / N wide, the scores: (T, D) by (D, T), and the context: (T, T) by (T, D);
+# * up, (T, H) by (H, F), and down, (T, F) by (F, H).
+#
+# Then divide by T: operations for each token.
+
+# %%
+def flops_per_token(H, F, L, T):
+    """Returns the operations of the layers' products in a forward pass, for each of T tokens."""
+    raise NotImplementedError("ex07: flops_per_token is not written yet")
+
+
+# %% [markdown]
+# ## How narrow must words be?
+#
+# A table of V words that are H wide has $V H$ numbers; one that is E wide, and a matrix from E to H, have $V E + E H$
+# (3.9 million against 23 million in ALBERT-base). No biases here. Up to which E is that less?
+
+# %%
+def break_even(V, H):
+    """Returns the largest whole number E for which V E + E H is less than V H."""
+    raise NotImplementedError("ex07: break_even is not written yet")
+
+
+# %% [markdown]
+# Two checks ask others. The paper's tables 1 and 3 say 12M for ALBERT-base, 18M for large, 10M, 16M and 31M for E of
+# 64, 256 and 768. For BERT they say 108M and 334M, without the pooler, so embedding and layers alone are compared.
+# (The paper's 60M and 235M for xlarge and xxlarge no one can count from the released code: it has 58.7M and 222.6M.)
+# And transformers counts its own `AlbertModel`.
+#
+# ## Question
+#
+# ALBERT-xxlarge has two thirds of BERT-large's parameters, and the paper reports that it runs through its data at less
+# than a third of BERT-large's speed. Use your functions (xxlarge: E 128, H 4096, F 16384, L 12; BERT-large: E = H 1024,
+# F 4096, L 24; both V 30000, M 512, T 512) to explain both. Name one resource that sharing does save in training, and
+# one that it does not, and say why.
+
+# %% [markdown]
+# *Your answer:*
+
+# %% [markdown]
+# ## Check
+#
+# 10 points: embedding 1.5, E = H 0.5, layer 1.5, shared 1, not shared 0.5, gradient bytes 1, FLOPs 2, break-
+# even 1, the paper's tables 0.5, as transformers 0.5.
+#
+# In a terminal: `minalbert exercise check ex07`, and for a hint `minalbert exercise hint ex07`.
+
+# %%
+from minalbert_course import check
+
+check("ex07", globals())

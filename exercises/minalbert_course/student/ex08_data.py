@@ -1,0 +1,106 @@
+# %% [markdown]
+# # Exercise 8: masked words and sentence order
+#
+# ALBERT learns from two puzzles that plain text provides for nothing: which words were hidden (MLM), and whether two
+# parts of a text stand in their own order (SOP). You make both, for a text that is token ids already.
+#
+# Token ids below 5 are special: `[PAD]` 0, `[UNK]` 1, `[CLS]` 2, `[SEP]` 3, `[MASK]` 4. All others, up to
+# `vocab_size - 1`, are ordinary.
+#
+# `rng` is a NumPy generator (`np.random.default_rng(seed)`). Draw from it alone, in whatever way you like: your answer
+# is judged by what holds for every draw, and by how often things happen in many. Ids may come back as a list or an
+# array, a label as 0 and 1 or False and True. Do not write into arguments.
+
+# %%
+import numpy as np
+
+CLS, SEP, MASK, ORDINARY = 2, 3, 4, 5
+
+# %% [markdown]
+# ## Sentence order
+#
+# A document of $n \ge 2$ sentences is cut between two of them, each of the $n - 1$ places with the same chance. With
+# probability 1/2 the two parts change places. The model must find out whether they did.
+
+# %%
+def order_pair(document, rng):
+    """document: a list of sentences, each a list of token ids
+
+    Returns first, second: the token ids of two parts, each one list, in the order in which they are read; and
+    swapped: 0 if that is their own order, 1 if they changed places.
+    """
+    raise NotImplementedError("ex08: order_pair is not written yet")
+
+
+# %% [markdown]
+# ## One input of two parts
+#
+# `[CLS] first [SEP] second [SEP]`, at most `max_length` tokens. While that is too long, the longer of the two parts
+# loses its last token; where both are equally long, the second does. (`max_length` is at least 5.) The token types
+# are 0 from `[CLS]` to the first `[SEP]`, and 1 after it.
+
+# %%
+def assemble(first, second, max_length):
+    """first, second: lists of token ids, not empty   Returns input_ids, token_type_ids, equally long."""
+    raise NotImplementedError("ex08: assemble is not written yet")
+
+
+# %% [markdown]
+# ## Masked words
+#
+# Of the $n$ ordinary tokens of an input, $\max(1, \mathrm{round}(0.15\,n))$ are chosen, all with the same chance, none
+# twice, and never a special token. (Where $0.15\,n$ ends in .5, either neighbour will do.) Each chosen one becomes, by
+# a draw of its own,
+#
+# * `[MASK]` with probability 0.8,
+# * with probability 0.1 what it is already,
+# * with probability 0.1 any ordinary token of the vocabulary, all with the same chance.
+
+# %%
+def mask_tokens(input_ids, rng, vocab_size):
+    """input_ids: an array (T,), with special tokens and perhaps padding, and at least one ordinary token
+
+    Returns masked_ids (T,), what the model reads; positions (P,), where tokens were chosen, from left to right; and
+    labels (P,), which tokens the model must find there.
+    """
+    raise NotImplementedError("ex08: mask_tokens is not written yet")
+
+
+# %% [markdown]
+# ## Spans of words
+#
+# ALBERT masks neighbouring words together, up to three. Short spans are drawn more often:
+# $p(n) = \frac{1}{n} \Big/ \sum_{k=1}^{3} \frac{1}{k}$. Here only the lengths are drawn.
+
+# %%
+def ngram_lengths(count, rng):
+    """Returns lengths (count,): whole numbers from 1 to 3, each with its p(n), drawn independently."""
+    raise NotImplementedError("ex08: ngram_lengths is not written yet")
+
+
+# %% [markdown]
+# Two checks come from outside: what Hugging Face's `tokenizers` makes of the same parts, and the chances 6/11, 3/11
+# and 2/11 of the released ALBERT script (Lan et al., 2020, section 3.1).
+#
+# ## Question
+#
+# BERT's second puzzle, NSP, took the second part from another document for half of its pairs. The ALBERT paper (table
+# 5) trained with each puzzle and tested on both: trained on NSP, a model solves 90.5 % of NSP and 52.0 % of SOP;
+# trained on SOP, 86.5 % of SOP and 78.9 % of NSP. What do these four numbers say about what each puzzle teaches, and
+# why?
+
+# %% [markdown]
+# *Your answer:*
+
+# %% [markdown]
+# ## Check
+#
+# 10 points: order and label 1.5, fair draws 1, layout 1.5, too long 1, as tokenizers 0.5, positions 1, labels
+# 1, 80/10/10 1, n-grams, as published 1, rng alone, inputs untouched 0.5.
+#
+# In a terminal: `minalbert exercise check ex08`, and for a hint `minalbert exercise hint ex08`.
+
+# %%
+from minalbert_course import check
+
+check("ex08", globals())

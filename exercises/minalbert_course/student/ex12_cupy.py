@@ -1,0 +1,122 @@
+# %% [markdown]
+# # Exercise 12: the same code on two machines
+#
+# CuPy is NumPy on a GPU: the same functions under the same names, on arrays that live in the card's memory. One source
+# serves both, if each function asks its argument where it lives and takes that library's functions:
+#
+#     xp = array_module(x)            # numpy or cupy
+#     y = xp.tanh(x)
+#
+# Three rules make the rest. An array of the device meets only arrays of the device and Python's numbers. Copying to the
+# host (`x.get()`, and also `float(x)`, `int(x)`, `bool(x)`, an `if` on an array) is slow, and makes Python wait until
+# the card has done all that was asked of it before. And constants are Python's numbers: `np.sqrt(2)` is a float64, and
+# turns float32 into float64, at half the speed or less.
+#
+# You need no GPU. The checks hand your functions arrays of a pretended one, NumPy behind CuPy's manners: `x.get()` is
+# the only way to NumPy, and where a formula has no business on the host, `.get()` and its likes raise an error. It is
+# stricter than CuPy in one thing: NumPy's functions always refuse its arrays (CuPy lets some of them pass). Wherever an
+# array of the device exists, its library can be found as `sys.modules["cupy"]`; an `import cupy` at the top of this
+# file would stop it on machines without. With a real GPU, try your functions on `cupy.asarray(x)`, too.
+
+# %%
+import math
+import sys
+
+import numpy as np
+
+# %% [markdown]
+# ## Which library?
+#
+# The name of the library an array belongs to. Arrays of both may live in one process, so it does not help to know
+# whether CuPy is there. NumPy's single numbers, as `np.float32(1)`, are NumPy's.
+
+# %%
+def library(x):
+    """x: array of NumPy or CuPy, or a single number of NumPy's   Returns "numpy" or "cupy"."""
+    raise NotImplementedError("ex12: library is not written yet")
+
+
+def array_module(x):
+    """The library itself: xp.tanh, xp.sqrt, xp.zeros, ..."""
+    return sys.modules[library(x)]
+
+
+# %% [markdown]
+# ## Two formulas
+#
+# ALBERT's GELU, and layer normalisation over the last axis:
+#
+# $$y = \tfrac12 x\,\Bigl(1 + \tanh\bigl(\sqrt{2/\pi}\,(x + 0.044715\,x^3)\bigr)\Bigr)$$
+#
+# $$y = \text{gain}\,\frac{x - \text{mean}}{\sqrt{\text{var} + \text{eps}}} + \text{bias} \qquad
+# \text{var} = \text{mean}\bigl((x - \text{mean})^2\bigr)$$
+#
+# Both return an array where x is, of x's dtype, without a transfer. Do not write into arguments.
+
+# %%
+def gelu(x):
+    """x, y: any shape, host or device   Returns y, where x is and with x's dtype."""
+    raise NotImplementedError("ex12: gelu is not written yet")
+
+
+def layer_norm(x, gain, bias, eps):
+    """x, y: (..., H)   gain, bias: (H,), where x is   eps: a number   Returns y, where x is and with x's dtype."""
+    raise NotImplementedError("ex12: layer_norm is not written yet")
+
+
+# %% [markdown]
+# ## Rows that are named twice
+#
+# The gradient of an embedding: a table of zeros, to whose row `rows[r]` the vector `updates[r]` is added. A word that
+# occurs twice gets both. Make the table where the updates are, with their dtype.
+
+# %%
+def scatter_add(shape, rows, updates):
+    """shape: (V, H)   rows: (R,) whole numbers   updates: (R, H)   Returns the table (V, H), where the updates are."""
+    raise NotImplementedError("ex12: scatter_add is not written yet")
+
+
+# %% [markdown]
+# ## Back to the host
+#
+# Once in a while a number must be read, to be printed or stored. `to_host` gives a NumPy array, wherever x is.
+#
+# `mean_loss` is for the log: the losses of the last steps, a list of single numbers (arrays of shape ()), as each step
+# left them on the device. Return their mean as one number, and read from the device only once.
+
+# %%
+def to_host(x):
+    """x: array of NumPy or CuPy   Returns a NumPy array."""
+    raise NotImplementedError("ex12: to_host is not written yet")
+
+
+def mean_loss(losses):
+    """losses: list of single numbers, all on the host or all on the device   Returns their mean, a Python number."""
+    raise NotImplementedError("ex12: mean_loss is not written yet")
+
+
+# %% [markdown]
+# The last check compares your GELU, layer norm and `scatter_add` on the device with PyTorch's numbers.
+#
+# ## Question
+#
+# A training step takes 10 ms on a GPU. Somebody adds `print(float(loss))` to each step, four bytes to copy, and the
+# step takes 14 ms. Where do the 4 ms go? Say what Python and the card each do during a step, with and without the line,
+# and how one could still see a loss every step.
+
+# %% [markdown]
+# *Your answer:*
+
+# %% [markdown]
+# ## Check
+#
+# 10 points: which library 1, GELU on the host 0.5, GELU on the device 1.5, GELU in float32 0.5, layer norm on
+# the host 0.5, layer norm on the device 1.5, layer norm in float32 0.5, scatter_add on the host 0.5,
+# scatter_add on the device 1, to the host 1, one transfer 1, as PyTorch 0.5.
+#
+# In a terminal: `minalbert exercise check ex12`, and for a hint `minalbert exercise hint ex12`.
+
+# %%
+from minalbert_course import check
+
+check("ex12", globals())
