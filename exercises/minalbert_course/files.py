@@ -1,4 +1,4 @@
-"""Student's files: where the untouched ones are, which one is meant, and how one is run.
+"""Student's files: the untouched ones, which one is meant, and how one is run.
 
 A notebook is run as its code cells one after the other, a Python file as a whole.
 """
@@ -8,42 +8,61 @@ import contextlib
 import io
 import json
 import sys
+import textwrap
 import types
 import warnings
 from contextlib import redirect_stdout
-from importlib import resources
 from pathlib import Path
 
 from .errors import CourseError
+from .handout import handed_out
 from .here import last_line, withholding
+from .notebook import as_notebook
 
-BUILT = resources.files(__package__) / "student"
+ANSWER = "*Your answer:*"                            # a person marks what stands in its place
 
 
 def untouched(lesson, notebook=False):
     """(file name, text) of the file a student starts with."""
-    suffix = ".ipynb" if notebook else ".py"
-    for file in BUILT.iterdir():
-        if file.name.startswith("ex") and file.name.endswith(suffix) and lesson_name(file.name) == lesson.name:
-            return file.name, file.read_text(encoding="utf-8")
-    raise CourseError(f"{lesson.name} has no student file in this installation of minalbert; was it built?")
+    name = f"{stem(lesson)}.py"
+    text = handed_out()[name] + ending(lesson)
+    return (f"{stem(lesson)}.ipynb", as_notebook(text)) if notebook else (name, text)
+
+
+def ending(lesson):
+    """The last cells of every exercise: what is checked, and the check."""
+    badges = ", ".join(f"{check.title} {check.points:g}" for check in lesson.checks)
+    listed = "\n".join(f"# {line}".rstrip() for line in textwrap.wrap(f"{lesson.points:g} points: {badges}.", 110))
+    return (
+        f"\n# %% [markdown]\n# {ANSWER}\n\n# %% [markdown]\n# ## Check\n#\n{listed}\n#\n"
+        f"# In a terminal: `minalbert exercise check {lesson.exercise}`, and for a hint "
+        f"`minalbert exercise hint {lesson.exercise}`.\n\n"
+        f'# %%\nfrom minalbert_course import check\n\ncheck("{lesson.name}", globals())\n'
+    )
 
 
 def as_handed_out(path):
     """Has nobody written into it yet?"""
-    built = BUILT / Path(path).name
-    return built.is_file() and built.read_bytes().split() == Path(path).read_bytes().split()
-
-
-def lesson_name(file_name):
     from .catalogue import find
 
-    return find(Path(file_name).stem).name
+    path = Path(path)
+    name, text = untouched(find(path.stem), path.suffix == ".ipynb")
+    return name == path.name and text.split() == path.read_text(encoding="utf-8", errors="replace").split()
+
+
+def stem(lesson):
+    """ex05_attention: what the file of a lesson is called, without its suffix"""
+    from .catalogue import find
+
+    for name in handed_out():
+        if name.startswith("ex") and find(Path(name).stem) is lesson:
+            return Path(name).stem
+    raise CourseError(f"{lesson.name} has no file to start from in this installation of minalbert")
 
 
 def hints(lesson):
     """function -> its three hints"""
-    return json.loads((BUILT / "hints.json").read_text(encoding="utf-8"))[lesson.name]
+    return json.loads(handed_out()["hints.json"])[stem(lesson)]
 
 
 def locate(lesson, given=None, folder="."):

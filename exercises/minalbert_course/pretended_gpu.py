@@ -16,7 +16,6 @@ import numpy as np
 
 from .given import maker
 
-
 OURS = ("minalbert.", "minalbert_course.")
 
 
