@@ -16,8 +16,9 @@ from pathlib import Path
 
 from .errors import CourseError
 from .handout import handed_out
-from .here import last_line, withholding
+from .here import last_line
 from .notebook import as_notebook
+from .withholding import withholding
 
 ANSWER = "*Your answer:*"                            # a person marks what stands in its place
 

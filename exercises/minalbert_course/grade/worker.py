@@ -6,7 +6,6 @@ What the submission prints goes nowhere; the pipe to the grader is another one, 
 
 import contextlib
 import os
-import sys
 
 import numpy as np
 
@@ -16,8 +15,9 @@ from minalbert.parallel.threads import threads
 from ..catalogue import find
 from ..errors import CourseError
 from ..files import run
-from ..here import Here, withholding
+from ..here import Here
 from ..marking import printable
+from ..withholding import withholding
 from ..yours import NotWritten, Opaque, Stopped
 from . import codec
 from .fence import raise_fences
@@ -46,7 +46,8 @@ class Worker:
 
     def serve(self):
         task = self.read()
-        lesson = prepared(task["lesson"])
+        lesson = find(task["lesson"])
+        open_libraries()
         standing = raise_fences(task["folder"], task["seconds"], task["megabytes"])
         self.write({"fences": standing})
         self.read()                                  # only now the clock of the submission itself begins
@@ -90,15 +91,11 @@ class Worker:
         return {key: self.unwrapped(part) for key, part in value.items()} if isinstance(value, dict) else value
 
 
-def prepared(name):
-    """The lesson; its module is forgotten again, so that a submission that imports it finds the answers withheld."""
-    threads()                                        # this and gemm open libraries, which is refused later
+def open_libraries():
+    """Those that a submission may need through ours; later, opening one is refused."""
+    threads()
     for dtype in ("float32", "float64"):
         gemm(*np.ones((2, 1, 1), dtype), out=np.ones((1, 1), dtype), add=True)
-    lesson = find(name)
-    for loaded in [key for key in sys.modules if key.startswith("minalbert_course.lessons.")]:
-        del sys.modules[loaded]
-    return lesson
 
 
 if __name__ == "__main__":

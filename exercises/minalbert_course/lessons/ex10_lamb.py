@@ -24,7 +24,7 @@ from .lamb_steps import (
     number,
 )
 
-WITHHELD = (lamb_tensor, Lamb, global_norm, clip_factor, sum_of_squares, sqrt_rule)
+WITHHELD = (lamb_tensor, Lamb.step, global_norm, clip_factor, sum_of_squares, sqrt_rule)
 STEP = "w, m, v, ratio"
 lesson = Lesson(
     "ex10", "LAMB", minutes=60,

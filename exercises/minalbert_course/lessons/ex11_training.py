@@ -22,7 +22,7 @@ lesson = Lesson(
         "train": "losses",
         "unigram_loss": "loss",
     },
-    withheld=(Schedule, baselines, pretrain),
+    withheld=(Schedule.rate, baselines, pretrain),
 )  # fmt: skip
 LESSONS = [lesson]
 
