@@ -6,8 +6,10 @@
 x, y: (B, T, H)   mask: (B, 1, 1, T), added to the scores   weights: {"attention.query.w": (H, H), ...}, see NAMES
 """
 
+import numpy as np
+
 from minalbert.config import AlbertConfig
-from minalbert.model import encoder
+from minalbert.model import PLAIN, Context, block
 from minalbert.params import ATTENTION, FFN, NORM
 
 ATTENTION_NAMES = tuple(f"attention.{name}" for name in ATTENTION + NORM)
@@ -16,7 +18,7 @@ NAMES = ATTENTION_NAMES + FFN_NAMES
 
 
 def config_of(weights, heads, eps, layers=1, **sharing):
-    """The configuration whose layers these are the weights of."""
+    """The configuration of an encoder with layers of these weights."""
     H, F = weights["ffn.up.w"].shape
     return AlbertConfig(
         embedding_size=H, hidden_size=H, intermediate_size=F, num_attention_heads=heads, num_hidden_layers=layers,
@@ -25,14 +27,14 @@ def config_of(weights, heads, eps, layers=1, **sharing):
 
 
 def block_forward(x, weights, mask, heads, eps):
-    config = config_of(weights, heads, eps)
     params = {f"encoder.{name}": weights[name] for name in NAMES}
-    y, cache = encoder.block_forward(x, 0, encoder.Context(params, mask, config))
-    return y, (cache, config)
+    ctx = Context(config_of(weights, heads, eps), params, mask, None, PLAIN)
+    y, cache = block.block_forward(x, 0, ctx)
+    return y, (cache, ctx)
 
 
 def block_backward(dy, cache):
-    cache, config = cache
-    dx, dffn = encoder.ffn_part_backward(dy, cache[1], config)
-    dx, dattention = encoder.attention_part_backward(dx, cache[0])
-    return dx, dict(zip(NAMES, dattention + dffn, strict=True))
+    cache, ctx = cache
+    grads = {name: np.zeros_like(tensor) for name, tensor in ctx.params.items()}
+    dx = block.block_backward(dy, cache, ctx, grads)
+    return dx, {name.removeprefix("encoder."): gradient for name, gradient in grads.items()}

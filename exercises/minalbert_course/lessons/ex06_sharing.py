@@ -1,6 +1,6 @@
 """Exercise 6: a block, applied L times with the same weights. Variants: groups of layers; shared attention alone."""
 
-from minalbert.model import encoder
+from minalbert.model import block
 
 from ..block import block_backward, block_forward
 from ..compare import same
@@ -27,8 +27,8 @@ from .passes import (
 from .wrong_blocks import forms, gone_back, left_out
 
 BLOCKS = (
-    encoder.block_forward, encoder.block_backward, encoder.attention_part_forward, encoder.attention_part_backward,
-    encoder.ffn_part_forward, encoder.ffn_part_backward, block_forward, block_backward,
+    block.block_forward, block.block_backward, block.attention_half_forward, block.attention_half_backward,
+    block.ffn_half_forward, block.ffn_half_backward, block_forward, block_backward,
 )  # fmt: skip
 lesson = Lesson(
     "ex06", "a block and its sharing", minutes=80,

@@ -56,13 +56,13 @@ def forms(p):
 
 def gone_back(p, around_ffn=1, around_attention=1):
     """block_backward with a residual path counted so many times."""
-    (attention, mixing), _ = block_forward(p.x, p.sets[0], p.mask, p.heads, p.eps)[1]
-    dy, *dnorm = layer_norm_backward(p.dy, mixing[4])
-    dh, *ddown = linear_backward(dy, mixing[2])
-    dx, *dup = linear_backward(gelu_backward(dh, mixing[1])[0], mixing[0])
+    (attention, ffn), _ = block_forward(p.x, p.sets[0], p.mask, p.heads, p.eps)[1]
+    dy, *dnorm = layer_norm_backward(p.dy, ffn.norm)
+    dh, *ddown = linear_backward(dy, ffn.down)
+    dx, *dup = linear_backward(gelu_backward(dh, ffn.gelu)[0], ffn.up)
     gradients = dict(zip(FFN_NAMES, dup + ddown + dnorm, strict=True))
-    dy, *dnorm = layer_norm_backward(dx + around_ffn * dy, attention[2])
-    dx, *dattention, _ = multi_head_backward(dy, attention[0])
+    dy, *dnorm = layer_norm_backward(dx + around_ffn * dy, attention.norm)
+    dx, *dattention, _ = multi_head_backward(dy, attention.attention)
     gradients = dict(zip(ATTENTION_NAMES, dattention + dnorm, strict=True)) | gradients
     return dx + around_attention * dy, gradients
 
