@@ -6,12 +6,10 @@
     precision   "full"      as exact as the weights are stored
                 "bf16"      what matrices are multiplied with has 8 significant bits; sums, weights, statistics have 24
                 "tf32"      on a GPU: 11 bits, in the multiplication alone
-                "float16"   on a GPU: 11 bits and a narrow range, so that gradients must be scaled (train.loss_scale)
+                "float16"   on a GPU: 11 bits and a narrow range, so that gradients must be scaled (train.gradient_step)
 """
 
 from typing import NamedTuple
-
-import numpy as np
 
 from .errors import ConfigError, DeviceError
 from .fused import fused_pairs

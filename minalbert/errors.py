@@ -10,7 +10,7 @@ class ConfigError(MinalbertError, ValueError):
 
 
 class InputError(MinalbertError, ValueError):
-    """An array that the model cannot take."""
+    """An argument, mostly an array, that a model or a figure cannot take."""
 
 
 class DeviceError(MinalbertError, RuntimeError):
@@ -19,6 +19,10 @@ class DeviceError(MinalbertError, RuntimeError):
 
 class MissingLibraryError(MinalbertError, ImportError):
     """A library that an option needs and that is not installed."""
+
+
+class FileError(MinalbertError, RuntimeError):
+    """A file that cannot be written."""
 
 
 class DataError(MinalbertError, ValueError):

@@ -33,9 +33,9 @@ from minalbert.data.word_tokenizer import WordTokenizer
 from minalbert.params import count
 from minalbert.plots import instance_strip, training_curves
 from minalbert.train.curves import read_curves
-from minalbert.train.fill import fill
-from minalbert.train.loop import pretrain
-from minalbert.train.prepare import prepare
+from minalbert.train.filling import fill
+from minalbert.train.assemble import pretrain
+from minalbert.train.training_data import prepare
 from minalbert.train.settings import Settings
 
 # %% [markdown]
@@ -149,7 +149,7 @@ assert abs(by_frequency - 5.42) < 0.02
 # %%
 with tempfile.TemporaryDirectory() as folder:
     run = Path(folder) / "a short run"
-    outcome = pretrain(settings, run, corpus=(corpus, tokenizer), quiet=True)
+    outcome = pretrain(settings, run, corpus=(corpus, tokenizer))
     curves = read_curves(run)
 before, after = outcome.before, outcome.after
 print(f"MLM loss {before.mlm_loss:.2f} -> {after.mlm_loss:.2f}    SOP accuracy {after.sop_accuracy:.1f}")

@@ -26,7 +26,6 @@ import numpy as np
 from minalbert import plots
 from minalbert.data.audit_pairs import audit_instances, pairs_and_labels
 from minalbert.data.build import build
-from minalbert.data.corpus_command import story_lines
 from minalbert.data.instances import Instances
 from minalbert.data.recipe import Recipe
 from minalbert.data.sources import story_sources
@@ -55,7 +54,7 @@ def corpus_of(worlds, stories=3000):
 
 folders = []
 worlds = TinyWorlds(seed=0)
-print("\n".join(story_lines(worlds.story(0))), "\n")
+print(worlds.story(0), "\n")
 corpus, tokenizer = corpus_of(worlds)
 totals = corpus.totals()
 text = next(worlds.documents(0, 1)).sentences[0]

@@ -39,10 +39,10 @@ from minalbert.data.word_tokenizer import WordTokenizer
 from minalbert.optim import Moments, clip_factor, global_norm
 from minalbert.plots import instance_strip, share_dots, training_curves
 from minalbert.train.curves import read_curves
-from minalbert.train.evaluate import evaluate
-from minalbert.train.loop import pretrain
-from minalbert.train.metrics import read_lines
-from minalbert.train.prepare import prepare
+from minalbert.train.evaluation import evaluate
+from minalbert.train.assemble import pretrain
+from minalbert.train.records import read_lines
+from minalbert.train.training_data import prepare
 from minalbert.train.settings import Settings
 from minalbert.train.trained import open_trained
 
@@ -110,7 +110,7 @@ def by_hand(settings, steps):
 
 # %%
 short = settings.change(steps=5, evaluate_every=5, evaluate_instances=100, every=5, log_every=1)
-pretrain(short, RUNS / "five", quiet=True)
+pretrain(short, RUNS / "five")
 library, hand = read_curves(RUNS / "five").train["loss"], np.array(list(by_hand(short, 5)))
 print("library", np.round(library, 3), "\nby hand", np.round(hand, 3))
 assert np.allclose(library, hand, rtol=1e-5)

@@ -30,11 +30,11 @@ import numpy as np
 
 from minalbert import PRESETS, Albert
 from minalbert.analysis.smoothness import roughness, smoothness
+from minalbert.commands.demo import WORLDS
 from minalbert.data.build import build
 from minalbert.data.instances import Instances, Recipe
 from minalbert.data.sources import story_sources
 from minalbert.data.word_tokenizer import WordTokenizer
-from minalbert.demo import WORLDS
 from minalbert.layers import softmax
 from minalbert.optim import AdamW, Moments, Schedule, clip_factor, global_norm
 from minalbert.plots import head_grid, smoothness_curves

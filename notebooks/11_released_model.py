@@ -212,7 +212,7 @@ assert bad_p.argmax() == theirs_p.argmax() == 7
 # %%
 released = os.environ.get("ALBERT_BASE")
 if released:
-    from minalbert.train.fill import fill
+    from minalbert.train.filling import fill
     from minalbert.train.trained import open_trained
 
     base, tokenizer, _ = open_trained(released)

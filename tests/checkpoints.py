@@ -10,7 +10,7 @@ import numpy as np
 from minalbert import AlbertConfig
 from minalbert.optim import Moments
 from minalbert.params import Params, initialise, shapes
-from minalbert.train.checkpoint import State, save
+from minalbert.train.checkpoint import SavedState, save
 
 SMALL = AlbertConfig(
     vocab_size=40,
@@ -29,7 +29,7 @@ CONFIGS = {
     "projection of equal sizes": SMALL.replace(embedding_size=8, embedding_projection=True),
 }
 EXTRA = {"watch": [[0.1, 2.5e-300], [1e22], 3], "reached": ["left the plateau"], "passed_over": [[3, 5]]}
-CIRCUMSTANCES = {"NumPy": "2.4.6", "corpus": "0" * 64}
+ENVIRONMENT = {"NumPy": "2.4.6", "corpus": "0" * 64}
 
 
 def state_of(step, config=SMALL, dtype="float32", heads=("pooler", "mlm", "sop"), extra=EXTRA):
@@ -40,7 +40,7 @@ def state_of(step, config=SMALL, dtype="float32", heads=("pooler", "mlm", "sop")
         vectors.append(rng.standard_normal(vectors[0].size).astype(dtype))
         vectors[-1][:4] = -0.0, np.inf, 1e-40, np.nan
     w, m, v = (Params(flat, shapes(config, heads)) for flat in vectors)
-    return State(step, 3 * step, w, Moments(m, v), extra)
+    return SavedState(step, 3 * step, w, Moments(m, v), extra)
 
 
 def bits(state):
@@ -48,14 +48,14 @@ def bits(state):
 
 
 def assert_same(found, saved):
-    assert (found.step, found.position, found.extra) == (saved.step, saved.position, saved.extra)
+    assert (found.step, found.batch_index, found.extra) == (saved.step, saved.batch_index, saved.extra)
     assert found.params.shapes == saved.params.shapes
     assert {params.dtype for params in (found.params, *found.moments)} == {saved.params.dtype}
     assert bits(found) == bits(saved)
 
 
 def save_step(run, step, **options):
-    return save(run, SMALL, state_of(step), CIRCUMSTANCES, **options)
+    return save(run, SMALL, state_of(step), ENVIRONMENT, **options)
 
 
 def names_in(run):
@@ -70,7 +70,7 @@ import numpy as np
 from pathlib import Path
 from checkpoints import *
 from minalbert.train import checkpoint
-from minalbert.train import lock as lock_module
+from minalbert.train import process as lock_module
 from minalbert.train.checkpoint import TrainError, load, save, steps, verify
 """.replace("resource, " * (os.name != "posix"), "")
 

@@ -8,12 +8,13 @@ import json
 import sys
 from pathlib import Path
 
+from minalbert.commands.own_code import own_code
+from minalbert.commands.progress import Progress
 from minalbert.data.shards import Corpus
 from minalbert.data.tiny_worlds import TinyWorlds
 from minalbert.data.word_tokenizer import WordTokenizer
-from minalbert.train import checkpoint
-from minalbert.train.loop import pretrain
-from minalbert.train.metrics import CLOCK, read_lines
+from minalbert.train import checkpoint, pretrain
+from minalbert.train.records import CLOCK, read_lines
 from minalbert.train.settings import Settings
 
 SMALL = {
@@ -35,7 +36,9 @@ def small_settings(**changes):
 
 
 def train(run, **changes):
-    return pretrain(small_settings(**changes), run, corpus=small_corpus(), quiet=True)
+    settings, quiet = small_settings(**changes), Progress(quiet=True)
+    with own_code(settings.training.code) as own:
+        return pretrain(settings, run, corpus=small_corpus(), observer=quiet, own_code=own)
 
 
 def computed(run):
@@ -48,7 +51,7 @@ def computed(run):
         for line in read_lines(run)
         if line.get("event") != "resumed"
     ]
-    return {"hash": hashed, "step": state.step, "position": state.position, "lines": lines}
+    return {"hash": hashed, "step": state.step, "position": state.batch_index, "lines": lines}
 
 
 def events(run, name):

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import small_text
 
-from minalbert.data import atomic
+from minalbert import files
 from minalbert.data.build import build, build_shard, plan
 from minalbert.data.documents import Document, read_documents
 from minalbert.data.packing import Packer
@@ -24,7 +24,7 @@ from minalbert.data.shards import Corpus
 from minalbert.data.sources import Dealt, Stories, story_sources, text_sources
 from minalbert.data.tiny_worlds import TinyWorlds
 from minalbert.data.word_tokenizer import WordTokenizer
-from minalbert.errors import DataError
+from minalbert.errors import DataError, FileError
 
 BETWEEN = {"lines": "\n\n", "long-lines": "\n\n", "paragraphs": "\n\n\n\n"}
 
@@ -233,7 +233,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 import small_text
-from minalbert.data import atomic
+from minalbert import files
 from minalbert.data.build import build
 from minalbert.data.sources import text_sources
 
@@ -243,7 +243,7 @@ def kill():
     os._exit(9)
 
 where, left = sys.argv[3], int(sys.argv[4])
-write, replace = atomic.AtomicFile.write, os.replace
+write, replace = files.AtomicFile.write, os.replace
 
 def killed_write(self, data):
     global left
@@ -261,7 +261,7 @@ def killed_replace(*names):
         kill()
     replace(*names)
 
-atomic.AtomicFile.write, os.replace = killed_write, killed_replace
+files.AtomicFile.write, os.replace = killed_write, killed_replace
 build(text_sources([sys.argv[1]], shard_tokens=300), small_text.tokenizer(), sys.argv[2])
 """
 
@@ -289,7 +289,7 @@ def test_killed_at_every_stage_it_goes_on_to_the_same_bytes(text, tmp_path, undi
         assert finished <= now
         finished = now
     assert finished
-    left_behind = list(directory.glob(f"*{atomic.PARTIAL}"))
+    left_behind = list(directory.glob(f"*{files.PARTIAL}"))
     assert left_behind
     for path in left_behind[1:]:
         os.utime(path, (0, 0))
@@ -419,8 +419,8 @@ def test_a_full_disk_leaves_nothing_half_written(text, tmp_path, undisturbed, mo
 
     directory = tmp_path / "full"
     sources = text_sources([text], shard_tokens=300)
-    monkeypatch.setattr(atomic, "open", full, raising=False)
-    with pytest.raises(DataError, match=f"{name} could not be written") as error:
+    monkeypatch.setattr(files, "open", full, raising=False)
+    with pytest.raises(FileError, match=f"{name} could not be written") as error:
         build(sources, small_text.tokenizer(), directory)
     assert os.strerror(errno.ENOSPC) in str(error.value)
     left = small_text.bytes_of(directory)

@@ -5,8 +5,8 @@ import errno
 import numpy as np
 import pytest
 from checkpoints import (
-    CIRCUMSTANCES,
     CONFIGS,
+    ENVIRONMENT,
     SMALL,
     assert_same,
     bits,
@@ -27,11 +27,11 @@ from minalbert.train.checkpoint import load, save, steps, verify
 @pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
 def test_a_state_comes_back_bit_for_bit(tmp_path, config, dtype, heads):
     saved = state_of(7, config, dtype, heads)
-    path = save(tmp_path, config, saved, CIRCUMSTANCES)
+    path = save(tmp_path, config, saved, ENVIRONMENT)
     found_config, found, circumstances, said = load(tmp_path)
     assert path == tmp_path / "step-00000007"
     assert found_config == config
-    assert circumstances == CIRCUMSTANCES
+    assert circumstances == ENVIRONMENT
     assert said == []
     assert_same(found, saved)
     found.moments.m.flat[...] = 0  # they can be written to
@@ -104,7 +104,7 @@ def test_what_is_saved_is_not_saved_again(tmp_path, monkeypatch):
 
 def test_another_state_of_the_same_step_replaces_it(tmp_path):
     save_step(tmp_path, 5)
-    other = state_of(5)._replace(position=99)
+    other = state_of(5)._replace(batch_index=99)
     save(tmp_path, SMALL, other, {})
     assert_same(load(tmp_path)[1], other)
     assert names_in(tmp_path) == ["step-00000005"]

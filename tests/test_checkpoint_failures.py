@@ -20,7 +20,7 @@ from checkpoints import (
     state_of,
 )
 
-from minalbert.data import atomic
+from minalbert import files
 from minalbert.errors import TrainError
 from minalbert.train import checkpoint
 from minalbert.train.checkpoint import load, save, steps, verify
@@ -81,7 +81,7 @@ def test_a_failure_to_replace_leaves_what_was_there(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         fail_at(patch, "os.rename", 2, errno.EACCES)
         with pytest.raises(TrainError, match="step-00000005 could not be saved"):
-            save(tmp_path, SMALL, state_of(5)._replace(position=99), {})
+            save(tmp_path, SMALL, state_of(5)._replace(batch_index=99), {})
     assert names_in(tmp_path) == ["step-00000005"]
     assert_same(load(tmp_path)[1], state_of(5))
 
@@ -181,10 +181,10 @@ class Folder:
         """What was not synced may be there or not: `fate` is "lost", "torn" or "kept"."""
         there = self.names if fate == "lost" else self.files.keys()
         length = {"lost": 0.0, "torn": 0.5, "kept": 1.0}[fate]
-        files = {name: self.synced.get(name, self.files[name][: int(length * len(self.files[name]))]) for name in there}
+        found = {name: self.synced.get(name, self.files[name][: int(length * len(self.files[name]))]) for name in there}
         if self.removed and fate != "lost":
-            files = dict(sorted(files.items())[: len(files) // 2]) if fate == "torn" else {}
-        return tuple(sorted(files.items()))
+            found = dict(sorted(found.items())[: len(found) // 2]) if fate == "torn" else {}
+        return tuple(sorted(found.items()))
 
 
 class Disk:
@@ -251,16 +251,16 @@ class Disk:
 
 
 def lay_out(tree, run):
-    for name, files in tree:
+    for name, found in tree:
         (run / name).mkdir(parents=True)
-        for file, content in files:
+        for file, content in found:
             (run / name / file).write_bytes(content)
 
 
 def test_a_power_cut_at_any_instant_leaves_the_last_good_one(tmp_path, monkeypatch):
     run = tmp_path / "run"
     run.mkdir()
-    saves = [state_of(step) for step in (5, 10, 15)] + [state_of(15)._replace(position=99), state_of(20)]
+    saves = [state_of(step) for step in (5, 10, 15)] + [state_of(15)._replace(batch_index=99), state_of(20)]
     states = []
     with monkeypatch.context() as patch:
         disk = Disk(run, patch)
@@ -280,7 +280,7 @@ def test_a_power_cut_at_any_instant_leaves_the_last_good_one(tmp_path, monkeypat
         for step in steps(cut):
             verify(checkpoint.path_of(cut, step))  # none has its name before it is whole, or when it is no more
         _, found, _, _ = load(cut)
-        right = state if (found.step, found.position) == (state.step, state.position) else before
+        right = state if (found.step, found.batch_index) == (state.step, state.batch_index) else before
         assert_same(found, right)
         outcomes.add(right is state)
         shutil.rmtree(cut)
@@ -299,12 +299,12 @@ def test_syncing_goes_as_far_as_the_system_can(tmp_path, monkeypatch):
 
     (tmp_path / "file").write_text("text")
     system, synced = Macos(), []
-    monkeypatch.setattr(atomic, "fcntl", system)
+    monkeypatch.setattr(files, "fcntl", system)
     monkeypatch.setattr(os, "fsync", synced.append)
-    atomic.sync(tmp_path / "file")
+    files.sync(tmp_path / "file")
     assert (system.calls, len(synced)) == ([51], 0)
     system.supported = False
-    atomic.sync(tmp_path / "file")
+    files.sync(tmp_path / "file")
     assert (system.calls, len(synced)) == ([51, 51], 1)
 
 
@@ -370,7 +370,7 @@ def test_what_a_kill_left_is_not_in_the_way(tmp_path):
     for ending in (".partial", ".replaced", ".removed"):
         shutil.copytree(path, tmp_path / f".{path.name}{ending}")
         (tmp_path / f".{path.name}{ending}" / "more").touch()
-    save(tmp_path, SMALL, state_of(5)._replace(position=99), {})
+    save(tmp_path, SMALL, state_of(5)._replace(batch_index=99), {})
     save_step(tmp_path, 10, keep=1)
     assert names_in(tmp_path) == ["step-00000010"]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import minalbert
-from minalbert import PRESETS, cli
+from minalbert import PRESETS, commands
 from minalbert.analysis import cost, memory, parameters
 from minalbert.analysis.report import one_model
 
@@ -19,7 +19,7 @@ KINDS = {"this_model": lambda config: config, "all_shared": parameters.shared, "
 
 
 def printed(capsys, *argv):
-    assert cli.main(list(argv)) == 0
+    assert commands.main(list(argv)) == 0
     captured = capsys.readouterr()
     assert captured.err == ""
     return captured.out
@@ -28,7 +28,7 @@ def printed(capsys, *argv):
 def refused(capsys, *argv):
     """The sentence on stderr, however the program leaves."""
     try:
-        code = cli.main(list(argv))
+        code = commands.main(list(argv))
     except SystemExit as exit:
         code = exit.code
     captured = capsys.readouterr()
@@ -184,25 +184,25 @@ def test_unknown_command_is_one_sentence(capsys):
 @pytest.mark.parametrize("argv", [[], ["--help"]], ids=["nothing", "--help"])
 def test_help_names_every_command(capsys, argv):
     with pytest.raises(SystemExit) as exit:
-        cli.main(argv)
+        commands.main(argv)
     assert exit.value.code == 0
     text = " ".join(capsys.readouterr().out.split())
-    for name, (_, purpose) in cli.COMMANDS.items():
+    for name, (_, purpose) in commands.COMMANDS.items():
         assert name in text
         assert purpose in text
 
 
-@pytest.mark.parametrize("command", cli.COMMANDS)
+@pytest.mark.parametrize("command", commands.COMMANDS)
 def test_every_command_has_help(capsys, command):
     with pytest.raises(SystemExit) as exit:
-        cli.main([command, "--help"])
+        commands.main([command, "--help"])
     assert exit.value.code == 0
     assert f"usage: minalbert {command}" in capsys.readouterr().out
 
 
 def test_version(capsys):
     with pytest.raises(SystemExit) as exit:
-        cli.main(["--version"])
+        commands.main(["--version"])
     assert exit.value.code == 0
     assert capsys.readouterr().out == f"minalbert {minalbert.__version__}\n"
 
@@ -217,7 +217,7 @@ def test_plain_letters_where_the_terminal_has_no_others(monkeypatch):
     for encoding in ("ascii", "utf-8"):
         screens[encoding] = Terminal(io.BytesIO(), encoding)
         monkeypatch.setattr(sys, "stdout", screens[encoding])
-        assert cli.main(["params"]) == 0
+        assert commands.main(["params"]) == 0
     assert "VxE + ExH" in screens["ascii"].shown()
     assert "V×E + E×H" in screens["utf-8"].shown()
 
@@ -245,10 +245,10 @@ def test_python_m_minalbert_is_the_program():
 def test_help_imports_no_command():
     root = Path(minalbert.__file__).parents[1]
     script = (
-        "import sys; from minalbert import cli\n"
-        "try: cli.main(['--help'])\n"
+        "import sys; from minalbert import commands\n"
+        "try: commands.main(['--help'])\n"
         "except SystemExit: pass\n"
-        "print([module for module, _ in cli.COMMANDS.values() if module in sys.modules], file=sys.stderr)"
+        "print([module for module, _ in commands.COMMANDS.values() if module in sys.modules], file=sys.stderr)"
     )
     found = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, timeout=60,

@@ -12,9 +12,10 @@ import pytest
 
 pytest.importorskip("numba", reason="numba is not installed (pip install 'minalbert[fast]')")
 
-from minalbert import AlbertConfig, Batch, DropoutKey, Totals, layers
 from minalbert.fast.engine import Engine
 from minalbert.fast.plain import PlainEngine
+
+from minalbert import AlbertConfig, Batch, DropoutKey, Totals, layers
 from minalbert.gradcheck.cases import hard_batch, hard_params, model_cases
 from minalbert.kernels import Dropout, compiled, cpu
 from minalbert.kernels.compiled import loops

@@ -16,7 +16,7 @@ import yaml
 from exercises import exports, handbook
 from exercises.percent import notebook_of
 from exercises.source import HERE, sources
-from minalbert import cli
+from minalbert import commands
 from minalbert_course import catalogue, files, handout
 from minalbert_course.draw import PUBLIC, draws
 
@@ -198,7 +198,7 @@ def test_the_commands_of_that_workflow_pass_and_fail_as_their_checks_do(tmp_path
     for step in (step["with"] for step in steps if "id" in step):
         program, *argv = shlex.split(step["command"])
         assert program == "minalbert"
-        earned += step["max-score"] * (cli.main(argv) == 0)
+        earned += step["max-score"] * (commands.main(argv) == 0)
     assert earned == points
 
 

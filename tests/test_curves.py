@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from minalbert import PRESETS, plots
-from minalbert.errors import DataError, TrainError
+from minalbert.commands import plot as plot_command
+from minalbert.errors import InputError, TrainError
 from minalbert.params import shapes
 from minalbert.plots.panels import spread
 from minalbert.plots.training import smooth
-from minalbert.train import plot_command
 from minalbert.train.curves import read_curves, summary
 
 ADAPTED = [name for name, shape in shapes(PRESETS["tiny"]).items() if len(shape) == 2]
@@ -234,14 +234,14 @@ def test_what_was_not_measured_has_no_panel(matplotlib, tmp_path):
     drawn = plots.training.training_curves([read_curves(write(tmp_path / "begun", begun))])
     assert titles(drawn) == ["MLM loss", "SOP accuracy", "MLM accuracy"]
     assert readable(drawn)
-    with pytest.raises(DataError, match="empty: nothing was measured yet"):
+    with pytest.raises(InputError, match="empty: nothing was measured yet"):
         plots.training.training_curves([read_curves(write(tmp_path / "empty", LINES[:1]))])
 
 
 def test_more_runs_than_can_be_told_apart_are_refused(matplotlib, tmp_path):
     run = read_curves(write(tmp_path, LINES))
     assert plots.training.training_curves([run] * 10)
-    with pytest.raises(DataError, match="11 runs were given; from 1 to 10"):
+    with pytest.raises(InputError, match="11 runs were given; from 1 to 10"):
         plots.training.training_curves([run] * 11)
 
 

@@ -5,11 +5,10 @@ import re
 
 import pytest
 
-from minalbert import demo
-from minalbert.cli import main
+from minalbert.commands import demo, main
 from minalbert.data.shards import Corpus
 from minalbert.train import checkpoint
-from minalbert.train.metrics import read_lines
+from minalbert.train.records import read_lines
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from small_run import small_settings
 
+from minalbert.commands import eval as eval_command
 from minalbert.data.build import build
 from minalbert.data.instances import Instances
 from minalbert.data.shards import Corpus
@@ -15,11 +16,10 @@ from minalbert.data.sources import story_sources
 from minalbert.data.tiny_worlds import TinyWorlds
 from minalbert.data.word_tokenizer import WordTokenizer
 from minalbert.errors import ConfigError, DataError, TrainError
-from minalbert.train import eval_command
-from minalbert.train.evaluate import baselines
-from minalbert.train.loop import pretrain
-from minalbert.train.metrics import read_lines
-from minalbert.train.prepare import first_of
+from minalbert.train import pretrain
+from minalbert.train.evaluation import baselines
+from minalbert.train.records import read_lines
+from minalbert.train.training_data import first_of
 
 WORLDS = TinyWorlds(seed=1)
 
@@ -35,7 +35,7 @@ def place(tmp_path_factory):
     for name, count, words in (("worlds", 40, ()), ("other", 7, ()), ("strange", 7, ("quark",))):
         stories(root / name, count, words)
     settings = small_settings(corpus=str(root / "worlds"), steps=20, seed=3, workers=1)
-    pretrain(settings, root / "run", quiet=True)
+    pretrain(settings, root / "run")
     return root
 
 

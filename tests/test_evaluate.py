@@ -9,8 +9,8 @@ from minalbert.data.instances import Instances, Recipe
 from minalbert.data.shards import Corpus
 from minalbert.data.tiny_worlds import TinyWorlds
 from minalbert.data.word_tokenizer import WordTokenizer
-from minalbert.train.evaluate import baselines, evaluate
-from minalbert.train.prepare import first_of
+from minalbert.train.evaluation import baselines, evaluate
+from minalbert.train.training_data import first_of
 
 WORLDS = TinyWorlds(seed=1)
 TOKENIZER = WordTokenizer(WORLDS.words())

@@ -9,7 +9,7 @@ import exercise_files
 import pytest
 
 import minalbert.layers
-from minalbert import cli
+from minalbert import commands
 from minalbert_course.catalogue import all_lessons, find
 from minalbert_course.marking import check
 
@@ -25,7 +25,7 @@ def here(tmp_path, monkeypatch):
 
 
 def said(capsys, *argv, code=0):
-    assert cli.main(["exercise", *argv]) == code
+    assert commands.main(["exercise", *argv]) == code
     captured = capsys.readouterr()
     return captured.out if code != 2 else captured.err
 

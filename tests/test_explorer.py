@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import minalbert.plots
-from minalbert.errors import DataError
+from minalbert.errors import InputError
 from minalbert.layers import attention_backward, attention_forward, key_mask
 from minalbert.layers.softmax import softmax, softmax_backward
 from minalbert.plots import explorer
@@ -313,7 +313,7 @@ def test_what_is_written_is_the_same_each_time_and_short():
     ],
 )
 def test_what_does_not_fit_is_refused_in_a_sentence(wrong, words):
-    with pytest.raises(DataError, match=words):
+    with pytest.raises(InputError, match=words):
         explorer(**arrays() | {"tokens": TOKENS} | wrong)
 
 

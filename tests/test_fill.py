@@ -8,13 +8,15 @@ import numpy as np
 import pytest
 
 from minalbert import PRESETS, Albert, plots
+from minalbert.commands import fill as fill_command
+from minalbert.commands.fill_lines import lines
+from minalbert.commands.printing import ASCII
 from minalbert.data.tokenizer import SPECIALS, Tokenizer
 from minalbert.data.word_tokenizer import WordTokenizer
-from minalbert.errors import DataError, InputError, TrainError
+from minalbert.errors import DataError, FileError, InputError, TrainError
 from minalbert.optim import Moments
-from minalbert.train import checkpoint, fill_command
-from minalbert.train.fill import Filled, Guess, encoded, fill
-from minalbert.train.fill_lines import ASCII, chosen, lines
+from minalbert.train import checkpoint
+from minalbert.train.filling import Filled, Guess, chosen, encoded, fill
 from minalbert.train.trained import open_trained
 
 WORDS = ["ada", "kneaded", "the", "dough", "on", "a", "board", "she", "ate", "it", "."]
@@ -196,7 +198,7 @@ def test_a_runs_model_may_know_more_words_than_its_corpus(tmp_path, wide_model, 
 
 def test_a_damaged_checkpoint_is_named(tmp_path, model, tokenizer):
     tokenizer.save(tmp_path / "tokenizer.json")
-    state = checkpoint.State(7, 7, model.params, Moments.zeros(model.params), {})
+    state = checkpoint.SavedState(7, 7, model.params, Moments.zeros(model.params), {})
     path = checkpoint.save(tmp_path, model.config, state, {})
     assert (open_trained(tmp_path).model.params.flat == model.params.flat).all()
     weights = path / "model.safetensors"
@@ -362,5 +364,5 @@ def test_the_figure_is_saved(matplotlib, trained, tmp_path, capsys):
     assert run("ada [MASK] .", "--model", trained, "--plot", tmp_path / "attention.png") == 0
     assert (tmp_path / "attention.png").stat().st_size > 3000
     assert "may be" in capsys.readouterr().out
-    with pytest.raises(DataError, match="could not be written"):
+    with pytest.raises(FileError, match="could not be written"):
         plots.save(plots.attention.attention_strip(small()), tmp_path / "no" / "such.png")

@@ -9,25 +9,24 @@ import pytest
 from small_run import small_corpus, small_settings, train
 from test_plots import inside
 
-from minalbert import plots
+from minalbert import Losses, plots
+from minalbert.commands import find_rate as find_rate_command
+from minalbert.commands.find_rate import search_lines
 from minalbert.data.build import build
 from minalbert.data.sources import story_sources
 from minalbert.data.tiny_worlds import TinyWorlds
 from minalbert.data.word_tokenizer import WordTokenizer
 from minalbert.errors import ConfigError
-from minalbert.fast.accumulate import Accumulator
+from minalbert.parallel import Workers
 from minalbert.plots import rate_curve
-from minalbert.train import find_rate_command
-from minalbert.train.find_rate import averages, find_rate, judged
-from minalbert.train.find_rate_command import report_lines
-from minalbert.train.metrics import read_lines
-from minalbert.train.trial import Trial
+from minalbert.train.records import read_lines
+from minalbert.train.trials import Trial, averages, find_rate, judged, open_trial
 
 RATES = np.geomspace(1e-6, 1, 121)
 
 
 def tried(trials=36, **changes):
-    return find_rate(small_settings(**changes), trials, small_corpus(), quiet=True)
+    return find_rate(small_settings(**changes), trials, small_corpus())
 
 
 def valley(lowest, rates=RATES, noise=0.0):
@@ -55,7 +54,7 @@ def test_where_the_loss_does_not_fall_nothing_is_suggested():
     noise = 8 + 0.3 * np.random.default_rng(1).standard_normal(121)
     found = judged(RATES, noise, 10, "")
     assert found.suggestion is None
-    assert any("no rate is suggested" in line for line in report_lines(found, small_settings()))
+    assert any("no rate is suggested" in line for line in search_lines(found, small_settings()))
 
 
 @pytest.mark.parametrize(("optimiser", "least", "most"), [("adamw", 1e-3, 1e-2), ("lamb", 2e-3, 2e-2)])
@@ -73,18 +72,18 @@ def test_the_rates_are_those_of_the_optimisers_steps(monkeypatch):
     assert given[0] == pytest.approx(1e-6)
 
 
-class Strange(Accumulator):
+class Strange(Workers):
     """From batch 20 on the loss, or the gradient, is this."""
 
-    loss = gradient = None
+    loss = instead = None
 
-    def __call__(self, parts, stream, **more):
-        sums, number = super().__call__(parts, stream, **more), stream.step
-        if number >= 20 and self.gradient is not None:
-            sums.grads["sop.b"][0] = self.gradient
+    def gradient(self, slices, dropout=None, **more):
+        found, number = super().gradient(slices, dropout, **more), dropout.step
+        if number >= 20 and self.instead is not None:
+            found.grads["sop.b"][0] = self.instead
         if number >= 20 and self.loss is not None:
-            return sums._replace(losses=sums.losses._replace(mlm=self.loss))
-        return sums
+            return found._replace(losses=Losses(self.loss, found.losses.sop, self.loss + found.losses.sop))
+        return found
 
 
 @pytest.mark.parametrize(
@@ -92,11 +91,11 @@ class Strange(Accumulator):
     [
         ("loss", 100.0, 21, "4 times the lowest"),
         ("loss", math.inf, 20, "no longer finite"),
-        ("gradient", math.nan, 20, "no longer finite"),
+        ("instead", math.nan, 20, "no longer finite"),
     ],
 )
 def test_the_search_ends_where_nothing_more_can_be_found(monkeypatch, name, value, trials, ended):
-    monkeypatch.setattr("minalbert.train.trial.Accumulator", Strange)
+    monkeypatch.setattr("minalbert.train.trials.Workers", Strange)
     monkeypatch.setattr(Strange, name, value)
     found = tried()
     assert len(found.losses) == len(found.rates) == trials
@@ -114,9 +113,8 @@ def test_a_trial_computes_what_a_run_does(tmp_path):
     train(tmp_path, **changes)
     run = [line["loss"] for line in read_lines(tmp_path) if line["kind"] == "train"]
     settings = small_settings(**changes)
-    with Trial(settings, 8, small_corpus(), quiet=True) as trial:
-        batches = trial.batches()
-        assert [trial.step(next(batches), settings.peak_rate)["loss"] for _ in range(8)] == run
+    with open_trial(settings, 8, small_corpus()) as trial:
+        assert [trial.step(next(trial.batches), settings.peak_rate)["loss"] for _ in range(8)] == run
 
 
 def test_too_few_trials_are_refused():

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from minalbert import Albert
+from minalbert.commands.gradcheck import run
 from minalbert.gradcheck import GradientError, check_model, check_pair
 from minalbert.gradcheck.cases import TINY, all_cases, hard_batch, hard_params, model_cases
-from minalbert.gradcheck.command import run
 from minalbert.gradcheck.numeric import gradient
 from minalbert.gradcheck.table import lines
 
@@ -259,14 +259,14 @@ def test_numeric_gradients_of_a_known_function():
 
 
 def test_the_model_check_names_the_parameter(monkeypatch):
-    from minalbert.fast import plain
+    from minalbert.gradcheck import checks
 
-    def without_half(cache, grads, *scale):
-        pretraining_backward(cache, grads, *scale)
+    def without_half(cache, ctx, grads):
+        pretraining_backward(cache, ctx, grads)
         grads["encoder.ffn.up.b"] *= 0.5
 
-    pretraining_backward = plain.pretraining_backward
-    monkeypatch.setattr(plain, "pretraining_backward", without_half)
+    pretraining_backward = checks.pretraining_backward
+    monkeypatch.setattr(checks, "pretraining_backward", without_half)
     with pytest.raises(GradientError, match=r"encoder\.ffn\.up\.b: relative error 5.0e-01") as error:
         check_model(TINY, hard_batch(TINY), hard_params(TINY), entries=False).check()
     assert "yours is 0.5 (1/2) times" in str(error.value)
@@ -274,13 +274,13 @@ def test_the_model_check_names_the_parameter(monkeypatch):
 
 
 def test_shared_passes_that_overwrite_are_guessed(monkeypatch):
-    from minalbert.model import encoder
+    from minalbert.model import block
 
     def overwrite(grads, prefix, names, dparams):
         for name, dparam in zip(names, dparams, strict=True):
             grads[f"{prefix}.{name}"][...] = dparam
 
-    monkeypatch.setattr(encoder, "add_to", overwrite)
+    monkeypatch.setattr(block, "add_to", overwrite)
     with pytest.raises(GradientError, match="the encoder's gradients alone are wrong"):
         check_model(TINY, hard_batch(TINY), hard_params(TINY), entries=False).check()
 
@@ -333,7 +333,7 @@ def test_command_goes_on_where_a_layer_crashes(monkeypatch, capsys):
 
 
 def test_command_refuses_a_seed_below_zero(capsys):
-    from minalbert.cli import main
+    from minalbert.commands import main
 
     with pytest.raises(SystemExit, match="2"):
         main(["gradcheck", "--seed", "-1"])

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from submissions import LIMITS, RIGHT, STUB, written
 
-from minalbert import cli
+from minalbert import commands
 from minalbert_course.catalogue import find
 from minalbert_course.given import Given
 from minalbert_course.grade import codec
@@ -64,7 +64,7 @@ def test_names_that_do_harm(tmp_path, capsys):
         os.mkdir(path)
         with open(os.path.join(path, b"ex05.py"), "w"):
             pass
-    assert cli.main(["grade", str(tmp_path / "in")]) == 0
+    assert commands.main(["grade", str(tmp_path / "in")]) == 0
     out = tmp_path / "in-grades"
     pages = sorted(path.name for path in (out / "feedback").iterdir())
     rows = list(csv.reader((out / "grades.csv").read_text(encoding="utf-8").splitlines()))[1:]
@@ -166,7 +166,7 @@ def test_the_command_writes_grades_that_a_spreadsheet_can_be_given(tmp_path, cap
     written(folder, "=SUM(1)", RIGHT.replace("/ np.sqrt(q.shape[-1])", "", 1))
     written(folder, "cy", "syntax error")
     argv = ["grade", str(folder), "--exercise", "ex05", "--workers", "2"]
-    assert cli.main([*argv, "--term-file", str(term)]) == 0
+    assert commands.main([*argv, "--term-file", str(term)]) == 0
     out = tmp_path / "in-grades"
     assert "3 marked in" in capsys.readouterr().out
     rows = {
@@ -178,7 +178,7 @@ def test_the_command_writes_grades_that_a_spreadsheet_can_be_given(tmp_path, cap
     page = next((out / "feedback").glob("_SUM_1_-*-ex05.txt")).read_text(encoding="utf-8")
     assert "the scores are not divided by √D" in page
     assert "a long secret" not in page + (out / "results.json").read_text(encoding="utf-8")
-    assert cli.main([*argv, "--json"]) == 0
+    assert commands.main([*argv, "--json"]) == 0
     assert {row["student"]: row["points"] for row in json.loads(capsys.readouterr().out)["grades"]}["ann"] == 10
 
 
@@ -195,7 +195,7 @@ def test_the_command_writes_grades_that_a_spreadsheet_can_be_given(tmp_path, cap
 def test_what_an_instructor_may_get_wrong(tmp_path, monkeypatch, capsys, argv, says):
     monkeypatch.chdir(tmp_path)
     Path("short.txt").write_text("abc")
-    assert cli.main(["grade", *argv]) == 2
+    assert commands.main(["grade", *argv]) == 2
     assert says in capsys.readouterr().err
 
 
@@ -233,7 +233,7 @@ def test_gradescope_gets_what_it_asks_for(tmp_path, text, points):
     written(tmp_path / "in", "submission", text)
     target = tmp_path / "results" / "results.json"
     argv = ["grade", str(tmp_path / "in" / "submission"), "--exercise", "ex05", "--gradescope", str(target)]
-    assert cli.main(argv) == 0
+    assert commands.main(argv) == 0
     results = json.loads(target.read_text(encoding="utf-8"))
     fits(results)
     assert results["score"] == points
@@ -254,7 +254,7 @@ def test_gradescope_is_told_of_one_student_and_ten_points(tmp_path, files, point
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
     target = tmp_path / "results.json"
-    assert cli.main(["grade", str(tmp_path / "in"), "--exercise", "ex05", "--gradescope", str(target)]) == 0
+    assert commands.main(["grade", str(tmp_path / "in"), "--exercise", "ex05", "--gradescope", str(target)]) == 0
     results = json.loads(target.read_text(encoding="utf-8"))
     fits(results)
     assert results["score"] == points

@@ -79,7 +79,7 @@ def test_a_second_ctrl_c_does_not_wait(tmp_path):
     child = start(tmp_path, steps=10**6, every=10**6, micro_batch=1, batch=4096)  # a step takes long
     wait_for(lambda: checkpoint.steps(tmp_path))
     child.send_signal(signal.SIGINT)
-    assert "Ctrl-C once more stops without saving" in child.stderr.readline() + child.stderr.readline()
+    assert "Ctrl-C again stops without saving" in child.stderr.readline() + child.stderr.readline()
     child.send_signal(signal.SIGINT)
     child.communicate(timeout=60)
     assert child.returncode not in (0, 130)

@@ -5,8 +5,8 @@ import pytest
 from small_run import StopAt, computed, events, small_corpus, small_settings, train
 
 from minalbert import Albert
-from minalbert.train import checkpoint, loop
-from minalbert.train.metrics import read_lines
+from minalbert.train import assemble, checkpoint, pretrain
+from minalbert.train.records import read_lines
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +22,7 @@ def whole(tmp_path_factory):
 def test_a_run_stopped_again_and_again_computes_the_same_bits(whole, tmp_path, monkeypatch):
     run, lives = tmp_path / "run", 0
     while True:
-        monkeypatch.setattr(loop, "StopSignals", lambda: StopAt(7))
+        monkeypatch.setattr(assemble, "StopSignals", lambda alert: StopAt(7))
         outcome = train(run)
         lives += 1
         if outcome.code == 0:
@@ -44,10 +44,10 @@ def test_a_run_is_what_its_seed_says(whole, tmp_path):
     assert computed(tmp_path)["hash"] != computed(whole)["hash"]
 
 
-def test_a_batch_in_parts_trains_as_one_batch(tmp_path):
+def test_a_batch_in_slices_trains_as_one_batch(tmp_path):
     """4 x 4 sequences at a time, or all 16: equal but for the last bits, dropout included."""
     losses = []
-    for name, size in (("parts", 4), ("one", 16)):
+    for name, size in (("slices", 4), ("one", 16)):
         train(tmp_path / name, micro_batch=size, dtype="float64", steps=5, log_every=1)  # not an epoch's end
         losses.append([line["loss"] for line in read_lines(tmp_path / name) if line["kind"] == "train"])
     np.testing.assert_allclose(losses[0], losses[1], rtol=1e-9)
@@ -56,7 +56,7 @@ def test_a_batch_in_parts_trains_as_one_batch(tmp_path):
 def test_a_run_on_the_device_is_a_run_on_the_cpu(tmp_path, device):
     hosts = {}
     for name, place in (("host", "cpu"), ("there", device)):
-        train(tmp_path / name, device=place, dtype="float64", steps=8)
+        train(tmp_path / name, device=place, dtype="float64", kernels="plain", steps=8)
         hosts[name] = [line["loss"] for line in read_lines(tmp_path / name) if line["kind"] == "train"]
     np.testing.assert_allclose(hosts["there"], hosts["host"], rtol=1e-10)
 
@@ -102,5 +102,5 @@ def test_a_time_limit_that_is_met_ends_the_run_at_a_low_rate(tmp_path):
 def test_a_run_goes_on_from_a_step_that_is_named(whole, tmp_path):
     run = tmp_path / "run"
     train(run, keep=100)
-    loop.pretrain(small_settings(keep=100), run, corpus=small_corpus(), quiet=True, from_step=20)
+    pretrain(small_settings(keep=100), run, corpus=small_corpus(), from_step=20)
     assert computed(run) == computed(whole)

@@ -12,37 +12,34 @@ import numpy as np
 import pytest
 from small_run import StopAt, computed, events, small_corpus, small_settings, train
 
-from minalbert import Albert, Batch, Totals
+from minalbert import Albert, Batch
 from minalbert.errors import ConfigError, DeviceError, TrainError
-from minalbert.fast import precision
-from minalbert.fast.accumulate import Accumulator
-from minalbert.fast.plain import PlainEngine
-from minalbert.fast.precision import engine_for
 from minalbert.gradcheck.cases import TINY
-from minalbert.train import checkpoint, loop, loss_scale, trial
-from minalbert.train.loss_scale import LossScale
-from minalbert.train.trial import Trial
+from minalbert.kernels import PRECISIONS
+from minalbert.parallel import Workers
+from minalbert.train import assemble, checkpoint, gradient_step, trials
+from minalbert.train.gradient_step import LossScale
+from minalbert.train.trials import open_trial
 
 
-class Overflowing(Accumulator):
+class Overflowing(Workers):
     """As float16 would: with factors above `most` some number of the gradient is infinite."""
 
     most, seen = 2.0**13, []
 
-    def __call__(self, parts, stream, scale=1.0, **more):
-        sums = super().__call__(parts, stream, scale=scale, **more)
-        self.seen.append((stream.step, scale))
+    def gradient(self, slices, dropout=None, scale=1.0, **more):
+        found = super().gradient(slices, dropout, scale=scale, **more)
+        self.seen.append((dropout.step, scale))
         if scale > self.most:
-            sums.grads["pooler.w"][0, 0] = math.inf
-        return sums
+            found.grads["pooler.w"][0, 0] = math.inf
+        return found
 
 
 @pytest.fixture
 def float16(monkeypatch):
-    monkeypatch.setitem(precision.CPU, "float16", precision.CPU["full"])
-    monkeypatch.setattr(precision.bf16, "bf16_missing", lambda: None)
-    monkeypatch.setattr(loop, "Accumulator", Overflowing)
-    monkeypatch.setattr(trial, "Accumulator", Overflowing)
+    monkeypatch.setitem(PRECISIONS, "cpu", ("full", "bf16", "float16"))
+    monkeypatch.setattr(assemble, "Workers", Overflowing)
+    monkeypatch.setattr(trials, "Workers", Overflowing)
     monkeypatch.setattr(Overflowing, "seen", [])
     return Overflowing
 
@@ -69,13 +66,13 @@ def test_the_first_steps_find_the_factor_and_the_run_is_that_of_full_precision(t
 def test_a_stopped_run_goes_on_with_its_factor(tmp_path, float16, monkeypatch):
     """Also one that is stopped among the batches that overflowed, before a checkpoint knows of them."""
     changes = {"steps": 24, "precision": "float16"}
-    monkeypatch.setattr(loss_scale, "GOOD", 5)  # up after five, down at once: again and again
+    monkeypatch.setattr(gradient_step, "GOOD", 5)  # up after five, down at once: again and again
     train(tmp_path / "whole", **changes)
     assert len(events(tmp_path / "whole", "overflow")) > 5
     for looks in (2, 9, 10, 15, 20):
         run = tmp_path / f"run{looks}"
         with monkeypatch.context() as patch:
-            patch.setattr(loop, "StopSignals", lambda looks=looks: StopAt(looks))
+            patch.setattr(assemble, "StopSignals", lambda alert, looks=looks: StopAt(looks))
             assert train(run, **changes).code == 75
         train(run, **changes)
         assert computed(run) == computed(tmp_path / "whole")
@@ -99,7 +96,7 @@ def test_without_float16_nothing_of_it_is_seen(tmp_path, float16):
 
 
 def test_up_after_many_good_steps_down_at_the_first_bad_one(monkeypatch):
-    monkeypatch.setattr(loss_scale, "GOOD", 3)
+    monkeypatch.setattr(gradient_step, "GOOD", 3)
     scale = LossScale("float16")
     powers = [16, 16, 17, 17, 17, 18, 18]
     assert [scale.overflowed(1.0, 1.0) or scale.value for _ in range(7)] == [2.0**power for power in powers]
@@ -120,11 +117,11 @@ def test_a_loss_that_is_not_finite_is_no_matter_of_the_factor():
 
 
 def test_a_trial_goes_on_after_an_overflow(float16):
-    with Trial(small_settings(precision="float16"), 6, small_corpus(), quiet=True) as trial:
-        before, losses = trial.model.params.copy(), []
-        for _, batch in zip(range(6), trial.batches(), strict=False):
+    with open_trial(small_settings(precision="float16"), 6, small_corpus()) as trial:
+        before, losses = trial.state.model.params.copy(), []
+        for _, batch in zip(range(6), trial.batches, strict=False):
             losses.append(trial.step(batch, 0.01)["loss"])
-            assert (trial.model.params.flat == before.flat).all() == (len(losses) <= 3)
+            assert (trial.state.model.params.flat == before.flat).all() == (len(losses) <= 3)
     assert np.isfinite(losses).all()
     assert [scale for _, scale in float16.seen] == [2.0**16, 2.0**15, 2.0**14] + [2.0**13] * 3
 
@@ -133,24 +130,20 @@ def test_the_steps_of_a_trial_are_those_of_full_precision(float16, monkeypatch):
     monkeypatch.setattr(float16, "most", 2.0**16)
     weights = []
     for name in ("full", "float16"):
-        with Trial(small_settings(precision=name, clip=0.01), 3, small_corpus(), quiet=True) as trial:
-            for _, batch in zip(range(3), trial.batches(), strict=False):
+        with open_trial(small_settings(precision=name, clip=0.01), 3, small_corpus()) as trial:
+            for _, batch in zip(range(3), trial.batches, strict=False):
                 trial.step(batch, 0.01)
-            weights.append(trial.model.params.flat)
+            weights.append(trial.state.model.params.flat)
     np.testing.assert_array_equal(*weights)
 
 
-@pytest.mark.parametrize("make", [PlainEngine, engine_for])
-def test_every_engine_multiplies_the_gradient_and_not_the_loss(make):
-    model, batch = Albert.init(TINY, seed=1), Batch.random(TINY, 3, 7, 2)
-    engine, found = make(TINY, model.params), []
-    for scale in (1.0, 1024.0):
-        grads = model.params.zeros_like()
-        loss = float(engine.forward(batch, None, Totals(), "all").total)
-        engine.backward(grads, scale)
-        found.append((loss, grads.flat))
-    assert found[0][0] == found[1][0]
-    np.testing.assert_array_equal(found[0][1] * 1024, found[1][1])
+@pytest.mark.parametrize("kernels", ["plain", "fused"])
+def test_a_scale_multiplies_the_gradient_and_not_the_loss(kernels):
+    model, batch = Albert.init(TINY, seed=1, kernels=kernels), Batch.random(TINY, 3, 7, 2)
+    with Workers(model, 1) as workers:
+        one, other = (workers.gradient([batch], scale=scale) for scale in (1.0, 1024.0))
+    assert float(one.losses.total) == float(other.losses.total)
+    np.testing.assert_array_equal(one.grads.flat * 1024, other.grads.flat)
 
 
 @pytest.mark.parametrize("name", ["tf32", "float16"])
@@ -161,6 +154,6 @@ def test_a_precision_of_gpus_alone_is_refused_elsewhere(tmp_path, name):
 
 def test_a_gpu_without_the_kernels_refuses_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", fake_cupy)
-    monkeypatch.setattr("minalbert.fast.precision.gpu.missing", lambda: "cuBLAS is not found")
+    monkeypatch.setattr("minalbert.kernels.gpu.missing", lambda: "cuBLAS is not found")
     with pytest.raises(DeviceError, match="precision 'float16' cannot be used: cuBLAS is not found"):
-        Albert.init(TINY, precision="float16", device="cuda")
+        Albert.init(TINY, kernels="fused", precision="float16", device="cuda")

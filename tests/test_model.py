@@ -4,18 +4,18 @@ import math
 
 import numpy as np
 import pytest
+from minalbert.fast.plain import PlainEngine
+from minalbert.fast.precision import engine_for
 
 from minalbert import PRESETS, Albert, AlbertConfig, Batch, DropoutKey, Totals
 from minalbert.backend import to_host
 from minalbert.errors import ConfigError, InputError
-from minalbert.fast.plain import PlainEngine
-from minalbert.fast.precision import engine_for
 from minalbert.gradcheck.cases import TINY, hard_batch, hard_params, model_cases
-from minalbert.model.pretraining import pretraining_backward, pretraining_forward
+from minalbert.model import PLAIN, pretraining_backward, pretraining_forward
 from minalbert.params import half_name
 
 DROPPED = TINY.replace(hidden_dropout_prob=0.2, attention_probs_dropout_prob=0.3)
-COINS = DropoutKey(seed=5, step=2)
+KEY = DropoutKey(seed=5, step=2)
 
 
 def hard_model(config=TINY, seed=0):
@@ -73,11 +73,11 @@ def test_groups_are_runs_of_layers_by_whole_numbers():
         assert [config.group_of("ffn", i) for i in range(layers)] == list(range(layers))
 
 
-@pytest.mark.parametrize("stream", [None, COINS], ids=["without dropout", "with dropout"])
-def test_recomputing_changes_no_bit(stream, device):
+@pytest.mark.parametrize("key", [None, KEY], ids=["without dropout", "with dropout"])
+def test_recomputing_changes_no_bit(key, device):
     model, batch = Albert.init(DROPPED, device=device), hard_batch(DROPPED)
-    losses, grads = model.loss_and_grads(batch, stream)
-    losses_again, grads_again = model.loss_and_grads(batch, stream, recompute=True)
+    losses, grads = model.loss_and_grads(batch, key)
+    losses_again, grads_again = model.loss_and_grads(batch, key, recompute=True)
     assert [float(loss) for loss in losses] == [float(loss) for loss in losses_again]
     if device == "cpu":  # a GPU adds scattered rows in any order
         assert np.array_equal(grads.flat, grads_again.flat)
@@ -85,45 +85,24 @@ def test_recomputing_changes_no_bit(stream, device):
         np.testing.assert_allclose(to_host(grads_again.flat), to_host(grads.flat), rtol=1e-5, atol=1e-7)
 
 
-def test_dropout_needs_a_stream_and_obeys_it():
+def test_dropout_needs_a_key_and_obeys_it():
     model, batch = hard_model(DROPPED), hard_batch(DROPPED)
-    calm, first, again, other = (
-        model.loss_and_grads(batch, stream)[0].total for stream in (None, COINS, COINS, COINS.at(step=3))
-    )
+    calm, first, again, other = (model.loss_and_grads(batch, key)[0].total for key in (None, KEY, KEY, KEY.at(step=3)))
     assert first == again
     assert len({float(calm), float(first), float(other)}) == 3
     assert calm == hard_model(TINY).loss_and_grads(batch)[0].total
 
 
-@pytest.mark.parametrize("engine", [engine_for, PlainEngine])
-def test_every_place_of_the_model_throws_its_own_coins(engine, monkeypatch):
-    """Each layer and site, embeddings among them; a tensor dropped twice alike would go unseen."""
-    from minalbert.kernels import dropout as kernels_dropout
-    from minalbert.layers import dropout
-
-    places = []
-
-    def noting(x, rate, stream):
-        places.append((stream.layer, stream.site))
-        return dropout_mask(x, rate, stream)
-
-    dropout_mask = dropout.dropout_mask
-    monkeypatch.setattr(kernels_dropout if engine is engine_for else dropout, "dropout_mask", noting)
-    engine(DROPPED, hard_params(DROPPED)).forward(hard_batch(DROPPED), COINS, Totals(), "all")
-    assert len(places) == 1 + 3 * DROPPED.num_hidden_layers
-    assert len(set(places)) == len(places)
-
-
-def test_parts_of_a_batch_add_up_to_the_whole():
-    """With dropout too: each part's coins are those its sequences have in the whole batch."""
+def test_slices_of_a_batch_add_up_to_the_whole():
+    """With dropout too: each slice's masks are those its sequences have in the whole batch."""
     config = DROPPED
     model, batch = hard_model(config), hard_batch(config)
     totals = Totals(targets=batch.mlm_weights.sum(), sequences=len(batch.input_ids))
-    losses, grads = model.loss_and_grads(batch, COINS)
+    losses, grads = model.loss_and_grads(batch, KEY)
     pieces, into = [], model.params.zeros_like()
     for part in (slice(0, 1), slice(1, 3)):
-        stream = COINS.at(example=part.start)
-        loss, into = model.loss_and_grads(Batch(*(x[part] for x in batch)), stream, into=into, totals=totals)
+        key = KEY.at(example=part.start)
+        loss, into = model.loss_and_grads(Batch(*(x[part] for x in batch)), key, into=into, totals=totals)
         pieces.append(loss.total)
     assert sum(pieces) == pytest.approx(float(losses.total), rel=1e-14)
     np.testing.assert_allclose(into.flat, grads.flat, rtol=1e-11, atol=1e-13)
@@ -190,9 +169,9 @@ def test_one_batch_can_be_learnt_by_heart(device):
 def test_device_parity_of_the_whole_model(device):
     config = DROPPED
     batch, params = hard_batch(config), hard_params(config)
-    losses, grads = Albert(config, params).loss_and_grads(batch, COINS)
+    losses, grads = Albert(config, params).loss_and_grads(batch, KEY)
     moved = Albert(config, params).to(device)
-    losses_there, grads_there = moved.loss_and_grads(batch, COINS)
+    losses_there, grads_there = moved.loss_and_grads(batch, KEY)
     assert moved.params.device == device
     assert [float(x) for x in losses_there] == pytest.approx([float(x) for x in losses], rel=1e-11)
     np.testing.assert_allclose(to_host(grads_there.flat), grads.flat, rtol=1e-9, atol=1e-12)
@@ -236,10 +215,11 @@ def test_truth_values_and_unsigned_numbers_are_read_as_numbers():
 
 def test_a_cache_serves_one_backward_pass():
     model, batch = hard_model(), hard_batch(TINY)
-    _, cache = pretraining_forward(model.params, batch, TINY)
-    pretraining_backward(cache, model.params.zeros_like())
+    ctx = PLAIN.context(PLAIN, TINY, model.params, batch.attention_mask)
+    _, cache = pretraining_forward(batch, ctx)
+    pretraining_backward(cache, ctx, model.params.zeros_like())
     with pytest.raises(ValueError, match="used up by an earlier backward pass"):
-        pretraining_backward(cache, model.params.zeros_like())
+        pretraining_backward(cache, ctx, model.params.zeros_like())
 
 
 @pytest.mark.parametrize(
@@ -252,9 +232,9 @@ def test_a_cache_serves_one_backward_pass():
         (lambda m, b: m.mlm_logits(m.encode(b.input_ids)[0], [[0], [-1], [0]]), "is -1; it must lie in 0..4"),
         (lambda m, b: m.mlm_logits(m.encode(b.input_ids)[0], [0, 1, 2]), r"shape \(3,\); it must be \(3, 3\)"),
         (lambda m, b: m.sop_logits(m.encode(b.input_ids)[0]), r"pooled has shape \(3, 5, 6\); it must be \(3, 6\)"),
-        (lambda m, b: m.encode([[1, 2], [3]]), "the sequences differ in length; pad them to one"),
+        (lambda m, b: m.encode([[1, 2], [3]]), "the sequences differ in length; pad them"),
         (lambda m, b: m.loss(tuple(b)), "batch is a tuple; it must be a minalbert.Batch"),
-        (lambda m, b: m.loss_and_grads(b, stream=0), "stream is a int; it must be a minalbert.DropoutKey"),
+        (lambda m, b: m.loss_and_grads(b, dropout=0), "dropout is a int; it must be a minalbert.DropoutKey"),
         (lambda m, b: m.loss_and_grads(b, totals=(1, 2)), "totals is a tuple; it must be a minalbert.Totals"),
         (lambda m, b: m.loss(b, totals=Totals(0, 3)), "what a loss is divided by must be above 0"),
         (lambda m, b: m.loss_and_grads(b, into=Albert.init(PRESETS["tiny"]).params), "it must be like the model's own"),

@@ -10,17 +10,16 @@ import pytest
 from small_run import small_corpus, small_settings
 from test_find_rate import Strange
 
+from minalbert.commands import overfit as overfit_command
 from minalbert.errors import ConfigError
-from minalbert.train import overfit_command
-from minalbert.train.overfit import LEARNT, first_thing, overfit, own_rate
 from minalbert.train.settings import Settings
-from minalbert.train.trial import Trial
+from minalbert.train.trials import LEARNT, Trial, first_thing, overfit, own_rate
 
 PLAIN = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "optimiser": "adamw", "rate": None}
 
 
 def tried(trials=200, **changes):
-    return overfit(small_settings(**PLAIN | changes), trials, small_corpus(), quiet=True)
+    return overfit(small_settings(**PLAIN | changes), trials, small_corpus())
 
 
 @pytest.mark.parametrize("optimiser", ["adamw", "lamb"])
@@ -62,8 +61,8 @@ def test_what_is_not_learnt_has_a_reason(changes, advice):
 
 
 def test_a_loss_that_is_not_finite_is_the_rates_fault(monkeypatch):
-    monkeypatch.setattr("minalbert.train.trial.Accumulator", Strange)
-    monkeypatch.setattr(Strange, "gradient", math.nan)
+    monkeypatch.setattr("minalbert.train.trials.Workers", Strange)
+    monkeypatch.setattr(Strange, "instead", math.nan)
     outcome = tried(rate=1e-4)
     assert len(outcome.losses) == 21
     assert not outcome.learnt
@@ -72,14 +71,17 @@ def test_a_loss_that_is_not_finite_is_the_rates_fault(monkeypatch):
 
 def test_a_loss_that_rises_and_stays_is_no_rate_too_low():
     losses = [8.0, *np.linspace(8, 20, 20), *[20.0] * 80]
-    assert "the loss rose; try --rate 0.01" in first_thing(losses, Settings(), 0.1)
+    assert "the loss rose; try --rate 0.01" in first_thing(losses, Settings().model, 0.1)
 
 
 def test_the_tests_own_rate_is_for_few_steps_and_yields_to_the_settings():
-    assert own_rate(Settings()) == 0.003
-    assert own_rate(Settings(preset="albert-base-v2")) == 0.0003
-    assert own_rate(Settings().change(optimiser="lamb")) == 0.01
-    assert own_rate(Settings().change(rate=0.5)) == 0.5
+    def own(settings):
+        return own_rate(settings.optimiser, settings.model.hidden_size)
+
+    assert own(Settings()) == 0.003
+    assert own(Settings(preset="albert-base-v2")) == 0.0003
+    assert own(Settings().change(optimiser="lamb")) == 0.01
+    assert own(Settings().change(rate=0.5)) == 0.5
 
 
 def test_too_few_trials_are_refused():
@@ -117,8 +119,8 @@ def worlds_on_disk(tmp_path_factory):
 
 def test_a_corpus_without_pairs_is_learnt_too(capsys):
     settings = small_settings(pairs="none", optimiser="adamw", rate=0.01, hidden_dropout_prob=0.0)
-    outcome = overfit(settings, trials=20, corpus=small_corpus(), quiet=True)
+    outcome = overfit(settings, trials=20, corpus=small_corpus())
     assert outcome.losses[-1]["sop_loss"] is None
     assert all(
-        line.endswith("-") for line in overfit_command.report_lines(outcome, settings) if line.strip()[:1].isdigit()
+        line.endswith("-") for line in overfit_command.result_lines(outcome, settings) if line.strip()[:1].isdigit()
     )

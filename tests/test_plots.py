@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from minalbert import plots
-from minalbert.data.stats import histogram, step_names
+from minalbert.data.stats import histogram
 from minalbert.data.strip import Cell, Strip
-from minalbert.errors import DataError, MissingLibraryError
+from minalbert.errors import FileError, MissingLibraryError
 from minalbert.plots import style
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed (pip install 'minalbert[notebooks]')")
@@ -91,7 +91,7 @@ def test_histograms_show_every_share():
         assert len(axes.patches) == len(values["counts"])
         heights = [patch.get_height() for patch in axes.patches]
         assert heights == pytest.approx([100 * count / max(1, sum(values["counts"])) for count in values["counts"]])
-        assert [label.get_text() for label in axes.get_xticklabels()] == step_names(values)
+        assert [label.get_text() for label in axes.get_xticklabels()] == values["names"]
         assert f"longest {values['largest']}" in axes.texts[-1].get_text()
     assert not drawn.axes[3].axison
     assert inside(drawn)
@@ -116,7 +116,7 @@ def test_saved(strip, tmp_path, ending):
 
 @pytest.mark.parametrize("name", ["no/such.png", "strip.nonsense"])
 def test_what_cannot_be_saved_is_one_sentence(strip, tmp_path, name):
-    with pytest.raises(DataError, match="could not be written"):
+    with pytest.raises(FileError, match="could not be written"):
         plots.save(plots.instance_strip(strip), tmp_path / name)
 
 

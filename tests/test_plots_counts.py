@@ -4,7 +4,7 @@ import pytest
 from test_plots import inside
 
 from minalbert import plots
-from minalbert.errors import DataError
+from minalbert.errors import InputError
 from minalbert.plots.treemap import squarified
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed (pip install 'minalbert[notebooks]')")
@@ -96,7 +96,7 @@ def test_boxes_are_no_more_oblong_than_they_must():
 
 
 def test_too_many_groups_are_a_sentence():
-    with pytest.raises(DataError, match="6 groups were given"):
+    with pytest.raises(InputError, match="6 groups were given"):
         plots.treemap({"model": {f"group {i}": {"w": 1} for i in range(6)}})
 
 

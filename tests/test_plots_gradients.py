@@ -5,7 +5,7 @@ import pytest
 from test_plots import inside
 
 from minalbert import plots
-from minalbert.errors import DataError
+from minalbert.errors import InputError
 
 EXPECTED = np.array([[2.0, -1.0, 0.5], [0.25, 1.0, -2.0]])
 
@@ -110,7 +110,7 @@ def test_curves_are_named_at_their_ends_in_their_own_colours():
 
 
 def test_more_lines_than_colours_are_refused():
-    with pytest.raises(DataError, match="6 lines"):
+    with pytest.raises(InputError, match="6 lines"):
         plots.curves([0, 1], {"many": {str(i): [0, i] for i in range(6)}})
 
 

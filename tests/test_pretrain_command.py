@@ -10,16 +10,16 @@ import pytest
 from small_run import small_settings, train
 
 from minalbert import PRESETS, Albert, Batch
-from minalbert.cli import main
+from minalbert.commands import main
+from minalbert.commands.progress import Progress, clock
 from minalbert.config import PRESETS as SIZES
 from minalbert.errors import TrainError
-from minalbert.train import checkpoint, metrics
-from minalbert.train.evaluate import Baselines, Evaluation
-from minalbert.train.metrics import FILE, Metrics, read_lines
-from minalbert.train.screen import Screen, clock
+from minalbert.train import checkpoint, records
+from minalbert.train.evaluation import Baselines, Evaluation
+from minalbert.train.records import FILE, Metrics, read_lines
 from minalbert.train.settings import Settings
 from minalbert.train.tensorboard import Board
-from minalbert.train.watch import hunt, milestones
+from minalbert.train.watch import locate_nonfinite, milestones
 
 SMALL = ["--steps", "6", "--batch", "8", "--micro-batch", "4", "--max-length", "24", "--evaluate-every", "3"]
 SMALL += ["--num-hidden-layers", "1", "--evaluate-instances", "40", "--every", "3", "--log-every", "2"]
@@ -44,7 +44,7 @@ def test_a_run_is_made_by_one_command_and_goes_on_by_the_same(worlds, tmp_path, 
     assert main([*command[:2], "--steps", "8"]) == 0  # all else is in the run
     shown = capsys.readouterr()
     assert "finished at step 8" in shown.out
-    assert "going on from step 6" in shown.err
+    assert "resuming from step 6" in shown.err
     assert "steps is now 8, no longer 6" in shown.err
     assert main(["pretrain", str(run), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
@@ -66,8 +66,8 @@ def test_all_settings_are_printed_as_a_file_that_can_be_used(tmp_path, capsys, w
         (["--precision", "float16"], "precision is 'float16'; on 'cpu' it must be one of: full, bf16"),
         (["--batch", "6"], "batch 6 is 1.5 times micro_batch 4; it must be 1, 2, 4, 8, ... times as large"),
         (["--held-out-share", "0"], "held_out_share is 0.0, which of 60 documents leaves none to test on"),
-        (["--corpus", "nowhere"], "corpus nowhere is not there, looked for from"),
-        (["--corpus", ""], "corpus is not said; it must be a directory that `minalbert data build` made"),
+        (["--corpus", "nowhere"], "corpus nowhere does not exist, seen from"),
+        (["--corpus", ""], "no corpus is given; it must be a directory that `minalbert data build` made"),
         (["--micro-batch", "512", "--batch", "512"], "micro_batch is 512; the corpus has only"),
         (["--config", "nowhere.toml"], "nowhere.toml cannot be read"),
         (["--weights", "nowhere"], "nowhere is not a directory"),
@@ -132,7 +132,8 @@ class Terminal(io.StringIO):
 
 def test_a_terminal_has_one_line_that_moves():
     file = Terminal()
-    screen = Screen(10, file=file)
+    screen = Progress(file=file)
+    screen.begin(0, 10)
     screen.evaluated(Evaluation(5.0, 0.25, 0.69, 0.5, 0.5, 0.5), 4)
     for step in range(1, 11):
         screen.step(step, {"loss": 7.123, "mlm_loss": 6.4, "sop_loss": 0.7}, 43210.0)
@@ -146,7 +147,8 @@ def test_a_terminal_has_one_line_that_moves():
 
 def test_elsewhere_there_are_lines_now_and_then():
     file = io.StringIO()
-    screen = Screen(10, file=file)
+    screen = Progress(file=file)
+    screen.begin(0, 10)
     for step in range(1, 11):
         screen.step(step, {"loss": 7.123}, 43210.0)
     (line,) = file.getvalue().splitlines()
@@ -161,6 +163,7 @@ def test_a_run_says_what_it_is_and_what_it_cannot_know(worlds, tmp_path, capsys)
     assert re.search(
         r"weights, 1 layers, sharing all; adamw, rate 0.001; 6 steps of 8, 0.\d times \d+ instances", said.err
     )
+    assert "fused kernels, which train faster; --kernels plain runs the files that you read" in said.err
     assert re.search(r"only \d+ held-out instances: their scores mean little", said.err)
     assert re.search(r"guessing +\d", said.out)
     assert "next: minalbert plot" in said.out
@@ -185,7 +188,7 @@ def test_lines_of_a_later_place_are_written_again(tmp_path):
         metrics.write("train", step=step, position=step + 1, loss=1.0)
     with open(tmp_path / FILE, "a") as file:
         file.write('{"kind": "train", "st')  # a kill
-    metrics = Metrics(tmp_path, position=4, fresh=False)
+    metrics = Metrics(tmp_path, batch_index=4, fresh=False)
     metrics.write("train", step=4, position=5, loss=2.0)
     assert [(line["step"], line["loss"]) for line in read_lines(tmp_path)] == [(0, 1), (1, 1), (2, 1), (3, 1), (4, 2)]
 
@@ -202,7 +205,7 @@ def test_a_broken_line_in_the_middle_is_named(tmp_path):
         read_lines(tmp_path)
 
 
-def test_lines_wait_while_the_disk_is_full(tmp_path, capsys):
+def test_lines_wait_while_the_disk_is_full(tmp_path, caplog):
     metrics = Metrics(tmp_path)
     metrics.write("train", step=1, position=1)
     path, metrics.path = metrics.path, tmp_path / "none" / FILE
@@ -211,7 +214,7 @@ def test_lines_wait_while_the_disk_is_full(tmp_path, capsys):
     metrics.path = path
     metrics.write("train", step=4, position=4)
     assert [line["step"] for line in read_lines(tmp_path)] == [1, 2, 3, 4]
-    assert capsys.readouterr().err.count("training goes on") == 1
+    assert caplog.text.count("training goes on") == 1
 
 
 class Full:
@@ -233,10 +236,10 @@ class Full:
 
 
 def test_half_a_line_is_taken_back(tmp_path, monkeypatch, capsys):
-    written = Metrics(tmp_path)
+    written = Metrics(tmp_path, alert=Progress(quiet=True).alert)
     written.write("train", step=1, position=1)
     with monkeypatch.context() as patch:
-        patch.setattr(metrics, "open", lambda *how: Full(open(*how)), raising=False)  # noqa: SIM115
+        patch.setattr(records, "open", lambda *how: Full(open(*how)), raising=False)  # noqa: SIM115
         written.write("train", step=2, position=2)
     assert "No space left on device" in capsys.readouterr().err
     assert len(read_lines(tmp_path)) == 1
@@ -253,7 +256,7 @@ def test_a_line_broken_by_others_stops_no_run(tmp_path):
 
 
 def test_an_event_file_that_cannot_grow_stops_no_training(tmp_path, capsys, monkeypatch):
-    board = Board(tmp_path, 0)
+    board = Board(tmp_path, 0, Progress().alert)
     board.write("train", {"step": 1, "loss": 2.0})
 
     def write(data):
@@ -276,8 +279,9 @@ def test_a_terminal_that_is_gone_stops_no_training():
 
         flush = write
 
-    screen = Screen(10, file=Gone())
-    screen.say("step 1")
+    screen = Progress(file=Gone())
+    screen.begin(0, 10)
+    screen.message("step 1")
     screen.step(10, {"loss": 7.1}, 1.0)
     screen.close()
     assert len(tries) >= 2  # it did try, each time
@@ -317,13 +321,13 @@ def test_milestones_are_said_where_they_are_reached():
         ("embeddings.norm.gain", 3e38, "the first bad numbers are the embeddings"),
     ],
 )
-def test_the_hunt_names_the_first_bad_tensor(name, value, said):
+def test_what_is_not_finite_is_located(name, value, said):
     config = PRESETS["tiny"].replace(vocab_size=30)
     model = Albert.init(config)
     model.params[name][...] = value
     grads = model.params.zeros_like()
     with np.errstate(all="ignore"):
-        assert hunt(model, [Batch.random(config, 2, 8, 2)], grads) == said
+        assert locate_nonfinite(model, [Batch.random(config, 2, 8, 2)], grads) == said
 
 
 def test_small_settings_are_what_a_file_could_say():

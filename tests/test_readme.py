@@ -12,8 +12,9 @@ from test_mutations import MUTATIONS
 
 import minalbert
 from exercises import handbook
-from minalbert import cli, demo
-from minalbert.train.evaluate import Baselines
+from minalbert import commands
+from minalbert.commands import demo
+from minalbert.train.evaluation import Baselines
 from minalbert_course.catalogue import all_lessons
 
 ROOT = Path(__file__).parent.parent
@@ -78,7 +79,7 @@ def test_the_report_that_is_shown_is_what_a_student_gets(tmp_path, monkeypatch, 
     assert solution.count(backward + scale) == 1
     (tmp_path / "ex05_attention.py").write_text(solution.replace(backward + scale, backward), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    assert cli.main(["exercise", "check", "ex05"]) == 1
+    assert commands.main(["exercise", "check", "ex05"]) == 1
     shown = next(block for _, block in BLOCKS if block.startswith("ex05 softmax"))
     assert capsys.readouterr().out.startswith(shown)
 

@@ -4,22 +4,23 @@ import pytest
 from small_run import events, small_corpus, small_settings, train
 
 from minalbert import Albert
+from minalbert.commands.progress import Progress
 from minalbert.errors import ConfigError, TrainError
-from minalbert.train import checkpoint, loop, run_directory
-from minalbert.train.metrics import FILE, read_lines
+from minalbert.train import checkpoint, pretrain, run_directory
+from minalbert.train.records import FILE, read_lines
 
 
 def test_other_data_is_refused(tmp_path):
     train(tmp_path, steps=4)
-    with pytest.raises(TrainError, match=r"the data is .* documents, .* goes on with that only"):
-        loop.pretrain(small_settings(steps=8), tmp_path, corpus=small_corpus(31), quiet=True)
+    with pytest.raises(TrainError, match=r"the data is .* documents, .* resumes with that only"):
+        pretrain(small_settings(steps=8), tmp_path, corpus=small_corpus(31))
 
 
 def test_a_run_that_is_refused_keeps_its_settings(tmp_path):
     train(tmp_path, steps=4)
     before = (tmp_path / run_directory.CONFIG).read_text()
     with pytest.raises(TrainError, match="the data is"):
-        loop.pretrain(small_settings(steps=8), tmp_path, corpus=small_corpus(31), quiet=True)
+        pretrain(small_settings(steps=8), tmp_path, corpus=small_corpus(31))
     assert (tmp_path / run_directory.CONFIG).read_text() == before
 
 
@@ -75,7 +76,7 @@ def test_a_full_disk_stops_no_training(tmp_path, monkeypatch, capsys):
         return real(run, config, state, *rest)
 
     monkeypatch.setattr(checkpoint, "save", save)
-    outcome = loop.pretrain(small_settings(steps=20), tmp_path, corpus=small_corpus())
+    outcome = pretrain(small_settings(steps=20), tmp_path, corpus=small_corpus(), observer=Progress())
     assert failing == [8, 12]
     assert outcome.step == 20
     assert "the disk is full; training goes on" in capsys.readouterr().err

@@ -2,17 +2,20 @@
 
 import argparse
 import dataclasses
+import subprocess
+import sys
 import tomllib
 from collections import Counter
 
 import pytest
 
+from minalbert import train
+from minalbert.commands.settings_options import add_settings_arguments, settings_of
 from minalbert.config import PRESETS
 from minalbert.errors import ConfigError, DataError
 from minalbert.optim import sqrt_rule
 from minalbert.train import run_directory
 from minalbert.train.settings import SECTIONS, Settings
-from minalbert.train.settings_options import add_settings_arguments, settings_of
 
 
 def options(*words):
@@ -116,9 +119,44 @@ def test_a_run_keeps_its_settings_and_says_what_changed(tmp_path):
 @pytest.mark.parametrize(
     "change", [{"batch": 32}, {"seed": 1}, {"hidden_size": 128}, {"max_ngram": 1}, {"optimiser": "lamb"}]
 )
-def test_what_weights_hang_on_cannot_change(tmp_path, change):
+def test_what_weights_depend_on_cannot_change(tmp_path, change):
     run_directory.keep(tmp_path, Settings(), Words())
     assert run_directory.changes(tmp_path, Settings().change(**change)) == []  # before the first checkpoint all may
     (tmp_path / "step-00000000").mkdir()
     with pytest.raises(ConfigError, match="name another directory for a new run"):
         run_directory.changes(tmp_path, Settings().change(**change))
+
+
+def test_kernels_are_fused_if_none_are_given_but_plain_where_only_they_can_be():
+    assert Settings().training.compute == {"kernels": "fused", "precision": "full"}
+    assert Settings().change(code="mine.py").training.kernels == "plain"
+    assert Settings().change(device="cuda").training.kernels == "fused"
+    assert Settings().change(device="cuda", dtype="float64").training.kernels == "plain"
+    assert Settings().change(kernels="plain").training.kernels == "plain"
+    with pytest.raises(ConfigError, match="kernels is 'numpy'; it must be one of: plain, fused, compiled"):
+        Settings().change(kernels="numpy")
+
+
+def test_the_file_of_an_earlier_version_is_read():
+    assert Settings.from_tables({"training": {"kernels": "numpy"}}).training.kernels == "fused"
+    assert Settings.from_tables({"training": {"kernels": "numpy", "code": "mine.py"}}).training.kernels == "plain"
+
+
+def test_sections_are_made_once():
+    settings = Settings()
+    assert all(getattr(settings, name) is getattr(settings, name) for name in SECTIONS)
+
+
+def test_all_of_training_that_is_public_can_be_had_from_the_room_and_brings_nothing_heavy():
+    script = (
+        "import sys\nfrom minalbert import train\n"
+        "print(*[callable(getattr(train, name)) for name in train.__all__])\n"
+        "print(*sorted({'matplotlib', 'tqdm', 'sentencepiece', 'numba', 'cupy'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    answers, heavy = done.stdout.split("\n")[:2]
+    assert set(answers.split()) == {"True"}
+    assert heavy == ""
+    assert train.pretrain.__module__ == "minalbert.train.assemble"
+    with pytest.raises(AttributeError, match="has no attribute 'pretend'"):
+        _ = train.pretend

@@ -12,8 +12,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from minalbert import cli
-from minalbert.data import audit, corpus_command
+from minalbert import commands
+from minalbert.data import audit
 from minalbert.data.tiny_worlds import CONNECTIVE_WORDS, SCHEMAS, TinyWorlds, lexicon, words_of_sentence
 from minalbert.data.tiny_worlds.grammar import parse
 from minalbert.errors import DataError
@@ -448,12 +448,11 @@ def test_a_weakly_decayed_probe_learns_some_order_from_other_topics():
 
 
 @pytest.fixture
-def corpus(monkeypatch, capsys):
+def corpus(capsys):
     """Run `minalbert corpus ...`; its exit code, output and complaint."""
-    monkeypatch.setitem(cli.COMMANDS, "corpus", ("minalbert.data.corpus_command", "generate or show stories"))
 
     def run(*argv):
-        code = cli.main(["corpus", *argv])
+        code = commands.main(["corpus", *argv])
         printed = capsys.readouterr()
         return code, printed.out, printed.err
 
@@ -481,7 +480,7 @@ def test_show(corpus):
     lines = out.splitlines()
     assert code == 0
     assert lines[0].startswith(f"story 6: {story.schema} (topic {story.topic}), a {story.kind}, in order")
-    assert lines == corpus_command.story_lines(story)
+    assert lines == str(story).splitlines()
     for line, text, step in zip(lines[-len(story.sentences) :], story.sentences, story.steps, strict=True):
         assert text in line
         assert line[:4].strip() == ("" if step is None else str(step))

@@ -14,14 +14,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minalbert.cli import main
-from minalbert.data import tokenizer_command
+from minalbert.commands import main
+from minalbert.commands import tokenizer as tokenizer_command
 from minalbert.data.normalise import Normaliser
 from minalbert.data.sentencepiece_tokenizer import SentencePieceTokenizer, is_start
 from minalbert.data.sentencepiece_training import SETTINGS, draw, train
-from minalbert.data.tokenizer import CLS, MASK, PAD, SEP, SPECIALS, UNK, load_tokenizer
+from minalbert.data.tokenizer import CLS, MASK, PAD, SEP, SPECIALS, UNK
+from minalbert.data.tokenizers import load_tokenizer
 from minalbert.data.word_tokenizer import WordTokenizer
-from minalbert.errors import DataError
+from minalbert.errors import DataError, FileError
 
 sentencepiece = pytest.importorskip("sentencepiece", reason="needs sentencepiece (pip install 'minalbert[train]')")
 
@@ -284,7 +285,7 @@ def test_text_of_known_letters_comes_back(trained, data):
 
 @pytest.mark.parametrize("wrong", [-1, 240])
 def test_an_id_outside_the_vocabulary_is_an_error(trained, wrong):
-    with pytest.raises(DataError, match=rf"id {wrong} is no piece's; it must lie in 0\.\.239"):
+    with pytest.raises(DataError, match=rf"id {wrong} is not in the vocabulary; it must lie in 0\.\.239"):
         trained.decode([5, wrong])
 
 
@@ -400,7 +401,7 @@ def test_a_disk_that_fills_leaves_the_old_file_and_nothing_else(tmp_path, monkey
     path = tmp_path / "words.json"
     WordTokenizer(["a"]).save(path)
     monkeypatch.setattr(step, full)
-    with pytest.raises(DataError, match=r"words\.json could not be written \(No space left"):
+    with pytest.raises(FileError, match=r"words\.json could not be written \(No space left"):
         WordTokenizer(["b"]).save(path)
     assert load_tokenizer(path).pieces[5:] == ["a"]
     assert list(tmp_path.iterdir()) == [path]
@@ -510,11 +511,10 @@ def test_the_command_says_what_is_wrong_and_leaves_nothing(tmp_path, capsys):
     assert not out.parent.exists()
 
 
-def test_the_command_shows_a_word_list_on_a_plain_terminal(tmp_path, capsys, monkeypatch):
+def test_the_command_shows_a_word_list_on_a_plain_terminal(tmp_path, monkeypatch):
     WordTokenizer(["▁a", "é"]).save(tmp_path / "words.json")
-    monkeypatch.setattr(tokenizer_command, "printable", lambda text, _: PLAIN(text, "ascii"))
+    screen = io.TextIOWrapper(io.BytesIO(), "ascii")
+    monkeypatch.setattr(sys, "stdout", screen)
     assert command("show", tmp_path / "words.json", "▁a é b") == 0
-    assert capsys.readouterr().out.splitlines()[3] == r"[_a] [\xe9] [<unk>]"
-
-
-PLAIN = tokenizer_command.printable
+    screen.flush()
+    assert screen.buffer.getvalue().decode().splitlines()[3] == r"[_a] [\xe9] [<unk>]"

@@ -7,30 +7,33 @@ import numpy as np
 import pytest
 from small_run import StopAt, computed, events, train
 
+from minalbert import Losses
 from minalbert.errors import TrainError
-from minalbert.fast.accumulate import Accumulator
-from minalbert.train import checkpoint, loop, standing
-from minalbert.train.metrics import read_lines
+from minalbert.parallel import Workers
+from minalbert.train import assemble, checkpoint
+from minalbert.train import state as state_module
+from minalbert.train.records import read_lines
 from minalbert.train.watch import SpikeWatch
 
 
-class Poisoned(Accumulator):
+class Poisoned(Workers):
     """Gives a gradient that is not finite, or a great loss, for some batches."""
 
     kinds = {}  # noqa: RUF012
 
-    def __call__(self, parts, stream, **more):
-        sums, number = super().__call__(parts, stream, **more), stream.step
+    def gradient(self, slices, dropout=None, **more):
+        found, number = super().gradient(slices, dropout, **more), dropout.step
         if self.kinds.get(number) == "nan":
-            sums.grads["encoder.ffn.up.w"][0, 0] = math.nan
+            found.grads["encoder.ffn.up.w"][0, 0] = math.nan
         if self.kinds.get(number) == "great":
-            return sums._replace(losses=sums.losses._replace(mlm=sums.losses.mlm + 1e3))
-        return sums
+            mlm, sop, total = found.losses
+            return found._replace(losses=Losses(mlm + 1e3, sop, total + 1e3))
+        return found
 
 
 @pytest.fixture
 def poison(monkeypatch):
-    monkeypatch.setattr(loop, "Accumulator", Poisoned)
+    monkeypatch.setattr(assemble, "Workers", Poisoned)
     return lambda kind, *numbers: monkeypatch.setattr(Poisoned, "kinds", dict.fromkeys(numbers, kind))
 
 
@@ -77,7 +80,7 @@ def test_a_spike_is_met_as_the_settings_say(tmp_path, poison, spikes, event):
     assert "batch 21: loss 100" in said["text"]
     assert ("no step was made" in said["text"]) == (spikes != "note")
     _, state, _, _ = checkpoint.load(tmp_path)
-    assert state.position == {"skip": 31, "note": 30, "rollback": 32}[spikes]
+    assert state.batch_index == {"skip": 31, "note": 30, "rollback": 32}[spikes]
 
 
 def test_a_stop_among_refused_batches_changes_no_bit(tmp_path, poison, monkeypatch):
@@ -88,7 +91,7 @@ def test_a_stop_among_refused_batches_changes_no_bit(tmp_path, poison, monkeypat
     for looks in (21, 22, 23):
         run = tmp_path / f"run{looks}"
         with monkeypatch.context() as patch:
-            patch.setattr(loop, "StopSignals", lambda looks=looks: StopAt(looks))
+            patch.setattr(assemble, "StopSignals", lambda alert, looks=looks: StopAt(looks))
             assert train(run, **changes).code == 75
         train(run, **changes)
         assert computed(run) == computed(tmp_path / "whole")
@@ -101,7 +104,7 @@ def test_a_run_that_refused_batches_goes_on_with_the_same_data_and_the_same_judg
     train(tmp_path / "whole", **changes)
     assert "batch 30" in events(tmp_path / "whole", "spike")[0]["text"]
     with monkeypatch.context() as patch:
-        patch.setattr(loop, "StopSignals", lambda: StopAt(28))
+        patch.setattr(assemble, "StopSignals", lambda alert: StopAt(28))
         assert train(tmp_path / "run", **changes).code == 75
     train(tmp_path / "run", **changes)
     assert computed(tmp_path / "run") == computed(tmp_path / "whole")
@@ -109,12 +112,12 @@ def test_a_run_that_refused_batches_goes_on_with_the_same_data_and_the_same_judg
 
 def test_checkpoints_of_a_way_given_up_are_removed(tmp_path, poison, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(loop, "StopSignals", lambda: StopAt(10))
+        patch.setattr(assemble, "StopSignals", lambda alert: StopAt(10))
         train(tmp_path, steps=20)  # saved at step 10, which is no regular one
     assert checkpoint.steps(tmp_path)[-1] == 10
     poison("nan", *range(10, 15))
     with monkeypatch.context() as patch:
-        patch.setattr(loop, "StopSignals", lambda: StopAt(6))
+        patch.setattr(assemble, "StopSignals", lambda alert: StopAt(6))
         outcome = train(tmp_path, steps=20)
     assert outcome.step == 9
     assert checkpoint.steps(tmp_path)[-1] == 9
@@ -136,8 +139,8 @@ def test_refused_batches_are_in_the_checkpoint(tmp_path, poison):
 
 def test_when_the_clock_runs_out_on_a_refused_batch_the_end_is_evaluated(tmp_path, poison, monkeypatch):
     poison("nan", 12)
-    ahead = property(lambda standing: 1.0 if 12 in standing.refused else None)
-    monkeypatch.setattr(standing.Standing, "ahead", ahead)
+    fraction = property(lambda state: 1.0 if 12 in state.refused else None)
+    monkeypatch.setattr(state_module.RunState, "time_fraction", fraction)
     outcome = train(tmp_path, steps=50)
     assert outcome.step == 12
     assert [line["step"] for line in read_lines(tmp_path) if line["kind"] == "eval"] == [0, 10, 12]
@@ -163,14 +166,14 @@ def test_norms_are_judged_by_factors():
 
 
 def test_a_stopped_run_judges_as_one_that_was_not():
-    settings = SimpleNamespace(spikes="skip", spike_sigmas=2.0, spike_window=8, patience=99)
+    rules = SimpleNamespace(spikes="skip", spike_sigmas=2.0, spike_window=8, patience=99)
     values = np.random.default_rng(1).standard_normal(100)
-    one, verdicts = SpikeWatch(settings), []
+    one, verdicts = SpikeWatch(rules), []
     for value in values:
         verdicts.append(one.judge(value, math.exp(value)).refused)
-    again, other = [], SpikeWatch(settings)
+    again, other = [], SpikeWatch(rules)
     for value in values:
-        other = SpikeWatch(settings, other.memory)
+        other = SpikeWatch(rules, other.memory)
         again.append(other.judge(value, math.exp(value)).refused)
     assert verdicts == again
     assert any(verdicts)

@@ -11,7 +11,7 @@ import pytest
 import small_run
 
 import minalbert.layers
-from minalbert import Albert, Batch, DropoutKey, cli
+from minalbert import Albert, Batch, DropoutKey, commands
 from minalbert.errors import ConfigError
 from minalbert.gradcheck.cases import TINY
 from minalbert.layers import linear_backward, linear_forward
@@ -239,5 +239,5 @@ def test_albert_trains_on_nothing_but_the_students_functions(tmp_path, folder):
 
 def test_with_is_an_option_of_pretrain(tmp_path, capsys, attention_file):
     argv = ["pretrain", str(tmp_path / "run"), "--with", "a.py", "--with", str(attention_file), "--print-config"]
-    assert cli.main(argv) == 0
+    assert commands.main(argv) == 0
     assert f"code = {json.dumps(f'a.py{os.pathsep}{attention_file}')}" in capsys.readouterr().out

@@ -1,5 +1,6 @@
 from minalbert import PRESETS
-from minalbert.analysis import parameters, report, screen
+from minalbert.analysis import parameters, report
+from minalbert.commands import params_lines
 
 E = 128  # try 64, 748, 749 and 768
 
@@ -15,5 +16,5 @@ counted = parameters.word_embedding(albert)
 assert (counted["factorised"], counted["one_table"]) == (two, one)
 
 counts = report.one_model("albert-base-v2", albert, length=512, batch=1)
-print("\n".join(screen.where_the_parameters_are(counts)) + "\n")
-print("\n".join(screen.two_savings(counts)))
+print("\n".join(params_lines.where_the_parameters_are(counts)) + "\n")
+print("\n".join(params_lines.two_savings(counts)))

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..backend import array_module, to_host
+from ..errors import InputError
 
 
 class Smoothness(NamedTuple):
@@ -25,11 +26,11 @@ class Smoothness(NamedTuple):
 def smoothness(states, attention_mask=None):
     """Of arrays on the host or on the device; padding counts for nothing. Returns NumPy arrays in float64."""
     if len(states) < 2:
-        raise ValueError(f"{len(states)} state was given; a layer has two, what enters it and what leaves it")
+        raise InputError(f"{len(states)} state was given; a layer has two, what enters it and what leaves it")
     xp = array_module(states[0])
     weights = xp.ones(states[0].shape[:-1]) if attention_mask is None else xp.asarray(attention_mask) * 1.0
     if weights.shape != states[0].shape[:-1]:
-        raise ValueError(f"attention_mask has shape {weights.shape}; it must be {states[0].shape[:-1]}")
+        raise InputError(f"attention_mask has shape {weights.shape}; it must be {states[0].shape[:-1]}")
     total = weights.sum()
     pairs = [(distance(x, y), angle(x, y)) for x, y in pairwise(states)]
     means = xp.stack([xp.stack([(part * weights).sum() / total for part in pair]) for pair in pairs])
@@ -64,5 +65,5 @@ def roughness(values):
     """
     inner = np.asarray(values)[1:-1]
     if len(inner) < 3:
-        raise ValueError(f"{len(values)} layers were given; without the first and the last, three must be left")
+        raise InputError(f"{len(values)} layers were given; without the first and the last, three must be left")
     return float(np.abs(inner[1:-1] - (inner[:-2] + inner[2:]) / 2).mean())

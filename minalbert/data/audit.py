@@ -69,29 +69,6 @@ def audit(pairs, labels, connectives=(), names=None, seed=0, test_fraction=0.25)
     return findings
 
 
-def report_lines(findings):
-    """The findings as a table for a terminal."""
-    lines = [f"{'probe':<18}{'accuracy':>9}  verdict"]
-    for f in findings:
-        lines.append(f"{f.probe:<18}{f.accuracy:>9.3f}  {verdict(f)}" + (f" ({f.detail})" if f.detail else ""))
-    tested, bound = findings[0].tested, findings[0].bound
-    lines.append(f"tested on {tested:,} pairs; by chance an accuracy exceeds {bound:.3f} once in a thousand times")
-    leaks = ", ".join(f.probe for f in findings if f.leaks)
-    fine = "no leak was found; order signals are what a model is to learn"
-    lines.append(f"the labels leak: {leaks}" if leaks else fine)
-    return lines
-
-
-def verdict(finding):
-    if finding.leaks:
-        return f"LEAK, above {finding.limit:.3f}"
-    if finding.limit is None:
-        return "an order signal" if finding.accuracy > finding.bound else "chance"
-    if LIMITS.get(finding.probe, 1) < finding.accuracy <= finding.bound:
-        return "too few pairs to tell: look at more, with --sample, or at more text"
-    return "chance" if finding.accuracy <= finding.bound else "clean"
-
-
 def check_pairs(pairs, labels):
     labels = np.asarray(labels)
     if len(pairs) != len(labels):

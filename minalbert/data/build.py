@@ -24,16 +24,13 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from tqdm import tqdm
-
 from ..errors import DataError
-from .atomic import PARTIAL, AtomicFile, settle, write_atomically
+from ..files import PARTIAL, AtomicFile, settle, write_atomically
 from .packing import Packer, token_dtype
 from .shards import FORMAT, MANIFEST, Corpus, check_shard, checksum, read_manifest
-from .tokenizer import Tokenizer, load_tokenizer
-from .word_tokenizer import WordTokenizer
+from .tokenizer import Tokenizer
+from .tokenizers import FILE_NAMES, load_tokenizer
 
-TOKENIZERS = ("tokenizer.model", "tokenizer.json")
 HOUR = 3600                                          # seconds after which a partial file is nobody's
 
 
@@ -45,18 +42,17 @@ class Task(NamedTuple):
     settings: dict                                   # what else shapes the bytes
 
 
-def build(sources, tokenizer, directory, *, settings=None, workers=1, executor=None, progress=False):
-    """Write one shard for each source, then the manifest; returns the corpus.
+def build(sources, tokenizer, directory, *, settings=None, workers=1, executor=None, progress=None):
+    """Write one shard for each source, then the manifest, and return the corpus.
 
-    `workers` is how many tasks run at once: in a pool of so many processes, or on the executor that is given.
+    `workers` is the number of tasks that run at once, in a pool of processes or on the executor that is given.
+    `progress` is called with the record of each finished shard.
     """
     if workers < 1:
         raise DataError(f"workers is {workers}; it must be at least 1")
     directory = Path(directory)
     tasks, tokenizer_file, settings = plan(sources, tokenizer, directory, settings)
-    total = len(sources) if hasattr(sources, "__len__") else None
-    with tqdm(total=total, desc="build", unit="shard", disable=not progress) as bar:
-        records = run_all(tasks, workers, executor, bar)
+    records = run_all(tasks, workers, executor, progress or (lambda record: None))
     return finish(directory, records, tokenizer_file.name, settings)
 
 
@@ -123,16 +119,16 @@ def tokenizer_of_this_process(path):
 
 # All of them.
 
-def run_all(tasks, workers, executor, bar):
-    """The records in the tasks' order."""
+def run_all(tasks, workers, executor, progress):
+    """Run the tasks and return their records in the tasks' order."""
     if executor is not None:
-        return submit_all(tasks, workers, executor, bar)
+        return submit_all(tasks, workers, executor, progress)
     if workers == 1:
-        return [counted(bar, build_shard(task)) for task in tasks]
+        return [finished_with(build_shard(task), progress) for task in tasks]
     spawn = multiprocessing.get_context("spawn")     # a fork would copy the threads of BLAS and of the caller
     pool = futures.ProcessPoolExecutor(workers, spawn, leave_with_parent)
     try:
-        return submit_all(tasks, workers, pool, bar)
+        return submit_all(tasks, workers, pool, progress)
     except futures.BrokenExecutor as error:
         raise DataError(
             "a worker died, for want of memory or because the script that called build() does so outside of "
@@ -142,8 +138,8 @@ def run_all(tasks, workers, executor, bar):
         pool.shutdown(cancel_futures=True)
 
 
-def submit_all(tasks, workers, executor, bar):
-    """Never more than two tasks a worker in hand: text from a pipe must not pile up in memory."""
+def submit_all(tasks, workers, executor, progress):
+    """Submit at most two tasks for each worker at a time, because text from a pipe must not pile up in memory."""
     waiting, records = set(), []
     tasks = iter(tasks)
     try:
@@ -153,21 +149,20 @@ def submit_all(tasks, workers, executor, bar):
             if not waiting:
                 return sorted(records, key=lambda record: record["name"])
             done, waiting = futures.wait(waiting, return_when=futures.FIRST_COMPLETED)
-            records += [counted(bar, future.result()) for future in done]
+            records += [finished_with(future.result(), progress) for future in done]
     except BaseException:
         for future in waiting:
             future.cancel()
         raise
 
 
-def counted(bar, record):
-    bar.update()
-    bar.set_postfix_str(f"{record['tokens']:,} tokens in {record['name']}")
+def finished_with(record, progress):
+    progress(record)
     return record
 
 
 def leave_with_parent():
-    """In a worker: end when the process that started it is killed, instead of waiting for work for ever."""
+    """In a worker: exit when the process that started it is killed, because no more work will come."""
     parent = multiprocessing.parent_process()
     threading.Thread(target=lambda: (parent.join(), os._exit(1)), daemon=True).start()
 
@@ -182,7 +177,7 @@ def move_in(tokenizer, directory):
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DataError(f"{directory} cannot be made a directory: {error.strerror}") from error
-    for name in TOKENIZERS:
+    for name in FILE_NAMES:
         if (directory / name).exists():
             if not any(directory.glob("shard-*.json")) and not (directory / MANIFEST).exists():
                 (directory / name).unlink()          # of a build that came to nothing
@@ -190,7 +185,7 @@ def move_in(tokenizer, directory):
             if not same_tokenizer(directory, name, loaded):
                 raise DataError(f"{directory} holds a corpus made with another tokenizer; name a new directory")
             return directory / name, identity
-    copy = directory / TOKENIZERS[isinstance(loaded, WordTokenizer)]
+    copy = directory / loaded.file_name
     loaded.save(copy)
     return copy, identity
 

@@ -27,7 +27,7 @@ from ..errors import DataError
 from .sentences import split_sentences
 
 LAYOUTS = ("lines", "long-lines", "paragraphs")
-SAID = (
+LAYOUT_HELP = (
     "'lines' (the default): a sentence a line, a blank line between documents; 'long-lines': a paragraph a line, a "
     "blank line between documents; 'paragraphs': a blank line between paragraphs, three between documents"
 )

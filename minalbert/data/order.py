@@ -6,8 +6,11 @@ permutation of 0..4^h-1. Where it leads out of 0..count-1 it is applied again: w
 began inside must come back inside, and the next place inside is the result, so that what remains is a
 permutation of 0..count-1. 4^h < 4 count, hence a walk takes fewer than four steps on average.
 
-What has been trained on is then two whole numbers, epoch and batch; to resume is to count on from them.
+What has been trained on is then one whole number, the batches so far; to resume is to count on from it.
 """
+
+from itertools import count as numbers
+from itertools import islice
 
 import numpy as np
 
@@ -34,3 +37,19 @@ def _feistel(x, half, rounds):
     for key in rounds:
         left, right = right, left ^ (mix(right ^ key) & mask)
     return (left << half) | right
+
+
+def micro_batches(instances, size, first=0):
+    """Micro-batches without end, from number `first` on. The last instances of an epoch, if too few, are left out."""
+    in_epoch = len(instances) // size
+    begin, first = divmod(first, in_epoch)
+    for epoch in numbers(begin):
+        yield from islice(instances.batches(size, epoch, first), in_epoch - first)
+        first = 0
+
+
+def batches(instances, size, count, first=0):
+    """Batches without end, from number `first` on: each a list of `count` micro-batches."""
+    slices = micro_batches(instances, size, first * count)
+    while True:
+        yield list(islice(slices, count))

@@ -12,6 +12,21 @@ CHOICES = {
     "nsp_negatives": ("other_topic", "uniform", "same_topic"),
     "truncate": ("front", "back", "either"),
 }
+HELP = {
+    "max_length": "tokens of an instance",
+    "max_predictions": "tokens to predict, at most",
+    "mask_fraction": "share of the tokens to predict",
+    "max_ngram": "words masked together, at most",
+    "favor_shorter": "a span of n words with p ~ 1/n",
+    "pairs": "what the second segment is about",
+    "policy": "'released': as the released script does, with all its settings",
+    "nsp_negatives": "where a segment that is not the next comes from",
+    "short_fraction": "share of instances that are made shorter",
+    "truncate": "which end of a segment is cut",
+    "special_replacements": "control tokens among the random replacements",
+    "spans_cross_segments": "spans that go on over a [SEP]",
+    "static_masks": "0: new masks each epoch; n: n different ones",
+}
 LEAST = {"max_predictions": 1, "max_ngram": 1, "static_masks": 0}
 SHARES = ("mask_fraction", "short_fraction")
 

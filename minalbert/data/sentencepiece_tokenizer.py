@@ -33,7 +33,12 @@ LETTERS = frozenset(string.ascii_letters)
 
 
 class SentencePieceTokenizer(Tokenizer):
-    """`recipe` is how the model was trained, if that is known; it goes beside the file and changes nothing."""
+    """A sentencepiece model with ALBERT's clean-up and digit rule.
+
+    `recipe` says how the model was trained, if that is known: it is saved beside the model and changes no id.
+    """
+
+    file_name = "tokenizer.model"
 
     def __init__(self, model, normaliser=Normaliser(), digit_commas="intended", recipe=None, name="the model"):
         if digit_commas not in DIGIT_COMMAS:

@@ -21,7 +21,7 @@ import numpy as np
 
 from ..errors import DataError
 from .packing import offset_dtype, pack, token_dtype
-from .tokenizer import load_tokenizer
+from .tokenizers import load_tokenizer
 
 FORMAT = 1
 MANIFEST = "manifest.json"

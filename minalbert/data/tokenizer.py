@@ -1,35 +1,38 @@
-"""Text becomes numbers. What every tokenizer has, and where a file's tokenizer comes from.
+"""Text becomes numbers: the interface of every tokenizer. `tokenizers.load_tokenizer` reads one from a file.
 
-The first five ids are those of the released models. [CLS], [SEP] and [MASK] are put in by number alone: typed
-in a text, they are letters and brackets like others.
+The first five ids are those of the released models. [CLS], [SEP] and [MASK] are inserted as ids only: in a text,
+they are letters and brackets like any others.
 """
 
 from pathlib import Path
 
 import numpy as np
 
-from ..errors import DataError
-from .atomic import write_atomically
+from ..errors import DataError, FileError
+from ..files import write_atomically
 
 PAD, UNK, CLS, SEP, MASK = range(5)
 SPECIALS = ("<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]")
 
 
 class Tokenizer:
+    """Text to ids and back. `file_name` is the name under which a corpus or a run keeps a copy."""
+
+    file_name: str
     vocab_size: int
     pieces: list[str]
     word_starts: np.ndarray                          # (V,) bool: does the piece begin a word, for whole-word masking
-    digest: str                                      # SHA-256 of all that decides which ids a text becomes
+    digest: str                                      # SHA-256 of everything that decides which ids a text becomes
 
     def encode(self, text):
-        """A list of ids, without [CLS] and [SEP]."""
+        """Return a list of ids, without [CLS] and [SEP]."""
         return self.encode_many([text])[0]
 
     def encode_many(self, texts):
         raise NotImplementedError
 
     def decode(self, ids):
-        """The text of ids, as the tokenizer sees it. Control symbols leave no trace."""
+        """Return the text of ids, as the tokenizer sees it. Control symbols are left out."""
         raise NotImplementedError
 
     def save(self, path):
@@ -39,17 +42,8 @@ class Tokenizer:
         ids = [int(i) for i in ids]
         for i in ids:
             if not 0 <= i < self.vocab_size:
-                raise DataError(f"id {i} is no piece's; it must lie in 0..{self.vocab_size - 1} (the vocabulary)")
+                raise DataError(f"id {i} is not in the vocabulary; it must lie in 0..{self.vocab_size - 1}")
         return ids
-
-
-def load_tokenizer(path):
-    """A sentencepiece model, released or ours, or our word list, which ends in .json."""
-    from .sentencepiece_tokenizer import SentencePieceTokenizer
-    from .word_tokenizer import WordTokenizer
-
-    kind = WordTokenizer if Path(path).suffix == ".json" else SentencePieceTokenizer
-    return kind.load(path)
 
 
 def read_bytes(path):
@@ -60,9 +54,9 @@ def read_bytes(path):
 
 
 def write_bytes(path, content):
-    """The whole file or none of it, in a folder that is made where it is not there."""
+    """Write the whole file or nothing. A missing folder is made."""
     try:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise DataError(f"{Path(path).parent} cannot be made: {error.strerror}") from error
+        raise FileError(f"{Path(path).parent} cannot be made: {error.strerror}") from error
     write_atomically(path, content)

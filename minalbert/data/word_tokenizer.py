@@ -18,6 +18,10 @@ FORMAT = "minalbert word list 1"
 
 
 class WordTokenizer(Tokenizer):
+    """A fixed list of words: every word is one token, and any other word is <unk>."""
+
+    file_name = "tokenizer.json"
+
     def __init__(self, words):
         words = list(words)
         for word in words:

@@ -33,3 +33,13 @@ def fused_pairs(kernels="fused", precision="full"):
 def new_memory(params, kernels="fused", precision="full"):
     xp = array_module(params.flat)
     return Memory(kernels_for(kernels, precision, params.device), Arena(xp), Arena(xp))
+
+
+def optimiser_for(optimiser, params):
+    """LAMB's CUDA twin for float32 weights on a GPU, else the optimiser itself; `step` is the same."""
+    if params.device == "cpu" or params.dtype != "float32":
+        return optimiser
+    from ..kernels import gpu
+    from ..kernels.gpu import lamb
+
+    return optimiser if gpu.missing() else lamb.optimiser_for(optimiser, params)

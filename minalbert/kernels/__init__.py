@@ -47,7 +47,7 @@ def kernels_for(kernels, precision, device):
         return gpu.Kernels(*gpu.STORAGE_AND_TF32[precision])
     if kernels == "fused":
         return cpu.BF16_KERNELS if precision == "bf16" else cpu.KERNELS
-    from . import compiled                           # which compiles, if it has not yet
+    from . import compiled  # which compiles, if it has not yet
 
     return compiled.BF16_KERNELS if precision == "bf16" else compiled.KERNELS
 

@@ -58,7 +58,7 @@ class Context(NamedTuple):
 
     def mark(self):
         """A place in the pass's memory, for `release`."""
-        return None
+        return
 
     def release(self, mark, keep=None):
         """Free what was kept since the mark, except for one array, which is returned."""

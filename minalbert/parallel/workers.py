@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ..model.pretraining import Losses, Totals, pretraining_backward, pretraining_forward
 from ..params import Params
-from .split import split
+from .slices import split
 from .threads import blas_threads, threads
 from .tree import TreeSum
 

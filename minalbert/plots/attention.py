@@ -12,7 +12,7 @@ GROUND = "#80808018"                                 # behind the heads: where n
 def attention_strip(filled, columns=COLUMNS):
     """For each [MASK] its tokens, and below them a row for each head: the bluer, the more it looks there.
 
-    `filled` is what minalbert.train.fill.fill(model, tokenizer, text) returns.
+    `filled` is what minalbert.train.fill(model, tokenizer, text) returns.
     """
     M, L, N, _ = filled.attention.shape
     tall = min(TALLEST, LAYER / N)                   # of a head's row
@@ -31,27 +31,26 @@ def attention_strip(filled, columns=COLUMNS):
 def draw_mask(axes, filled, number, y, tall, most, columns):
     from matplotlib.patches import Rectangle
 
-    from ..train.fill_lines import cells, heading, shown_places
-
     attention = filled.attention[number]             # (L, N, T)
     guesses = ", ".join(f"{piece} {probability:.0%}" for piece, probability in filled.guesses[number][:4])
-    axes.text(-LEFT, y, f"{heading(filled, number)} {guesses}", color=INK, fontsize=10, fontweight="bold", va="center")
-    places = shown_places(filled, number, columns)
-    row, x, y, before, ends = list(cells(filled)), 0, y + ROW, -1, []
-    for place in [*places, len(row)]:
+    axes.text(-LEFT, y, f"{filled.heading(number)} {guesses}", color=INK, fontsize=10, fontweight="bold", va="center")
+    places = filled.shown_places(number, columns)
+    x, y, before, ends = 0, y + ROW, -1, []
+    for place in [*places, len(filled.tokens)]:
         if place > before + 1:
             axes.text(x, y, "…", color=INK, **FONT)
             x += 2
-        elif place < len(row) and row[place].glued:
+        elif place < len(filled.tokens) and filled.glued[place]:
             axes.text(x - 0.5, y, "·", color=INK, ha="center", **FONT)
-        if place == len(row):
+        if place == len(filled.tokens):
             break
-        token, masked, before = row[place], place == filled.masks[number], place
+        token, masked, before = filled.tokens[place], place == filled.masks[number], place
+        colour = "special" if token in ("[CLS]", "[SEP]") else "AB"[filled.segments[place]]
         if masked:
-            axes.add_patch(Rectangle((x - 0.2, y - 0.12), len(token.text) + 0.4, 0.24, color=FILL["mask"], linewidth=0))
-        axes.text(x, y, token.text, color="black" if masked else TEXT[token.colour], **FONT)
-        ends.append((x - 0.3, x + len(token.text) + 0.3))
-        x += len(token.text) + 1
+            axes.add_patch(Rectangle((x - 0.2, y - 0.12), len(token) + 0.4, 0.24, color=FILL["mask"], linewidth=0))
+        axes.text(x, y, token, color="black" if masked else TEXT[colour], **FONT)
+        ends.append((x - 0.3, x + len(token) + 0.3))
+        x += len(token) + 1
     draw_layers(axes, attention[:, :, places], ends, y + 0.2, tall, most)
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..errors import InputError
 from .panels import LABEL, THIN
 from .style import GREEN, INK, ORANGE, TEXT, figure
 
@@ -16,7 +17,7 @@ def share_dots(rows, title, level=None):
     """
     names = list(dict.fromkeys(name for found in rows.values() for name in found))
     if not 1 <= len(names) <= len(LOOKS):
-        raise ValueError(f"{len(names)} names were given; from 1 to {len(LOOKS)} can be told apart")
+        raise InputError(f"{len(names)} names were given; from 1 to {len(LOOKS)} can be told apart")
     looks = dict(zip(names, LOOKS, strict=False))
     height = HEAD + ROW * len(rows) + FOOT
     told = "; ".join(f"{row}: " + ", ".join(f"{name} {np.mean(shares):.0%}" for name, shares in found.items())

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..errors import DataError
+from ..errors import InputError
 
 MOST = 64                                            # heads, tokens, width: more is slow, and nobody reads it
 MASKED = -10000                                      # as in layers.attention
@@ -27,12 +27,12 @@ def explorer(q, k, v, dcontext, tokens, attention_mask=None, digits=5):
     shapes = {array.shape for array in arrays.values()}
     if len(shapes) > 1 or arrays["q"].ndim != 3 or not 0 < min(*arrays["q"].shape) <= max(*arrays["q"].shape) <= MOST:
         found = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
-        raise DataError(f"these must have one shape (heads, tokens, width), each at most {MOST}: {found}")
+        raise InputError(f"these must have one shape (heads, tokens, width), each at most {MOST}: {found}")
     N, T, _ = arrays["q"].shape
     tokens = [str(token) for token in tokens]
     mask = np.ones(T) if attention_mask is None else numbers("attention_mask", attention_mask)
     if len(tokens) != T or mask.shape != (T,):
-        raise DataError(f"q has {T} tokens, but there are {len(tokens)} names and a mask of shape {mask.shape}")
+        raise InputError(f"q has {T} tokens, but there are {len(tokens)} names and a mask of shape {mask.shape}")
     heads = [{name: rounded(array[head], digits) for name, array in arrays.items()} for head in range(N)]
     return Explorer({"tokens": tokens, "heads": heads, "mask": [0 if real else MASKED for real in mask]})
 
@@ -41,9 +41,9 @@ def numbers(name, array):
     try:
         array = np.asarray(array, float)
     except (TypeError, ValueError) as error:
-        raise DataError(f"{name} must be an array of numbers: {error}") from error
+        raise InputError(f"{name} must be an array of numbers: {error}") from error
     if not np.isfinite(array).all():
-        raise DataError(f"{name} has numbers that are not finite")
+        raise InputError(f"{name} has numbers that are not finite")
     return array
 
 

@@ -5,7 +5,7 @@
 
 import numpy as np
 
-from ..errors import DataError
+from ..errors import InputError
 from .panels import THIN, line, name_ends, panel
 from .style import FAINT, GREEN, INK, ORANGE, TEXT, figure, one_line, told_lines
 
@@ -45,7 +45,7 @@ def curves(x, panels):
 def styles(lines):
     """A (dash, colour) for each."""
     if lines > len(COLOURS):
-        raise DataError(f"{lines} lines were given; up to {len(COLOURS)} can be told apart")
+        raise InputError(f"{lines} lines were given; up to {len(COLOURS)} can be told apart")
     return [("--" if i and i == lines - 1 else "-", COLOURS[i]) for i in range(lines)]
 
 

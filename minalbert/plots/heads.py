@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..errors import InputError
 from .style import BLUE, INK, figure
 
 SMALL, LETTER = {"family": "monospace", "fontsize": 8, "color": INK}, 0.067
@@ -19,7 +20,7 @@ def head_grid(probs, tokens, names=None, columns=4, cell=0.22):
     N, T = len(probs), len(tokens)
     names = names or [f"head {number + 1}" for number in range(N)]
     if probs.shape != (N, T, T) or len(names) != N:
-        raise ValueError(f"probs has shape {probs.shape}; there are {T} tokens and {len(names)} names")
+        raise InputError(f"probs has shape {probs.shape}; there are {T} tokens and {len(names)} names")
     columns = min(columns, N)
     side, words = T * cell, max(map(len, tokens)) * LETTER + 0.12
     across, down = side + GAP, side + NAME

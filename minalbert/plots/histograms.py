@@ -17,8 +17,6 @@ def histograms(found, columns=2):
 
 
 def draw_histogram(axes, name, histogram):
-    from ..data.stats import step_names
-
     starts, counts = histogram["starts"], histogram["counts"]
     total, places = max(1, sum(counts)), range(len(starts))
     bars = axes.bar(places, [100 * count / total for count in counts], width=0.86, color=BLUE)
@@ -26,7 +24,7 @@ def draw_histogram(axes, name, histogram):
     axes.set_title(name, color=INK, fontsize=11, fontweight="bold", loc="left", pad=22)
     axes.text(0, 1.06, f"mean {histogram['mean']:,.1f}, longest {histogram['largest']:,}; shares in %",
               color=INK, fontsize=8, transform=axes.transAxes)  # fmt: skip
-    names = step_names(histogram)
+    names = histogram["names"]
     slanted = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"} if max(map(len, names), default=0) > 5 else {}
     axes.set_xticks(places, names, color=INK, fontsize=7, **slanted)
     axes.margins(y=0.15)

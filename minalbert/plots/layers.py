@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..errors import InputError
 from .panels import line, name_ends, panel
 from .style import INK, figure, told_lines
 from .training import BLUE, GREEN, ORANGE, PURPLE
@@ -20,7 +21,7 @@ def layer_differences(found, limit, title="where two models part"):
     from matplotlib.ticker import LogLocator, NullLocator
 
     if not 1 <= len(found) <= len(LOOKS):
-        raise ValueError(f"{len(found)} comparisons were given; from 1 to {len(LOOKS)} can be told apart")
+        raise InputError(f"{len(found)} comparisons were given; from 1 to {len(LOOKS)} can be told apart")
     found = {name: np.asarray(values, float) for name, values in found.items()}
     low, high = limits(found, limit)
     drawn = figure(WIDTH, HEIGHT, f"{title}, layer by layer: {told_lines(found)}; the limit is {limit:g}")

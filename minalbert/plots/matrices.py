@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..errors import InputError
 from .style import INK, figure
 
 ABOVE, BELOW, ZERO = "#56B4E9", "#E69F00", "#F2F2F2"  # of Okabe and Ito; black can be read on all three
@@ -44,13 +45,13 @@ def measured(item, digits):
     """The dict, with what is written in its cells, the cells' strengths from -1 to 1, and its widths."""
     values = np.asarray(item["values"])
     if values.ndim != 2:
-        raise ValueError(f"{item.get('name', 'a matrix')} has shape {values.shape}; it must have rows and columns")
+        raise InputError(f"{item.get('name', 'a matrix')} has shape {values.shape}; it must have rows and columns")
     values = np.round(values, digits) + 0.0          # no -0.00
     largest = item.get("largest") or np.abs(np.nan_to_num(values)).max() or 1
     texts = np.array([[written(value, digits) for value in row] for row in values], object)
     rows, columns = (list(item.get(side) or []) for side in ("rows", "columns"))
     if len(rows) not in (0, len(values)) or len(columns) not in (0, values.shape[1]):
-        raise ValueError(f"{values.shape} values, but {len(rows)} names of rows and {len(columns)} of columns")
+        raise InputError(f"{values.shape} values, but {len(rows)} names of rows and {len(columns)} of columns")
     cell = max(CELL, 0.1 + SMALL_LETTER * max(map(len, [*columns, *texts.ravel()])))
     left = max(map(len, rows)) * SMALL_LETTER + 0.07 if rows else 0
     width = left + max(cell * values.shape[1], NAME_LETTER * len(item.get("name", "")))

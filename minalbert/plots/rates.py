@@ -6,7 +6,7 @@ from .training import BLUE, LIGHT
 
 
 def rate_curve(found, optimiser=""):
-    """`found`: what minalbert.train.find_rate.find_rate(settings) returns."""
+    """`found`: what minalbert.train.find_rate(settings) returns."""
     from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
     drawn = figure(6.4, 3.6, f"loss against learning rate, {told_lines({'averaged': found.means})}")

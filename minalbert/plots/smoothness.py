@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..errors import InputError
 from .panels import THIN, line, name_ends, panel
 from .style import INK, ORANGE, figure, told_lines
 from .training import BLUE, GREEN, PURPLE
@@ -18,7 +19,7 @@ def smoothness_curves(found, title=""):
     minalbert.analysis.smoothness.smoothness(states) returns them; the angles are in degrees.
     """
     if not 1 <= len(found) <= len(LOOKS):
-        raise ValueError(f"{len(found)} models were given; from 1 to {len(LOOKS)} can be told apart")
+        raise InputError(f"{len(found)} models were given; from 1 to {len(LOOKS)} can be told apart")
     told = (f"{what} over the layers: {told_lines(dict(zip(found, part, strict=True)))}"
             for what, part in zip(("distance", "angle"), zip(*found.values(), strict=True), strict=True))  # fmt: skip
     drawn = figure(WIDTH, HEIGHT, "; ".join(filter(None, [title, *told])))

@@ -11,9 +11,7 @@ def instance_strip(strip, columns=COLUMNS):
 
     `strip` is what minalbert.data.strip.strip(instances, tokenizer, epoch, number) returns.
     """
-    from ..data.strip import cell_width, wrapped
-
-    rows = [(name, cells, *ends) for name, cells in strip.rows for ends in wrapped(cells, columns)]
+    rows = strip.wrapped(columns)
     heights = [ROW + LABELS * any(cell.kind for cell in cells[start:end]) for _, cells, start, end in rows]
     top = 0.8 + 0.2 * len(strip.notes)
     height = top + sum(heights) + 0.45
@@ -30,7 +28,7 @@ def instance_strip(strip, columns=COLUMNS):
         previous, x = name, 0
         for place in range(start, end):
             draw_cell(axes, cells, place, x, y, strip.words, begins_row=place == start)
-            x += cell_width(cells[place]) + 1
+            x += cells[place].width + 1
         y += below
     draw_legend(axes, strip, height - 0.25)
     return drawn
@@ -39,9 +37,7 @@ def instance_strip(strip, columns=COLUMNS):
 def draw_cell(axes, cells, place, x, y, words, begins_row):
     from matplotlib.patches import Rectangle
 
-    from ..data.strip import SIGNS, cell_width
-
-    cell, width = cells[place], cell_width(cells[place])
+    cell, width = cells[place], cells[place].width
     if cell.glued and not begins_row:
         axes.text(x - 0.5, y, "·", color=INK, ha="center", **FONT)
     if not cell.kind:
@@ -49,7 +45,7 @@ def draw_cell(axes, cells, place, x, y, words, begins_row):
         return
     axes.add_patch(Rectangle((x - 0.25, y - 0.12), width + 0.5, 0.24, color=FILL[cell.kind], linewidth=0))
     axes.text(x, y, cell.text, color="black", **FONT)
-    axes.text(x, y + 0.23, SIGNS[cell.kind] + cell.label, color=INK, fontweight="bold", **FONT)
+    axes.text(x, y + 0.23, cell.shown_label, color=INK, fontweight="bold", **FONT)
     opens = place == 0 or cells[place - 1].span != cell.span
     closes = place + 1 == len(cells) or cells[place + 1].span != cell.span
     line = {"color": INK, "linewidth": 1, "solid_capstyle": "butt"}

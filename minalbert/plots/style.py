@@ -8,7 +8,7 @@ import base64
 import io
 import math
 
-from ..errors import DataError, MissingLibraryError
+from ..errors import FileError, MissingLibraryError
 
 BLUE, ORANGE, YELLOW, PURPLE, GREEN = "#0072B2", "#D55E00", "#F0C419", "#CC79A7", "#009E73"
 INK, FAINT = "#797979", "#80808055"                  # half-way between black and white
@@ -61,4 +61,4 @@ def save(drawn, path):
     try:
         drawn.savefig(path, dpi=200, bbox_inches="tight", pad_inches=0.15)
     except (OSError, ValueError) as error:
-        raise DataError(f"{path} could not be written: {error}") from error
+        raise FileError(f"{path} could not be written: {error}") from error

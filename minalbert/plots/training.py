@@ -10,7 +10,7 @@ from itertools import product
 
 import numpy as np
 
-from ..errors import DataError
+from ..errors import InputError
 from .panels import finish, level, line, mark, name_ends, panel
 from .style import GREEN, INK, ORANGE, TEXT, figure, told_lines
 
@@ -29,10 +29,10 @@ def training_curves(runs):
     """`runs`: what minalbert.train.curves.read_curves(run) returns, of each."""
     runs = list(runs)
     if not 1 <= len(runs) <= len(STYLES):
-        raise DataError(f"{len(runs)} runs were given; from 1 to {len(STYLES)} can be told apart")
+        raise InputError(f"{len(runs)} runs were given; from 1 to {len(STYLES)} can be told apart")
     rows = list(rows_of(runs))
     if not rows:
-        raise DataError(f"{', '.join(run.name for run in runs)}: nothing was measured yet")
+        raise InputError(f"{', '.join(run.name for run in runs)}: nothing was measured yet")
     height = HEAD + sum(TITLE + tall + TICKS for tall, _, _, _ in rows)
     told = {f"{what} of {run.name}": run.held_out[column] for run in runs
             for what, column in (("MLM loss", "mlm_loss"), ("SOP accuracy", "sop_accuracy"))}  # fmt: skip

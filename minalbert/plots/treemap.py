@@ -1,6 +1,6 @@
 """Where the parameters are: boxes as large as what they hold, models above each other at one scale."""
 
-from ..errors import DataError
+from ..errors import InputError
 from .style import GREEN, INK, ORANGE, PURPLE, TEXT, YELLOW, figure
 
 WIDTH, TALLEST = 7.8, 3.6                            # inches: of a block, and of the tallest
@@ -17,7 +17,7 @@ def treemap(models):
     models = {title: counted(groups) for title, groups in models.items()}
     names = list(dict.fromkeys(group for groups in models.values() for group in groups))
     if not 1 <= len(names) <= len(COLOURS):
-        raise DataError(f"{len(names)} groups were given; from 1 to {len(COLOURS)} can be told apart")
+        raise InputError(f"{len(names)} groups were given; from 1 to {len(COLOURS)} can be told apart")
     colours = dict(zip(names, COLOURS, strict=False))
     most = max(total(groups) for groups in models.values())
     blocks = []                                      # (title, groups, high, boxes, lines below)

@@ -1,10 +1,34 @@
 """Training: what happens between a batch and a trained model.
 
-    settings    what a run is told, in sections           sections has the words for each
-    prepare     the data to train on, and to test on      stream: in which order it comes
-    loop        the loop                                  standing: where it stands
-    records     what is told of it                        watch: when not to believe it; evaluate, metrics, screen
-    checkpoint  what a kill cannot take                   lock, circumstances, signals
+    from minalbert import train
+    result = train.pretrain(train.Settings().change(corpus="corpus", steps=500), "runs/first")
 
-Read in this order: loop, standing, watch, checkpoint; then what they call.
+    settings        what a run is told, in sections            assemble: from settings to a run
+    loop            the loop                                   gradient_step: one step of it
+    state           where a run is                             watch: which steps to refuse
+    checkpoint      what a kill leaves                         process, environment, run_directory
+    records         what is written and reported               training_data, evaluation, curves, tensorboard
+    trials          find a rate, overfit one batch             trained, filling: a trained model, and what it guesses
+
+Read in this order: loop, gradient_step, state, watch, checkpoint; then assemble.
 """
+
+import importlib
+
+PUBLIC = {
+    "Settings": "settings", "pretrain": "assemble", "prepare": "training_data", "Observer": "records",
+    "read_lines": "records", "read_curves": "curves", "evaluate": "evaluation", "baselines": "evaluation",
+    "open_trained": "trained", "fill": "filling", "find_rate": "trials", "overfit": "trials",
+}  # fmt: skip
+__all__ = sorted(PUBLIC)
+
+
+def __getattr__(name):
+    """Import what is asked for, and nothing before."""
+    if name not in PUBLIC:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f".{PUBLIC[name]}", __name__), name)
+
+
+def __dir__():
+    return [*globals(), *PUBLIC]

@@ -1,9 +1,9 @@
-"""Checkpoints: all that a run needs to go on to the last bit, in a directory that is whole or not there.
+"""Checkpoints: all that a run needs to resume to the last bit, in a directory that is whole or not there.
 
     runs/first/step-00000500/
       config.json, model.safetensors    as transformers and Albert.from_pretrained read them
       moments.safetensors               "m" and "v", each one vector
-      state.json                        step, place in the data, circumstances; each file's SHA-256, also its own
+      state.json                        step, place in the data, environment; each file's SHA-256, also its own
 
 It is written under a hidden name, and in this order:
 
@@ -25,8 +25,8 @@ from typing import NamedTuple
 from safetensors import SafetensorError
 
 from ..backend import to_host
-from ..data.atomic import PARTIAL, settle, sync
 from ..errors import DamagedError, TrainError
+from ..files import PARTIAL, settle, sync
 from ..interop import huggingface
 from ..interop.safetensors_files import read, write
 from ..optim import Moments
@@ -38,21 +38,21 @@ REPLACED, REMOVED = ".replaced", ".removed"          # endings of hidden names, 
 NO_HASH = "0" * 64                                   # stands in state.json while its own is computed
 
 
-class State(NamedTuple):
+class SavedState(NamedTuple):
     step: int                                        # updates made
-    position: int                                    # in the data: the number of the next batch
+    batch_index: int                                 # of the next batch; "position" in state.json
     params: Params
     moments: Moments | None
     extra: dict                                      # of what JSON can hold
 
 
-def save(run, config, state, circumstances, keep=2, always=()):
-    """Returns its path. The newest `keep` stay, and those of the steps in `always`; the others are removed."""
+def save(run, config, state, environment, keep=2, always=()):
+    """Save and return the path. The newest `keep` stay, and those of the steps in `always`; the others are removed."""
     if keep < 1:
         raise TrainError(f"keep is {keep}; at least 1 checkpoint must be kept")
     path = path_of(run, state.step)
-    note = {"format": FORMAT, "step": state.step, "position": state.position, "extra": state.extra,
-            "circumstances": circumstances}          # fmt: skip
+    note = {"format": FORMAT, "step": state.step, "position": state.batch_index, "extra": state.extra,
+            "circumstances": environment}          # fmt: skip
     if _is_saved(path, note):
         return path
     partial = _hidden(path, PARTIAL)
@@ -68,24 +68,24 @@ def save(run, config, state, circumstances, keep=2, always=()):
 
 
 def load(run, step=None):
-    """(config, State on the host, circumstances, sentences to say): the newest that is whole, or that of a step.
+    """Return (config, SavedState on the host, environment, messages): the newest that is whole, or that of a step.
 
     Newer ones that are damaged are put aside.
     """
     if step is not None:
         return *_load_step(run, step), []
-    said = []
+    messages = []
     for step in reversed(steps(run)):
         path = path_of(run, step)
         try:
             found = _read(path)
         except DamagedError as fault:
-            said.append(f"{fault}; {_rename_aside(path, 'damaged')}")
+            messages.append(f"{fault}; {_rename_aside(path, 'damaged')}")
             continue
-        if said:
-            said.append(f"the newest checkpoint that is whole is that of step {step}")
-        return *found, said
-    raise TrainError("; ".join([f"{run} has no checkpoint{' that is whole' if said else ''}", *said]))
+        if messages:
+            messages.append(f"the newest checkpoint that is whole is that of step {step}")
+        return *found, messages
+    raise TrainError("; ".join([f"{run} has no checkpoint{' that is whole' if messages else ''}", *messages]))
 
 
 def steps(run):
@@ -99,7 +99,7 @@ def path_of(run, step):
 
 
 def extra(run, step):
-    """Of a state, without a look at the rest; {} if it is damaged."""
+    """The extra of a state, read without the rest; {} if it is damaged."""
     try:
         return _read_note(path_of(run, step) / STATE)["extra"]
     except DamagedError:
@@ -107,7 +107,7 @@ def extra(run, step):
 
 
 def remove_after(run, step):
-    """Checkpoints of later steps."""
+    """Remove the checkpoints of later steps."""
     _remove_all_but(run, {one for one in steps(run) if one <= step})
 
 
@@ -127,13 +127,13 @@ def verify(path):
 
 
 def put_aside(run, step):
-    """Rename the checkpoints after this step, so that the run goes on from it; returns sentences."""
+    """Rename the checkpoints after this step, so that the run resumes from it. Returns messages."""
     return [f"{path_of(run, later)} is of a later step; {_rename_aside(path_of(run, later), 'aside')}"
             for later in reversed(steps(run)) if later > step]  # fmt: skip
 
 
 def clear_leftovers(run):
-    """What a kill left under hidden names. Only who holds the lock may do so."""
+    """Remove what a kill left under hidden names. Only for the process that holds the lock."""
     for path in Path(run).glob(".step-*"):
         real = path.with_name(path.stem[1:])
         try:
@@ -177,7 +177,7 @@ def _give_name(partial, path):
 
 
 def _remove_all_but(run, stay):
-    """What cannot be removed now is left for the next time."""
+    """Remove all other checkpoints; what cannot be removed now is left for the next time."""
     for step in sorted(set(steps(run)) - stay):
         path = path_of(run, step)
         hidden = _hidden(path, REMOVED)
@@ -226,7 +226,7 @@ def _read(path):
     if MOMENTS in note["files"]:
         flat = read(dict.fromkeys(("m", "v"), path / MOMENTS))
         moments = Moments(*(Params(flat[name], params.shapes) for name in ("m", "v")))
-    return config, State(note["step"], note["position"], params, moments, note["extra"]), note["circumstances"]
+    return config, SavedState(note["step"], note["position"], params, moments, note["extra"]), note["circumstances"]
 
 
 def _read_note(file):
@@ -243,10 +243,10 @@ def _read_note(file):
     return note
 
 
-def _reading(file, how):
+def _reading(file, read_it):
     """A file that is gone or lies on bad sectors is damaged; one that we may not read is another matter."""
     try:
-        return how(file)
+        return read_it(file)
     except OSError as error:
         if error.errno == errno.ENOENT:
             raise DamagedError(f"{file} is missing") from error

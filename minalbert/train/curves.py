@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import TrainError
-from .metrics import FILE, read_lines
+from .records import FILE, read_lines
 
 TRAIN = ("step", "loss", "mlm_loss", "sop_loss", "rate", "gradient_norm", "tokens_per_second", "seconds")
 HELD_OUT = ("step", "mlm_loss", "mlm_accuracy", "sop_loss", "sop_accuracy", "sop_recall_in_order", "sop_recall_swapped")
@@ -31,7 +31,7 @@ class Event(NamedTuple):
 
 class Curves(NamedTuple):
     name: str
-    start: dict                                      # what the run said of itself: unigram_entropy, parameters, ...
+    start: dict                                      # what the run is: unigram_entropy, parameters, ...
     train: dict                                      # of TRAIN, an array each
     held_out: dict                                   # of HELD_OUT
     ratios: dict                                     # "step", and the trust ratios of each tensor
@@ -81,7 +81,7 @@ def number(value):
 
 
 def scores(curves):
-    """Where the run stands."""
+    """The last scores of a run, and its events."""
     steps = [*curves.train["step"], *curves.held_out["step"]]
     last = {name: last_number(curves.held_out[name]) for name in HELD_OUT[1:]}
     return {"run": curves.name, "step": int(max(steps, default=0)), **last,
@@ -94,12 +94,12 @@ def last_number(values):
 
 
 def summary(curves):
-    """The same in one sentence."""
+    """The last scores in one sentence."""
     found = scores(curves)
-    said = [f"{found['step']:,} steps"]
+    facts = [f"{found['step']:,} steps"]
     for name, title, form in (("mlm_loss", "MLM loss", ".2f"), ("mlm_accuracy", "MLM accuracy", ".1%"),
                               ("sop_accuracy", "SOP accuracy", ".1%")):  # fmt: skip
         if found[name] is not None:
-            said.append(f"{title} {found[name]:{form}}")
-    said += [f"{event} at step {curves.when(event):,}" for event in MILESTONES if curves.when(event) is not None]
-    return f"{curves.name}: {', '.join(said)}"
+            facts.append(f"{title} {found[name]:{form}}")
+    facts += [f"{event} at step {curves.when(event):,}" for event in MILESTONES if curves.when(event) is not None]
+    return f"{curves.name}: {', '.join(facts)}"

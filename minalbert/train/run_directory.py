@@ -10,19 +10,16 @@
 from contextlib import suppress
 from pathlib import Path
 
-from ..data.atomic import settle, write_atomically
-from ..data.build import TOKENIZERS
-from ..data.word_tokenizer import WordTokenizer
-from ..errors import ConfigError, DataError, TrainError
+from ..errors import ConfigError, FileError, TrainError
+from ..files import settle, write_atomically
 from . import checkpoint
 from .settings import Settings
 
 CONFIG = "config.toml"
-FIXED = {                                            # what a run's weights or its place in the data hang on
-    "model": ("hidden_dropout_prob", "attention_probs_dropout_prob"),    # but for these
+CHANGEABLE = {                                       # of sections on which the weights or the place in the data depend
+    "model": ("hidden_dropout_prob", "attention_probs_dropout_prob"),
     "recipe": (),
-    "training": ("steps", "workers", "recompute", "precision", "kernels", "device", "code",
-                 "weights"),
+    "training": ("steps", "workers", "recompute", "precision", "kernels", "device", "code", "weights"),
 }
 
 
@@ -36,35 +33,35 @@ def make(run):
 
 
 def kept_settings(run):
-    """The settings a run was begun with, or None."""
+    """The settings that a run keeps, or None."""
     path = Path(run) / CONFIG
     return Settings.read(path) if path.exists() else None
 
 
 def changes(run, settings):
-    """A sentence for each setting that was another at the last checkpoint; an error for one that may not change."""
+    """Messages: one for each setting that was another at the last checkpoint; an error for one that may not change."""
     before = kept_settings(run) if checkpoint.steps(run) else None
-    return list(differences(run, before, settings)) if before else []
+    return list(setting_changes(run, before, settings)) if before else []
 
 
 def keep(run, settings, tokenizer):
     try:
         write_atomically(Path(run) / CONFIG, settings.toml().encode())
-        place = Path(run) / TOKENIZERS[isinstance(tokenizer, WordTokenizer)]
+        place = Path(run) / tokenizer.file_name
         if not place.exists():
             tokenizer.save(place)
-    except DataError as error:
+    except FileError as error:
         raise TrainError(str(error)) from error
 
 
-def differences(run, before, now):
+def setting_changes(run, before, now):
     old = before.tables()
     for section, table in now.tables().items():
         for name in table.keys() | old[section].keys():
             was, is_ = old[section].get(name), table.get(name)
             if was == is_:
                 continue
-            if (section in FIXED and name not in FIXED[section]) or name == "optimiser":
-                raise ConfigError(f"{name} is {is_!r}; {run} was begun with {was!r}, and goes on with that only: name "
+            if (section in CHANGEABLE and name not in CHANGEABLE[section]) or name == "optimiser":
+                raise ConfigError(f"{name} is {is_!r}; {run} was begun with {was!r}, and resumes with that only: name "
                                   "another directory for a new run")  # fmt: skip
             yield f"{name} is now {is_!r}, no longer {was!r}"

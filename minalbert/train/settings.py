@@ -2,32 +2,156 @@
 
     settings = Settings.read("my.toml")              # or Settings() for the defaults
     settings = settings.change(steps=500, rate=1e-3) # a name belongs to one section only
+    settings.training.steps                          # checked, with its default if it is not given
     settings.toml()                                  # the whole of it, as the run directory keeps it
+
+Settings end where a run is assembled (assemble.py): the loop and all that it calls receive objects and plain values.
 """
 
 import dataclasses
 import json
+import math
 import tomllib
+import types
+import typing
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..config import PRESETS, AlbertConfig
+from ..data.recipe import HELP as RECIPE_HELP
 from ..data.recipe import Recipe
-from ..data.recipe_options import HELP as RECIPE_HELP
 from ..errors import ConfigError, DataError
 from ..optim import AdamW, Lamb, Schedule, sqrt_rule
-from .sections import Checkpoints, Corpora, Optimiser, Rates, Records, Training, Watch
+
+
+def setting(default, help, least=None, most=None, choices=None, metavar=None):
+    metadata = {"help": help, "least": least, "most": most, "choices": choices, "metavar": metavar}
+    return field(default=default, metadata=metadata)
+
+
+class Section:
+    """A dataclass whose fields say what they may be."""
+
+    def __post_init__(self):
+        for item in dataclasses.fields(self):
+            object.__setattr__(self, item.name, checked(item, getattr(self, item.name)))
+
+
+@dataclass(frozen=True)
+class DataSettings(Section):
+    corpus: str = setting("", "what `minalbert data build` made", metavar="DIR")
+    held_out: str = setting("", "another corpus to test on; without one, a share of the first", metavar="DIR")
+    held_out_share: float = setting(0.05, "of the documents, kept from training to test on", 0.0, 0.9)
+
+
+@dataclass(frozen=True)
+class TrainingSettings(Section):
+    steps: int = setting(10_000, "updates of the weights", 1)
+    batch: int = setting(64, "sequences of an update", 1, 2**30)
+    micro_batch: int = setting(32, "sequences at a time; as many of them as make a batch must be 1, 2, 4, 8, ...", 1)
+    workers: int = setting(0, "threads that share a batch, one micro-batch each at a time; 0: one for each core", 0)
+    recompute: bool = setting(False, "compute activations twice instead of keeping them")
+    seed: int = setting(0, "of the weights, the instances and dropout", 0, 2**63)
+    dtype: str = setting("float32", "of weights and arithmetic", choices=("float32", "float64"))
+    precision: str = setting("full", "of matrix products: bf16 rounds what it multiplies; on a GPU also tf32, float16",
+                             choices=("full", "bf16", "tf32", "float16"))  # fmt: skip
+    kernels: str | None = setting(None, "plain: the files that you read; fused: faster; compiled: fused, with numba's "
+                                  "loops; if none is given: fused, but plain with your own functions or in float64 on "
+                                  "a GPU",
+                                  choices=("plain", "fused", "compiled"))  # fmt: skip
+    device: str = setting("cpu", "where the arithmetic is done", choices=("cpu", "cuda"))
+    code: str = setting("", "files with your own functions for the model, separated as in PATH")
+    weights: str = setting("", "a model or run to begin with, instead of fresh weights", metavar="DIR")
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.kernels is None:
+            plain = self.code or (self.device == "cuda" and self.dtype == "float64")
+            object.__setattr__(self, "kernels", "plain" if plain else "fused")
+        if self.code and self.kernels != "plain":
+            raise ConfigError(f"kernels is {self.kernels!r}; your own functions (--with) need kernels 'plain', which "
+                              "call them by their names")  # fmt: skip
+
+    @property
+    def compute(self):
+        """What Albert computes with."""
+        return {"kernels": self.kernels, "precision": self.precision}
+
+
+@dataclass(frozen=True)
+class OptimiserSettings(Section):
+    optimiser: str = setting("adamw", "what makes steps of gradients", choices=("adamw", "lamb"))
+    rate: float | None = setting(None, "peak; if none is given: adamw 0.001, lamb by the √batch rule", 0.0, 1e6)
+    beta1: float = setting(0.9, "memory of the first moment", 0.0, 0.9999999)
+    beta2: float = setting(0.999, "memory of the second moment", 0.0, 0.9999999)
+    epsilon: float = setting(1e-6, "added to the root of the second moment", 0.0)
+    weight_decay: float = setting(0.01, "pull towards zero of all but biases and norms", 0.0)
+    bias_correction: bool | None = setting(None, "make up for moments that begin at zero: adamw yes, lamb as ALBERT no")
+    clamp: float = setting(0.0, "lamb's trust ratio is at most this; 0: no limit, as in ALBERT", 0.0)
+    clip: float = setting(1.0, "the gradient's norm is scaled down to this; 0: never", 0.0)
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.bias_correction is None:
+            object.__setattr__(self, "bias_correction", self.optimiser == "adamw")
+
+
+@dataclass(frozen=True)
+class ScheduleSettings(Section):
+    schedule: str = setting("linear", "how the rate falls; ALBERT: linear", choices=("linear", "cosine", "constant"))
+    warmup: int | None = setting(None, "steps in which the rate rises; if none is given: 2.5 % of all, as ALBERT's", 0)
+    minutes: float = setting(0.0, "time limit, towards which the rate falls if steps are too slow, and then the "
+                             "result depends on the clock; 0: none", 0.0)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class RecordSettings(Section):
+    log_every: int = setting(10, "steps between lines of metrics.jsonl", 1)
+    evaluate_every: int = setting(250, "steps between tests on held-out documents", 1)
+    evaluate_instances: int = setting(1000, "instances of such a test", 1)
+    tensorboard: bool = setting(False, "write event files for TensorBoard, too")
+
+
+@dataclass(frozen=True)
+class CheckpointSettings(Section):
+    every: int = setting(500, "steps between checkpoints", 1)
+    keep: int = setting(2, "newest checkpoints that are kept", 1)
+
+
+@dataclass(frozen=True)
+class WatchSettings(Section):
+    spikes: str = setting("skip", "a loss or a gradient far above the last ones: refuse the step, go back, or note it",
+                          choices=("skip", "rollback", "note"))  # fmt: skip
+    spike_sigmas: float = setting(6.0, "how far above their mean, in standard deviations", 1.0)
+    spike_window: int = setting(128, "how many last ones", 8)
+    patience: int = setting(5, "steps refused in a row, before going back to a checkpoint", 1)
+    pass_over: str = setting("", "batches to leave out, such as 120:130, 400:401 (the end not included)", metavar="A:B")
+
+    def __post_init__(self):
+        super().__post_init__()
+        self.batches_passed_over()
+
+    def batches_passed_over(self):
+        """Ranges of batches."""
+        ranges = []
+        for text in filter(None, (text.strip() for text in self.pass_over.split(","))):
+            first, _, last = text.partition(":")
+            if not (first.isdecimal() and last.isdecimal()) or int(first) >= int(last):
+                raise ConfigError(f"pass_over has {text!r}; it must be batches from:to, such as 120:130")
+            ranges.append(range(int(first), int(last)))
+        return ranges
+
 
 SECTIONS = {
     "model": AlbertConfig,
-    "data": Corpora,
+    "data": DataSettings,
     "recipe": Recipe,
-    "training": Training,
-    "optimiser": Optimiser,
-    "schedule": Rates,
-    "records": Records,
-    "checkpoints": Checkpoints,
-    "watch": Watch,
+    "training": TrainingSettings,
+    "optimiser": OptimiserSettings,
+    "schedule": ScheduleSettings,
+    "records": RecordSettings,
+    "checkpoints": CheckpointSettings,
+    "watch": WatchSettings,
 }
 SECTION_OF = {item.name: name for name, cls in SECTIONS.items() for item in dataclasses.fields(cls)}
 
@@ -36,12 +160,27 @@ SECTION_OF = {item.name: name for name, cls in SECTIONS.items() for item in data
 class Settings:
     preset: str = "tiny"
     given: dict = field(default_factory=dict)        # {section: {name: value}}, the rest are defaults
+    model: AlbertConfig = field(init=False)
+    data: DataSettings = field(init=False)
+    recipe: Recipe = field(init=False)
+    training: TrainingSettings = field(init=False)
+    optimiser: OptimiserSettings = field(init=False)
+    schedule: ScheduleSettings = field(init=False)
+    records: RecordSettings = field(init=False)
+    checkpoints: CheckpointSettings = field(init=False)
+    watch: WatchSettings = field(init=False)
 
     def __post_init__(self):
         if not isinstance(self.preset, str) or self.preset not in PRESETS:
             raise ConfigError(f"preset is {self.preset!r}; it must be one of: {', '.join(PRESETS)}")
-        for section in SECTIONS:                     # each checks itself
-            getattr(self, section)
+        model = PRESETS[self.preset].replace(**self.given_in("model"))
+        made = {"model": model, "recipe": recipe_for(model, self.given_in("recipe"))}
+        for section, cls in SECTIONS.items():        # each checks itself
+            object.__setattr__(self, section, made[section] if section in made else cls(**self.given_in(section)))
+        self.check()
+
+    def check(self):
+        """Raise ConfigError for sections that do not fit each other."""
         self.make_optimiser()
         self.make_schedule()
         if self.recipe.max_length > self.model.max_position_embeddings:
@@ -49,8 +188,8 @@ class Settings:
                 f"max_length is {self.recipe.max_length}; the model has positions for "
                 f"{self.model.max_position_embeddings} tokens (max_position_embeddings)"
             )
-        parts, rest = divmod(self.training.batch, self.training.micro_batch)
-        if rest or not parts or parts & (parts - 1):
+        slices, rest = divmod(self.training.batch, self.training.micro_batch)
+        if rest or not slices or slices & (slices - 1):
             raise ConfigError(
                 f"batch {self.training.batch} is {self.training.batch / self.training.micro_batch:g} times micro_batch "
                 f"{self.training.micro_batch}; it must be 1, 2, 4, 8, ... times as large"
@@ -76,6 +215,7 @@ class Settings:
 
     @classmethod
     def from_tables(cls, tables):
+        """Settings of {section: {name: value}}, as TOML has it. `preset`, in [model], comes before what changes it."""
         given = {}
         for section, table in tables.items():
             if section not in SECTIONS or not isinstance(table, dict):
@@ -88,10 +228,13 @@ class Settings:
                 if name not in names:
                     hint = f"belongs into [{SECTION_OF[name]}]" if name in SECTION_OF else f"has {', '.join(names)}"
                     raise ConfigError(f"[{section}] has no setting {name!r}; it {hint}")
+        training = given.get("training", {})
+        if training.get("kernels") == "numpy":       # as version 0.1.0 wrote it
+            training["kernels"] = "plain" if training.get("code") else "fused"
         return cls(preset, given)
 
     def change(self, **changes):
-        """These settings, said anew; another preset takes the place of all that was said of the model."""
+        """These settings with others in their place; another preset replaces all that was given of the model."""
         given = {section: dict(table) for section, table in self.given.items()}
         if "preset" in changes:
             given.pop("model", None)
@@ -102,27 +245,9 @@ class Settings:
             given.setdefault(SECTION_OF[name], {})[name] = value
         return Settings(preset, given)
 
-    def said(self, section):
+    def given_in(self, section):
+        """{name: value} of what was given; the rest are defaults."""
         return self.given.get(section, {})
-
-    @property
-    def model(self):
-        return PRESETS[self.preset].replace(**self.said("model"))
-
-    @property
-    def recipe(self):
-        """As long as the model can read, up to 128 tokens, unless told otherwise; predictions to match."""
-        said = self.said("recipe")
-        if said.get("policy") == "released":
-            return Recipe.released(**said)
-        length = said.get("max_length", min(Recipe.max_length, self.model.max_position_embeddings))
-        predictions = max(1, min(Recipe.max_predictions, round(0.15 * length))) if isinstance(length, int) else 1
-        return Recipe(**{"max_length": length, "max_predictions": predictions} | said)
-
-    def __getattr__(self, section):
-        if section not in SECTIONS:
-            raise AttributeError(section)
-        return SECTIONS[section](**self.said(section))
 
     @property
     def peak_rate(self):
@@ -132,22 +257,22 @@ class Settings:
 
     @property
     def warmup(self):
-        said = self.schedule.warmup
-        return round(0.025 * self.training.steps) if said is None else said
+        given = self.schedule.warmup
+        return round(0.025 * self.training.steps) if given is None else given
+
+    @property
+    def slices(self):
+        """How many micro-batches make a batch."""
+        return self.training.batch // self.training.micro_batch
 
     def make_optimiser(self):
-        said = self.optimiser
-        shared = {"betas": (said.beta1, said.beta2), "eps": said.epsilon, "weight_decay": said.weight_decay,
-                  "bias_correction": said.bias_correction}  # fmt: skip
-        return Lamb(**shared, clamp=said.clamp or None) if said.optimiser == "lamb" else AdamW(**shared)
+        given = self.optimiser
+        shared = {"betas": (given.beta1, given.beta2), "eps": given.epsilon, "weight_decay": given.weight_decay,
+                  "bias_correction": given.bias_correction}  # fmt: skip
+        return Lamb(**shared, clamp=given.clamp or None) if given.optimiser == "lamb" else AdamW(**shared)
 
     def make_schedule(self):
         return Schedule(self.peak_rate, self.training.steps, self.warmup, self.schedule.schedule)
-
-    @property
-    def parts(self):
-        """G: micro-batches in a batch."""
-        return self.training.batch // self.training.micro_batch
 
     def tables(self):
         """{section: {name: value}} of every setting; those that are None are left out."""
@@ -159,20 +284,62 @@ class Settings:
         tables["optimiser"]["rate"], tables["schedule"]["warmup"] = self.peak_rate, self.warmup
         return tables
 
-    def toml(self, defaults="said"):
-        """All settings with their meaning; defaults as comments where `defaults` is "shown"."""
+    def toml(self, comment_defaults=False):
+        """All settings with their meaning; with comment_defaults, those that were not given as comments."""
         lines = []
         for section, table in self.tables().items():
             lines += [*([""] if lines else []), f"[{section}]"]
-            if section == "model" and defaults == "shown":
+            if section == "model" and comment_defaults:
                 lines.append(f'preset = "{self.preset}"')
             for name, value in table.items():
-                said = f"{name} = {toml_value(value)}"
-                if defaults == "shown" and name not in self.said(section):
-                    said = f"# {said}"
+                line = f"{name} = {toml_value(value)}"
+                if comment_defaults and name not in self.given_in(section):
+                    line = f"# {line}"
                 help = help_of(section, name)
-                lines.append(f"{said:<40} # {help}" if help else said)
+                lines.append(f"{line:<40} # {help}" if help else line)
         return "\n".join(lines) + "\n"
+
+
+def recipe_for(model, given):
+    """If no length is given: as long as the model can read, up to 128 tokens, and predictions to match."""
+    if given.get("policy") == "released":
+        return Recipe.released(**given)
+    length = given.get("max_length", min(Recipe.max_length, model.max_position_embeddings))
+    predictions = max(1, min(Recipe.max_predictions, round(0.15 * length))) if isinstance(length, int) else 1
+    return Recipe(**{"max_length": length, "max_predictions": predictions} | given)
+
+
+def checked(item, value):
+    """The value of a field, or a ConfigError that says what it must be."""
+    kind, limits = kind_of(item), item.metadata
+    if value is None and item.default is None:
+        return None
+    if kind is float and isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**60:
+        value = float(value)
+    if type(value) is not kind:
+        wanted = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}[kind]
+        raise ConfigError(f"{item.name} is {value!r}; it must be {wanted}")
+    if limits["choices"] and value not in limits["choices"]:
+        raise ConfigError(f"{item.name} is {value!r}; it must be one of: {', '.join(limits['choices'])}")
+    if kind is str and not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            raise ConfigError(f"{item.name} is {value!r}, which no text file can hold; name it in Unicode") from error
+    least, most = limits["least"], limits["most"]
+    finite = kind is not float or math.isfinite(value)
+    if not finite or (least is not None and value < least) or (most is not None and value > most):
+        wanted = f"at least {least}" if most is None else f"from {least} to {most}"
+        raise ConfigError(f"{item.name} is {value}; it must be {wanted}")
+    return value
+
+
+def kind_of(field):
+    """bool, int, float or str, of a dataclass's field that may also be None."""
+    if isinstance(field.type, types.UnionType):
+        (kind,) = (kind for kind in typing.get_args(field.type) if kind is not type(None))
+        return kind
+    return field.type
 
 
 def toml_value(value):

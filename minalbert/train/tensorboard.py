@@ -1,17 +1,17 @@
-"""Event files for TensorBoard. tensorboardX has the records and the messages; its thread, which a full disk would end
-and the training wait for, is not used."""
+"""Event files for TensorBoard. tensorboardX brings the format; its thread is not used, because a full disk would end
+it and then block the training."""
 
 import time
 from contextlib import suppress
 from pathlib import Path
 
 from ..errors import TrainError
-from .screen import tell
 
 
 class Board:
-    def __init__(self, run, step):
-        """Of a run that stands at this step: what TensorBoard has of later ones is dropped."""
+    def __init__(self, run, step, alert):
+        """For a run at this step: TensorBoard drops what it has of later ones. alert(text) tells of a full disk."""
+        self.alert = alert
         try:
             from tensorboardX.proto.event_pb2 import Event, SessionLog
             from tensorboardX.record_writer import RecordWriter
@@ -41,6 +41,6 @@ class Board:
             self._writer.write(self._event(wall_time=time.time(), **content).SerializeToString())
             self._writer.flush()
         except OSError as error:
-            tell(f"the event file cannot be written ({error.strerror}); training goes on without")
+            self.alert(f"the event file cannot be written ({error.strerror}); training goes on without")
             self.close()
             self._writer = None

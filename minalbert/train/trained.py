@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..albert import Albert
-from ..data.build import TOKENIZERS
-from ..data.tokenizer import load_tokenizer
+from ..data.tokenizers import FILE_NAMES, load_tokenizer
 from ..errors import PretrainedError, TrainError
 from . import checkpoint
 
-RUN_FILES = ("config.toml", "metrics.jsonl", *TOKENIZERS)
+RUN_FILES = ("config.toml", "metrics.jsonl", *FILE_NAMES)
 RELEASED = "spiece.model"
 
 
@@ -24,8 +23,8 @@ class Trained(NamedTuple):
     directory: Path                                  # in which config.json and the weights lie
 
 
-def open_trained(path, tokenizer=None):
-    """`tokenizer`: a file, instead of the one that lies there."""
+def open_trained(path, tokenizer=None, kernels="plain"):
+    """Open a run, a checkpoint or a model. `tokenizer`: a file, instead of the one beside the weights."""
     directory = model_directory(path)
     file = Path(tokenizer) if tokenizer else tokenizer_file(directory)
     if (directory / checkpoint.STATE).exists():
@@ -34,8 +33,10 @@ def open_trained(path, tokenizer=None):
         model = Albert.from_pretrained(directory)
     except PretrainedError as error:
         raise TrainError(str(error)) from error
-    if model.params.dtype == "float16":              # a form to keep weights in, not to compute with
-        model = Albert(model.config, model.params.astype("float32"))
+    params = model.params
+    if params.dtype == "float16":                    # a form to keep weights in, not to compute with
+        params = params.astype("float32")
+    model = Albert(model.config, params, kernels)
     found = load_tokenizer(file)
     check_fit(model.config.vocab_size, found.vocab_size, file, larger=not tokenizer and file.name != RELEASED)
     return Trained(model, found, directory)
@@ -59,10 +60,10 @@ def tokenizer_file(directory):
     """Beside the weights, or in the run that the checkpoint belongs to."""
     directory = directory.resolve()
     places = [directory, directory.parent] if directory.name.startswith("step-") else [directory]
-    for file in (directory / RELEASED, *(place / name for place in places for name in TOKENIZERS)):
+    for file in (directory / RELEASED, *(place / name for place in places for name in FILE_NAMES)):
         if file.exists():
             return file
-    raise TrainError(f"{directory} has no tokenizer ({', '.join((RELEASED, *TOKENIZERS))}); name one with --tokenizer")
+    raise TrainError(f"{directory} has no tokenizer ({', '.join((RELEASED, *FILE_NAMES))}); name one with --tokenizer")
 
 
 def check_fit(words, pieces, file, larger):

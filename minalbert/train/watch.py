@@ -26,13 +26,14 @@ class Verdict(NamedTuple):
 
 
 class SpikeWatch:
-    def __init__(self, settings, memory=None):
-        self.settings = settings
+    def __init__(self, rules, memory=None):
+        """rules: what to do, with .spikes, .spike_sigmas, .spike_window and .patience."""
+        self.rules = rules
         self.losses, self.norms, self.refused = memory or ([], [], 0)    # norms as logarithms
 
     @property
     def memory(self):
-        """All it goes by: for the checkpoint."""
+        """All that its decisions depend on, for the checkpoint."""
         return [list(self.losses), list(self.norms), self.refused]
 
     def judge(self, loss, norm):
@@ -40,23 +41,23 @@ class SpikeWatch:
             self.refused += 1
             return Verdict(True, "not finite", f"loss {loss}, gradient norm {norm}")
         size = math.log(max(norm, 1e-30))
-        said = self.spike(loss, self.losses, "loss") or self.spike(size, self.norms, "gradient norm", math.exp)
+        spike = self.spike(loss, self.losses, "loss") or self.spike(size, self.norms, "gradient norm", math.exp)
         for seen, value in ((self.losses, loss), (self.norms, size)):
             seen.append(value)                       # a spike, too: what stays high is no spike
-            del seen[: -self.settings.spike_window]
-        refused = bool(said) and self.settings.spikes != "note"
+            del seen[: -self.rules.spike_window]
+        refused = bool(spike) and self.rules.spikes != "note"
         self.refused = self.refused + 1 if refused else 0
-        return Verdict(refused, "spike" if said else None, said)
+        return Verdict(refused, "spike" if spike else None, spike)
 
     @property
     def hopeless(self):
         """Is it time to go back?"""
-        at_once = self.settings.spikes == "rollback" and self.refused
-        return bool(at_once) or self.refused >= self.settings.patience
+        at_once = self.rules.spikes == "rollback" and self.refused
+        return bool(at_once) or self.refused >= self.rules.patience
 
     def spike(self, value, seen, name, shown=float):
-        """A sentence, if the value lies far above those seen before."""
-        window, sigmas = self.settings.spike_window, self.settings.spike_sigmas
+        """A sentence if the value lies far above those seen before, else None."""
+        window, sigmas = self.rules.spike_window, self.rules.spike_sigmas
         if len(seen) < window:
             return None
         limit = fmean(seen) + sigmas * pstdev(seen)
@@ -66,22 +67,22 @@ class SpikeWatch:
         return None
 
 
-def hunt(model, parts, grads):
-    """A sentence: where the first number that is not finite is."""
+def locate_nonfinite(model, slices, grads):
+    """Say in a sentence where the first number is that is not finite."""
     if name := first_bad(model.params):
         return f"the weights {name} are not finite"
-    for part in parts:
-        states = model.hidden_states(part.input_ids, part.attention_mask, part.token_type_ids)
+    for one in slices:
+        states = model.hidden_states(one.input_ids, one.attention_mask, one.token_type_ids)
         for layer, state in enumerate(states):
             if not math.isfinite(float(abs(state).max())):
                 return f"the first bad numbers are {f'the output of layer {layer}' if layer else 'the embeddings'}"
     if name := first_bad(grads):
         return f"the first bad gradient is that of {name}"
-    return "the sum of the parts is not finite, though each tensor is"
+    return "the sum of the slices is not finite, though each tensor is"
 
 
 def milestones(found, baselines, pairs="sop"):
-    """(event, text) for all that an Evaluation shows to be learnt."""
+    """Yield (event, text) for all that an Evaluation shows to be learnt."""
     entropy = baselines.unigram_entropy
     if found.mlm_loss is not None and found.mlm_loss < LEFT_PLATEAU * entropy:
         yield "left the plateau", (f"held-out MLM loss {found.mlm_loss:.2f} is below the {entropy:.2f} of guessing by "

@@ -8,12 +8,12 @@ from pretended import pretended_gpu
 from small_run import StopAt, computed, events, small_corpus, small_settings, train
 
 from minalbert import Albert, Batch
-from minalbert.fast.crew import Crew
-from minalbert.fast.precision import optimiser_for
+from minalbert.fused import optimiser_for
 from minalbert.kernels import gpu
-from minalbert.kernels.gpu_lamb import GpuLamb
-from minalbert.train import checkpoint, loop, loss_scale
-from minalbert.train.trial import Trial
+from minalbert.kernels.gpu.lamb import GpuLamb
+from minalbert.parallel import Workers, workers
+from minalbert.train import assemble, checkpoint, gradient_step
+from minalbert.train.trials import open_trial
 
 CHANGES = {"steps": 4, "every": 2, "evaluate_every": 4, "evaluate_instances": 8, "batch": 8, "micro_batch": 4}
 
@@ -48,13 +48,13 @@ def test_a_run_is_that_of_the_cpu(tmp_path, on_cpu, precision, allowed):
 
 def test_float16_finds_its_factor(tmp_path, monkeypatch):
     """2⁴⁰ is beyond it, 2¹⁶ is not; a stop among the batches that overflow changes no bit."""
-    monkeypatch.setattr(loss_scale, "FIRST", 2.0**40)
+    monkeypatch.setattr(gradient_step, "FIRST", 2.0**40)
     changes = CHANGES | {"device": "cuda", "precision": "float16", "steps": 2, "every": 1, "batch": 4}
     train(tmp_path / "whole", **changes)
     overflows = len(events(tmp_path / "whole", "overflow"))
     assert 10 < overflows < 30
     with monkeypatch.context() as patch:
-        patch.setattr(loop, "StopSignals", lambda: StopAt(overflows + 1))
+        patch.setattr(assemble, "StopSignals", lambda alert: StopAt(overflows + 1))
         assert train(tmp_path / "run", **changes).code == 75
     train(tmp_path / "run", **changes)
     assert computed(tmp_path / "run") == computed(tmp_path / "whole")
@@ -79,17 +79,17 @@ def test_a_run_and_a_trial_have_the_gpus_lamb(tmp_path, monkeypatch):
     step = GpuLamb.step
     monkeypatch.setattr(GpuLamb, "step", lambda self, *given: steps.append(given[4]) or step(self, *given))
     train(tmp_path, device="cuda", **CHANGES | {"steps": 2})
-    with Trial(small_settings(device="cuda", **CHANGES), 2, small_corpus(), quiet=True) as trial:
-        assert math.isfinite(trial.step(next(trial.batches()), 0.01)["loss"])
+    with open_trial(small_settings(device="cuda", **CHANGES), 2, small_corpus()) as trial:
+        assert math.isfinite(trial.step(next(trial.batches), 0.01)["loss"])
     assert steps == [1, 2, 1]
 
 
 def test_a_gpu_has_one_worker(monkeypatch):
     """A batch is cut among threads of the CPU only: each would have buffers of its own on the GPU."""
-    monkeypatch.setattr("minalbert.fast.crew.threads", lambda: 8)
-    monkeypatch.setattr("minalbert.fast.crew.SMALL", 1)
+    monkeypatch.setattr(workers, "threads", lambda: 8)
+    monkeypatch.setattr("minalbert.parallel.split.SMALL", 1)
     model = Albert.init(small_settings().model.replace(vocab_size=50))
     batch = Batch.random(model.config, 8, 16, 2)
     for device, count in (("cpu", 4), ("cuda", 1)):
-        with Crew(model.to(device), workers=4).cut(batch.to(device)) as parts:
-            assert len(parts) == count
+        with Workers(model.to(device), 4) as shared, shared.slices(batch.to(device)) as slices:
+            assert len(slices) == count

@@ -5,6 +5,7 @@ whole batch at once where we add micro-batches.
 """
 
 import sys
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +17,9 @@ transformers = pytest.importorskip("transformers", reason="parity needs transfor
 sys.path.insert(0, str(Path(__file__).parent.parent))
 from small_run import small_corpus, small_settings, train  # noqa: E402
 
-from minalbert.train.metrics import read_lines  # noqa: E402
-from minalbert.train.prepare import prepare  # noqa: E402
-from minalbert.train.stream import micro_batches  # noqa: E402
+from minalbert.data.order import batches  # noqa: E402
+from minalbert.train.records import read_lines  # noqa: E402
+from minalbert.train.training_data import prepare  # noqa: E402
 
 STEPS, PEAK, WARMUP = 20, 0.02, 4
 SETTINGS = {
@@ -64,13 +65,9 @@ def test_a_run_has_the_losses_of_one_in_pytorch(tmp_path):
     ours = [line["loss"] for line in read_lines(tmp_path) if line["kind"] == "train"]
     settings = small_settings(**SETTINGS)
     instances = prepare(settings, small_corpus()).instances
-    size, parts = settings.training.micro_batch, settings.parts
-    stream = micro_batches(instances, size)
-    batches = []
-    for _ in range(STEPS):
-        rows = [next(stream) for _ in range(parts)]
-        batches.append([np.concatenate(arrays) for arrays in zip(*rows, strict=True)])
-    theirs = list(their_losses(tmp_path / "step-00000000", batches))
+    in_slices = islice(batches(instances, settings.training.micro_batch, settings.slices), STEPS)
+    whole = [[np.concatenate(arrays) for arrays in zip(*slices, strict=True)] for slices in in_slices]
+    theirs = list(their_losses(tmp_path / "step-00000000", whole))
     assert len(ours) == len(theirs) == STEPS
     np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-8)
     assert ours[-1] < ours[0] - 0.5  # it has learnt, so the steps mattered

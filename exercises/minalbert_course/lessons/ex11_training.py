@@ -4,8 +4,8 @@ import numpy as np
 
 from minalbert.model.pretraining import Totals
 from minalbert.optim import Schedule
-from minalbert.train.evaluate import baselines
-from minalbert.train.loop import pretrain
+from minalbert.train.assemble import pretrain
+from minalbert.train.evaluation import baselines
 
 from ..compare import Wrong, numbers, same
 from ..given import Given

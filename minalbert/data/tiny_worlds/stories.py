@@ -31,6 +31,19 @@ class Story(NamedTuple):
     people: list                                     # for each episode (actor, helper)
     things: list                                     # for each episode {thing: its noun}
 
+    def __str__(self):
+        """The sentences, each with its step, below what is known of the story."""
+        order = "in order" if self.ordered else "shuffled"
+        turned = ", two blocks turned round" if self.branch else ""
+        lines = [f"story {self.index}: {self.schema} (topic {self.topic}), a {self.kind}, {order}{turned}"]
+        for (actor, helper), things in zip(self.people, self.things, strict=True):
+            lines.append(f"  {actor} with {helper}; " + ", ".join(f"{name}: {noun}" for name, noun in things.items()))
+        lines += ["", "step  sentence"]
+        for text, step, holder in zip(self.sentences, self.steps, self.holders, strict=True):
+            has = f"   [{holder} has the {self.item}]" if holder else ""
+            lines.append(f"{'' if step is None else step:>4}  {text}{has}")
+        return "\n".join(lines)
+
 
 def tell(world, index):
     random = Random(f"{world.seed}/{index}").random

@@ -1,0 +1,75 @@
+"""`minalbert`, the program: one file a command, and all that is drawn on a terminal.
+
+To add a command, add a line to COMMANDS, or in another package an entry point of the group `minalbert.commands` that
+names a table of the same form. The module has `add_arguments(parser)` and `run(options)`, which returns the exit code:
+0 for success, 1 for a bad result, 2 for bad input. It is imported only when its command is given.
+"""
+
+import argparse
+import importlib
+import os
+import sys
+from importlib.metadata import entry_points
+
+from .. import __version__
+from ..errors import MinalbertError
+
+COMMANDS = {
+    "demo": ("minalbert.commands.demo", "make a corpus, train a small model, see what it has learnt"),
+    "params": ("minalbert.commands.params", "count a model's parameters, operations and memory"),
+    "corpus": ("minalbert.commands.corpus", "write or show stories of tiny worlds"),
+    "tokenizer": ("minalbert.commands.tokenizer", "train a vocabulary, or look at one"),
+    "data": ("minalbert.commands.data", "build, check and look at training data"),
+    "pretrain": ("minalbert.commands.pretrain", "train a model; stop it, and resume it"),
+    "eval": ("minalbert.commands.eval", "score a model on documents kept from it"),
+    "find-rate": ("minalbert.commands.find_rate", "try all learning rates in one short training"),
+    "overfit": ("minalbert.commands.overfit", "can the model learn one batch by heart?"),
+    "fill": ("minalbert.commands.fill", "guess the words behind [MASK]"),
+    "plot": ("minalbert.commands.plot", "draw the curves of runs"),
+    "gradcheck": ("minalbert.commands.gradcheck", "check every entry of every hand-written gradient"),
+}
+
+
+def all_commands():
+    """{name: (module, purpose)}, those of other packages after ours."""
+    tables = [point.load() for point in entry_points(group="minalbert.commands")]
+    return {name: line for table in (COMMANDS, *tables) for name, line in table.items()}
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message):
+        """One sentence, without the usage that argparse puts above it."""
+        self.exit(2, f"{self.prog}: {message}\n")
+
+
+def main(argv=None):
+    argv = sys.argv[1:] if argv is None else argv
+    parser = Parser(prog="minalbert", description="ALBERT by hand, in NumPy and CuPy.")
+    parser.add_argument("--version", action="version", version=f"minalbert {__version__}")
+    commands = parser.add_subparsers(metavar="command", required=True)
+    for name, (module, purpose) in all_commands().items():
+        command = commands.add_parser(name, help=purpose, description=f"{purpose.capitalize()}.")
+        if name in argv:
+            implementation = importlib.import_module(module)
+            implementation.add_arguments(command)
+            command.set_defaults(execute=implementation.run, prog=command.prog)
+    options = parser.parse_args(argv or ["--help"])
+    for stream in (sys.stdout, sys.stderr):          # a letter that the terminal lacks becomes a "?", not a traceback
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    try:
+        code = options.execute(options)
+        sys.stdout.flush()
+        return code
+    except MinalbertError as error:
+        print(f"{options.prog}: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(f"{options.prog}: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:                          # the reader, `head` say, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except OSError as error:
+        print(f"{options.prog}: {error.filename or 'a file'}: {error.strerror}", file=sys.stderr)
+        return 2

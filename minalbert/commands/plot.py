@@ -1,0 +1,36 @@
+"""`minalbert plot RUN...`: how training went, as a picture."""
+
+import json
+from pathlib import Path
+
+from ..train.curves import read_curves, scores, summary
+
+FILE = "curves.png"
+
+
+def add_arguments(parser):
+    parser.description = "Draw the curves of a run, or of several on top of each other."
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="directory of a run, as `minalbert pretrain` made it")
+    parser.add_argument("--out", metavar="FILE", help=f".png, .svg or .pdf; default: {FILE} in RUN, for several here")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def run(options):
+    from .. import plots
+
+    runs = named(options.runs)
+    out = options.out or (Path(options.runs[0]) / FILE if len(runs) == 1 else FILE)
+    plots.save(plots.training_curves(runs), out)
+    if options.json:
+        print(json.dumps({"out": str(out), "runs": [scores(curves) for curves in runs]}, indent=1))
+    else:
+        print("\n".join([*map(summary, runs), f"curves in {out}"]))
+    return 0
+
+
+def named(directories):
+    """By the directories' names, or where these are the same, as they were given."""
+    runs = [read_curves(directory) for directory in directories]
+    if len({curves.name for curves in runs}) == len(runs):
+        return runs
+    return [curves._replace(name=str(directory)) for curves, directory in zip(runs, directories, strict=True)]

@@ -1,0 +1,39 @@
+"""`minalbert pretrain RUN`: train a model, watch it, stop it, resume it."""
+
+import json
+
+from .own_code import own_code
+from .progress import Progress
+from .run_lines import as_json, result_lines
+from .settings_options import add_settings_arguments, settings_of
+
+
+def add_arguments(parser):
+    parser.description = (
+        "Pretrain a model into the directory RUN. Ctrl-C saves and stops; the same command resumes the run."
+    )
+    parser.usage = "minalbert pretrain RUN --corpus DIR [--config FILE] [--preset NAME] [any setting below]"
+    parser.add_argument("run", metavar="RUN", help="directory of the run: settings, checkpoints, metrics")
+    parser.add_argument("--from-step", type=int, metavar="N", help="resume from this checkpoint; put later ones aside")
+    parser.add_argument("--print-config", action="store_true", help="print all settings as TOML, and do nothing else")
+    parser.add_argument("--json", action="store_true", help="print one JSON object at the end")
+    add_settings_arguments(parser)
+
+
+def run(options):
+    settings = settings_of(options, options.run)
+    if options.print_config:
+        print(settings.toml(comment_defaults=True), end="")
+        return 0
+    from ..train import pretrain
+
+    progress = Progress()
+    try:
+        with own_code(settings.training.code) as own:
+            result = pretrain(settings, options.run, observer=progress, from_step=options.from_step, own_code=own)
+    except KeyboardInterrupt:
+        progress.alert(f"stopped at once; {options.run} resumes from its newest checkpoint")
+        return 130
+    again = f"minalbert pretrain {options.run}" if options.from_step is not None else "the same command"
+    print(json.dumps(as_json(result), indent=1) if options.json else "\n".join(result_lines(result, again)))
+    return result.code

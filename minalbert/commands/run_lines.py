@@ -1,0 +1,49 @@
+"""The lines that commands print of a run that ends, and of a model's scores."""
+
+
+def as_json(result):
+    """A RunResult without its model, of dicts and numbers."""
+    named = {name: value._asdict() for name, value in result._asdict().items() if hasattr(value, "_asdict")}
+    return {name: value for name, value in result._asdict().items() if name != "model"} | named
+
+
+def result_lines(result, again):
+    """`again`: the command that resumes the run."""
+    ended, more = ("stopped", f"; {again} resumes it") if result.code else ("finished", "")
+    yield f"{result.directory}: {ended} at step {result.step:,} after {result.seconds:.0f} s of training{more}"
+    yield from evaluation_lines(result.before, result.after)
+    yield guessing_line(result.baselines)
+    if any(result.spent.values()):
+        yield time_line(result.spent)
+    if not result.code:
+        yield f"next: minalbert plot {result.directory}; minalbert fill \"... [MASK] ...\" --model {result.directory}"
+
+
+def time_line(spent):
+    total = sum(spent.values()) or 1.0
+    return "time: " + ", ".join(f"{name} {seconds / total:.1%}" for name, seconds in spent.items())
+
+
+def evaluation_lines(before, after):
+    """Held-out scores, in columns: when the run began, and now."""
+    rows = [("held-out", "MLM accuracy", "MLM loss", "SOP accuracy", "in order", "swapped")]
+    for name, found in (("begin", before), ("now", after)):
+        if found:
+            rows.append((name, percent(found.mlm_accuracy), number(found.mlm_loss), percent(found.sop_accuracy),
+                         percent(found.sop_recall_in_order), percent(found.sop_recall_swapped)))  # fmt: skip
+    for name, *values in rows:
+        yield f"{name:<9}" + "".join(f"{value:>14}" for value in values)
+
+
+def percent(share):
+    return "-" if share is None else f"{share:.1%}"
+
+
+def number(value):
+    return "-" if value is None else f"{value:.3f}"
+
+
+def guessing_line(known):
+    """What one gets without reading: always the most frequent word, each as often as it occurs, a coin."""
+    guesses = (percent(known.most_frequent_word), number(known.unigram_entropy), percent(0.5))
+    return f"{'guessing':<9}" + "".join(f"{value:>14}" for value in guesses)

@@ -1,0 +1,47 @@
+"""The counts of `data.stats` as text."""
+
+from .printing import bar
+
+
+def corpus_lines(found):
+    yield (f"{found['documents']:,} documents, {found['sentences']:,} sentences, {found['tokens']:,} tokens, "
+           f"each one of {found['vocab_size']:,} pieces")  # fmt: skip
+    plural = "s" if found["shards"] > 1 else ""
+    yield f"{found['shards']:,} shard{plural}, {found['token_bytes'] / 1e6:,.1f} MB of tokens"
+
+
+def instance_lines(found):
+    yield (f"{found['instances']:,} instances in an epoch; {found['looked_at']:,} of epoch {found['epoch']} "
+           "were looked at")  # fmt: skip
+    if found["documents_left_out"]:
+        yield f"{found['documents_left_out']:,} documents have too few sentences to give an instance"
+    yield ""
+    yield f"{'':18}{'':18}{'found':>7}{'asked for':>11}{'of':>11}"
+    previous = None
+    for row in found["shares"]:
+        group = "" if row["group"] == previous else row["group"]
+        previous = row["group"]
+        yield (f"{group:18} {row['name']:17}{row['share']:>7.1%}{row['asked_for']:>11.1%}{row['of']:>11,} "
+               f"{bar(row['share'], 12)}").rstrip()  # fmt: skip
+    yield "(spans are a little shorter than asked for: one that no longer fits the budget is shortened)"
+
+
+def histogram_lines(histograms, width=100):
+    """Histograms side by side, as many as there is room for."""
+    blocks = [list(histogram_block(name, found)) for name, found in histograms.items()]
+    beside = max(1, (width + 3) // 36)
+    for first in range(0, len(blocks), beside):
+        some = blocks[first : first + beside]
+        for i in range(max(map(len, some))):
+            yield "   ".join(f"{block[i] if i < len(block) else '':33}" for block in some).rstrip()
+        if first + beside < len(blocks):
+            yield ""
+
+
+def histogram_block(name, found):
+    yield name
+    yield f"mean {found['mean']:,.1f}, longest {found['largest']:,}"
+    counts = found["counts"]
+    most, total = max(counts, default=1), max(1, sum(counts))
+    for name, count in zip(found["names"], counts, strict=True):
+        yield f"{name:>11} {count / total:>6.1%} {bar(count / most, 13)}"

@@ -1,0 +1,223 @@
+"""From settings to a run. Here settings end: what is assembled receives objects and plain values.
+
+    result = pretrain(settings, "runs/first")        # the same call resumes where an earlier one was stopped
+
+    model, moments, place in the data     RunState, from a checkpoint or fresh
+    gradient, norm, optimiser             gradient_step, with its workers
+    what is written and shown             Records, with an observer
+    what a kill leaves                    Checkpoints
+"""
+
+import functools
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from ..albert import Albert
+from ..backend import check_device
+from ..data.order import batches
+from ..errors import ConfigError, TrainError
+from ..fused import optimiser_for
+from ..optim import Moments, rate_warning
+from ..parallel import Workers, blas_threads
+from ..params import HEADS, count
+from . import checkpoint, run_directory
+from .environment import differences, environment
+from .gradient_step import gradient_step
+from .loop import Trainer
+from .process import StopSignals, lock
+from .records import Metrics, Observer, Records, first_evaluation
+from .state import Checkpoints, Limits, RunState, on_device
+from .tensorboard import Board
+from .trained import model_directory
+from .training_data import prepare
+
+SMALL = 128                                          # H, up to which models bear far larger rates than LAMB's rule
+FEW = 100                                            # instances, for a score in per cent
+DROPOUTS = ("hidden_dropout_prob", "attention_probs_dropout_prob")
+KERNELS = {
+    "plain": "plain kernels: the model runs the files that you read; --kernels fused trains faster",
+    "fused": "fused kernels, which train faster; --kernels plain runs the files that you read, line by line",
+    "compiled": "compiled kernels: fused, with numba's loops; --kernels plain runs the files that you read",
+}
+
+
+def pretrain(settings, run, corpus=None, held_out=None, observer=None, from_step=None, own_code=None):
+    """Train until the last step, or until a signal asks to stop. Returns a RunResult.
+
+    corpus, held_out   (corpus, tokenizer) each, instead of the directories in the settings
+    observer           hears what the run reports (records.Observer); if none is given, nothing is shown
+    from_step          resume from this checkpoint, and put later ones aside
+    own_code           a student's functions: an object with .pairs, .optimiser(lamb), .facts, .keep(folder)
+    """
+    run, observer, settings = Path(run), observer or Observer(), with_own_code(settings, own_code)
+    check_device(settings.training.device)
+    run_directory.make(run)
+    with lock(run), StopSignals(observer.alert) as stop, one_thread_each(settings):
+        checkpoint.clear_leftovers(run)
+        with assemble(settings, run, corpus, held_out, observer, from_step, own_code) as trainer:
+            return trainer.train(stop)
+
+
+def with_own_code(settings, own_code):
+    """The settings of a model that calls a student's functions, which the plain kernels alone do."""
+    if settings.training.code and own_code is None:
+        raise ConfigError(f"code is {settings.training.code!r}; these functions must be given as own_code, which "
+                          "`minalbert pretrain --with` does")  # fmt: skip
+    return settings.change(kernels="plain") if own_code else settings
+
+
+def one_thread_each(settings):
+    """A context in which each slice of a batch is multiplied by one thread, if there are several slices."""
+    return blas_threads(1 if settings.slices > 1 else None)
+
+
+@contextmanager
+def assemble(settings, run, corpus, held_out, observer, from_step, own_code):
+    """A context with the Trainer of a run, which has begun or resumed."""
+    data = prepare(settings, corpus, held_out)
+    settings = settings.change(vocab_size=data.config.vocab_size)
+    changes = run_directory.changes(run, settings)
+    facts = environment(settings.training.device) | data.hashes | (own_code.facts if own_code else {})
+    state, messages = begin(settings, data, facts, run, from_step, own_code)
+    with ExitStack() as stack:
+        records = make_records(settings, run, state, data, observer)
+        stack.callback(records.close)
+        workers = stack.enter_context(Workers(state.model, settings.training.workers))
+        trainer = Trainer(
+            state, batches_of(settings, data), step_of(settings, workers, state.model.params, own_code),
+            settings.make_schedule(), settings.training.seed, records,
+            Checkpoints(run, state, facts, settings.checkpoints.every, settings.checkpoints.keep),
+            settings.records.evaluate_every,
+        )  # fmt: skip
+        run_directory.keep(run, settings, data.tokenizer)
+        if own_code:
+            own_code.keep(run / "code")
+        introduce(settings, run, state, data, records, own_code, [*messages, *changes])
+        if state.fresh:
+            start(settings, trainer)
+        yield trainer
+
+
+def batches_of(settings, data):
+    """batches(index): the batches from this one on."""
+    return functools.partial(batches, data.instances, settings.training.micro_batch, settings.slices)
+
+
+def step_of(settings, workers, params, own_code=None):
+    """gradient_step with all of its arguments that stay the same through a run."""
+    optimiser = settings.make_optimiser()
+    if own_code and settings.optimiser.optimiser == "lamb":
+        optimiser = own_code.optimiser(optimiser) or optimiser
+    elif settings.training.kernels != "plain":
+        optimiser = optimiser_for(optimiser, params)
+    return functools.partial(
+        gradient_step, workers=workers, optimiser=optimiser,
+        clip=settings.optimiser.clip, recompute=settings.training.recompute,
+    )  # fmt: skip
+
+
+def make_records(settings, run, state, data, observer):
+    board = Board(run, state.step, observer.alert) if settings.records.tensorboard else None
+    metrics = Metrics(run, state.batch_index, state.fresh, board, observer.alert)
+    return Records(metrics, observer, state, data, settings.records.log_every, first_evaluation(run))
+
+
+def introduce(settings, run, state, data, records, own_code, messages):
+    """Report what begins here, or resumes."""
+    for line in introduction(settings, run, state, data):
+        records.observer.message(line)
+    if own_code:
+        records.event("your code", f"your own code: {own_code}")
+    if not state.finished:
+        for message in [*messages, *records.metrics.broken]:
+            records.event("resumed", message)
+
+
+def introduction(settings, run, state, data):
+    if state.finished:
+        yield f"{run} is finished: {state.step:,} steps, {state.seconds:.0f} s of training"
+        return
+    config, training, instances = data.config, settings.training, len(data.instances)
+    yield (f"{count(config):,} weights, {config.num_hidden_layers} layers, sharing {config.sharing}; "
+           f"{settings.optimiser.optimiser}, rate {settings.peak_rate:g}; "
+           f"{training.steps:,} steps of {training.batch}, "
+           f"{training.steps * training.batch / instances:.1f} times {instances:,} instances")  # fmt: skip
+    yield KERNELS[training.kernels]
+    held_out = len(data.held_out.sop_labels)
+    if held_out < FEW:
+        yield f"only {held_out} held-out instances: their scores mean little; more text or --held-out-share gives more"
+
+
+def start(settings, trainer):
+    """Write down what a fresh run is, test it, and save it: step 0."""
+    records, batch = trainer.records, settings.training.batch
+    parameters = trainer.state.model.params.flat.size
+    records.write("start", parameters=parameters, batch=batch, **records.data.baselines._asdict())
+    warning = rate_warning(settings.peak_rate, batch)
+    if warning and settings.optimiser.optimiser == "lamb" and records.data.config.hidden_size > SMALL:
+        records.event("warning", warning)
+    records.evaluate()
+    trainer.save(regular=True)
+
+
+# The state that a run begins with.
+
+
+def begin(settings, data, facts, run, from_step=None, own_code=None):
+    """Return (RunState, messages): from the newest checkpoint, or with fresh weights. facts: the environment."""
+    if not checkpoint.steps(run):
+        if from_step is not None:
+            raise TrainError(f"{run} has no checkpoint of step {from_step}; it has none at all")
+        if left := sorted(path.name for path in run.glob("damaged-step-*")):
+            raise TrainError(f"{run} has no whole checkpoint, but {', '.join(left)}: name another directory for a new "
+                             "run, or remove those")  # fmt: skip
+        return fresh_state(settings, data, own_code), []
+    config, saved, before, messages = checkpoint.load(run, from_step)
+    check_sizes(config, data.config, run)
+    if saved.step > settings.training.steps:
+        raise TrainError(f"steps is {settings.training.steps}; {run} has done {saved.step:,} already: more steps, an "
+                         "earlier checkpoint (--from-step), or another directory")  # fmt: skip
+    for name in data.hashes:
+        if before.get(name) != facts[name]:
+            raise TrainError(f"the {name} is {facts[name]}; {run} was trained with {before.get(name)}, and resumes "
+                             "with that only")  # fmt: skip
+    if from_step is not None:
+        messages += checkpoint.put_aside(run, from_step)
+    saved = on_device(saved, settings.training.device)
+    messages += [f"resuming from step {saved.step:,}", *differences(before, facts)]
+    model = Albert(data.config, saved.params, **compute_of(settings, own_code))
+    return RunState(model, saved, limits_of(settings)), messages
+
+
+def fresh_state(settings, data, own_code=None):
+    """The RunState before the first step."""
+    training, config, compute = settings.training, data.config, compute_of(settings, own_code)
+    if training.weights:
+        model = Albert.from_pretrained(model_directory(training.weights), training.dtype, training.device)
+        check_sizes(model.config, config, training.weights)
+        if not {"mlm.bias", "sop.b"} & set(model.params):
+            raise TrainError(f"weights {training.weights} have neither an mlm nor a sop head, so there is no loss")
+        model = Albert(config, model.params, **compute)
+    else:
+        heads = HEADS if settings.recipe.segments == 2 else ("mlm",)
+        model = Albert.init(config, training.seed, heads, training.dtype, training.device, **compute)
+    saved = checkpoint.SavedState(0, 0, model.params, Moments.zeros(model.params), {})
+    return RunState(model, saved, limits_of(settings), fresh=True)
+
+
+def compute_of(settings, own_code):
+    """What Albert computes with: kernels, precision, and a student's own pairs."""
+    return settings.training.compute | ({"pairs": own_code.pairs} if own_code and own_code.pairs else {})
+
+
+def limits_of(settings):
+    return Limits(settings.training.steps, settings.schedule.minutes, settings.training.precision, settings.watch,
+                  tuple(settings.watch.batches_passed_over()))  # fmt: skip
+
+
+def check_sizes(found, wanted, where):
+    """Dropout may change from one training to the next; nothing else of a config may."""
+    found, wanted = (vars(config.replace(**dict.fromkeys(DROPOUTS, 0.0))) for config in (found, wanted))
+    for name in found:
+        if found[name] != wanted[name]:
+            raise TrainError(f"{name} is {wanted[name]!r}; the weights in {where} were made with {found[name]!r}")

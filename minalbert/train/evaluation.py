@@ -1,0 +1,83 @@
+"""How well a model does on documents it has not seen, and what a model that knows nothing of them would do."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..backend import to_host
+from ..batch import Batch
+from ..data.tokenizer import CLS, MASK, PAD, SEP
+from ..layers import log_softmax
+
+ROWS = 64                                            # at a time
+TOKENS = 2**24                                       # to count words in, at most
+
+
+class Evaluation(NamedTuple):
+    """Losses in nats. None where the model has no head for it; `sop` also means NSP, where pairs are made for that."""
+
+    mlm_loss: float | None
+    mlm_accuracy: float | None
+    sop_loss: float | None
+    sop_accuracy: float | None
+    sop_recall_in_order: float | None                # of pairs in order, found to be so
+    sop_recall_swapped: float | None
+
+
+class Baselines(NamedTuple):
+    """Without looking at the sentence. A model that is no better has learnt how frequent words are, and no more."""
+
+    unigram_entropy: float                           # loss of guessing each word as often as it occurs
+    most_frequent_word: float                        # accuracy of always guessing that one
+
+
+def evaluate(model, batch):
+    """Score a model: means over the batch's targets and pairs."""
+    mlm, sop = [], []
+    for first in range(0, len(batch.sop_labels), ROWS):
+        rows = Batch(*(array[first : first + ROWS] for array in batch))
+        hidden, pooled = model.encode(rows.input_ids, rows.attention_mask, rows.token_type_ids)
+        if "mlm.bias" in model.params:
+            used = rows.mlm_weights > 0
+            logits = to_host(model.mlm_logits(hidden, rows.mlm_positions))[used]
+            mlm.append(judged(logits, rows.mlm_labels[used]))
+        if "sop.b" in model.params:
+            sop.append(judged(to_host(model.sop_logits(pooled)), rows.sop_labels))
+    mlm_loss = mlm_accuracy = sop_loss = sop_accuracy = None
+    recalls = [None, None]
+    if mlm:
+        mlm_loss, mlm_accuracy = means(mlm)
+    if sop and len(np.unique(batch.sop_labels)) == 2:         # else there is nothing to tell apart
+        sop_loss, sop_accuracy = means(sop)
+        right = np.concatenate([right for _, right in sop])
+        recalls = [share(right[batch.sop_labels == label]) for label in (0, 1)]
+    return Evaluation(mlm_loss, mlm_accuracy, sop_loss, sop_accuracy, *recalls)
+
+
+def judged(logits, labels):
+    """(each target's loss, whether the best guess is right)"""
+    losses = -log_softmax(logits.astype(np.float64))[np.arange(len(labels)), labels]
+    return losses, logits.argmax(-1) == labels
+
+
+def means(scored):
+    losses, right = (np.concatenate(column) for column in zip(*scored, strict=True))
+    return float(losses.mean()), float(right.mean())
+
+
+def share(right):
+    return float(right.mean()) if len(right) else None
+
+
+def baselines(corpus, batch):
+    """What the frequencies of words in `corpus` are worth on the batch's targets."""
+    counts = np.zeros(corpus.vocab_size)
+    for shard in corpus.shards:
+        tokens = shard.tokens[: max(1, TOKENS // len(corpus.shards))]
+        counts += np.bincount(tokens, minlength=corpus.vocab_size)
+    counts += 1                                      # a word may be missing from what was counted
+    counts[[PAD, CLS, SEP, MASK]] = 0                # never targets, as an unknown word may be
+    labels = batch.mlm_labels[batch.mlm_weights > 0]
+    chances = counts[labels] / counts.sum()
+    entropy = -np.log(np.maximum(chances, 1e-300)).mean()
+    return Baselines(float(entropy), float((labels == counts.argmax()).mean()))

@@ -1,0 +1,84 @@
+"""One step of training: the gradient of a batch, its norm, what is wrong with it, and the optimiser's step.
+
+float16 has 11 bits like TF32, but nothing between 0 and 6e-8, where gradients of ALBERT have many of their numbers.
+So backward starts from `scale` instead of 1, and the optimiser divides by it again; weights, their gradients and
+moments are float32. The product must not leave float16 at the other end either, at 65504:
+
+    a gradient that is not finite        no step with it, and half the scale
+    2000 finite ones in a row            twice the scale
+
+A loss that is not finite is another matter: no scale is to blame for that, nor if the scale has come down to 1.
+With other precisions the scale is 1 and stays 1.
+"""
+
+import math
+import time
+from typing import Any, NamedTuple
+
+from ..optim import clip_factor, global_norm
+from .watch import Verdict, locate_nonfinite
+
+FIRST = 2.0**16
+GOOD = 2000
+
+
+class StepResult(NamedTuple):
+    losses: dict                                     # before the step, by the names of metrics.jsonl
+    norm: float                                      # of the whole gradient, before it is clipped
+    verdict: Verdict                                 # was the step refused, and why?
+    ratios: Any                                      # trust ratio by tensor; None without LAMB, or without a step
+    seconds: dict                                    # forward, backward, optimiser
+
+
+def gradient_step(state, slices, dropout, rate, judge, workers, optimiser, clip=0.0, recompute=False):
+    """Compute the gradient of a batch, which comes in slices, and make a step with it unless it is refused.
+
+    judge(loss, norm) -> Verdict, of a gradient that does not overflow. The caller counts state.step and batch_index.
+    """
+    begin, scale = time.perf_counter(), state.loss_scale.value
+    gradient = workers.gradient(slices, dropout, scale=scale, recompute=recompute)
+    norm = global_norm(gradient.grads) / scale
+    computed = time.perf_counter()
+    losses, ratios = gradient.losses.numbers(), None
+    if state.loss_scale.overflowed(losses["loss"], float(norm)):
+        verdict = Verdict(True, "overflow", "the gradient is beyond float16; from now on it is "
+                                            f"{state.loss_scale.value:g} times its size")  # fmt: skip
+    else:
+        verdict = judge(losses["loss"], float(norm))
+    if verdict.event == "not finite":
+        verdict = verdict._replace(text=f"{verdict.text}; {locate_nonfinite(state.model, slices, gradient.grads)}")
+    if not verdict.refused:
+        factor = clip_factor(norm, clip) / scale
+        ratios = optimiser.step(state.model.params, gradient.grads, state.moments, rate, state.step + 1, factor)
+    workers.release(gradient.grads)
+    seconds = shared_out(computed - begin, gradient) | {"optimiser": time.perf_counter() - computed}
+    return StepResult(losses, float(norm), verdict, ratios, seconds)
+
+
+def shared_out(seconds, gradient):
+    """The time of a gradient, in the ratio of what all workers together spent on either pass."""
+    share = gradient.forward_seconds / (gradient.forward_seconds + gradient.backward_seconds)
+    return {"forward": seconds * share, "backward": seconds * (1 - share)}
+
+
+class LossScale:
+    def __init__(self, precision, memory=None):
+        self.needed = precision == "float16"
+        self.value, self.good = (memory or (FIRST, 0)) if self.needed else (1.0, 0)
+
+    @property
+    def memory(self):
+        """All that its decisions depend on, for the checkpoint; None if there is nothing to remember."""
+        return [self.value, self.good] if self.needed else None
+
+    def overflowed(self, loss, norm):
+        """Was this gradient too large for float16? Changes the scale, whatever the answer."""
+        if not self.needed or not math.isfinite(loss):
+            return False
+        if not math.isfinite(norm) and self.value > 1.0:
+            self.value, self.good = self.value / 2, 0
+            return True
+        self.good = self.good + 1 if math.isfinite(norm) else 0
+        if self.good == GOOD:
+            self.value, self.good = 2 * self.value, 0
+        return False

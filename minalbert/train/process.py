@@ -1,0 +1,96 @@
+"""A run belongs to one process at a time, and is stopped by signals.
+
+The lock belongs to the operating system and does not depend on a file's existence, so it ends with the process that
+holds it, however that ends. The file .lock stays; it names the last holder.
+
+A signal stops a run where it does no harm: at the end of a step. Ctrl-C leaves with 130, the shells' code for it.
+SIGTERM and SIGUSR1 come from machines that need the place for others: 75, the code for "try again later", tells them
+that the same command continues the run.
+"""
+
+import os
+import signal
+import threading
+import warnings
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from ..errors import TrainError
+
+NAME = ".lock"
+FAR = 2**30                                          # Windows lets nobody read a locked byte: lock one beyond the end
+CODES = {"SIGINT": 130, "SIGTERM": 75, "SIGUSR1": 75}  # Windows has no SIGUSR1
+
+
+@contextmanager
+def lock(run):
+    path = Path(run) / NAME
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError as error:
+        raise TrainError(f"{path} cannot be opened ({error.strerror}); a run must be able to write there") from error
+    try:
+        _take(handle, run)
+        with suppress(OSError):                      # a full disk
+            os.ftruncate(handle, 0)
+            os.write(handle, str(os.getpid()).encode())
+        yield
+    finally:
+        os.close(handle)                             # and the lock is free
+
+
+def _take(handle, run):
+    try:
+        _system_lock(handle)
+    except (BlockingIOError, PermissionError) as error:
+        holder = os.read(handle, 20).decode(errors="replace") or "another"
+        raise TrainError(f"process {holder} is training into {run}; name another directory, or wait for it") from error
+    except OSError as error:
+        warnings.warn(f"{run} is on a file system without locks ({error.strerror}); make sure yourself that no other "
+                      "process trains into it", stacklevel=4)  # fmt: skip
+
+
+def _system_lock(handle):
+    if os.name == "nt":
+        import msvcrt
+
+        os.lseek(handle, FAR, os.SEEK_SET)
+        try:
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        finally:
+            os.lseek(handle, 0, os.SEEK_SET)
+    else:
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+class StopSignals:
+    """    with StopSignals(alert) as stop:
+               while not stop.code: ...
+
+    alert(text) tells a person that the signal was noticed.
+    """
+
+    def __init__(self, alert):
+        self.code, self.name, self.alert = 0, None, alert
+        self._before = {}
+
+    def __enter__(self):
+        if threading.current_thread() is threading.main_thread():        # elsewhere Python takes no signals
+            for name in CODES:
+                if number := getattr(signal, name, None):
+                    self._before[number] = signal.signal(number, self._handle)
+        return self
+
+    def __exit__(self, *_):
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _handle(self, number, frame):
+        if self.code and number == signal.SIGINT:
+            raise KeyboardInterrupt                  # the second one stops at once
+        self.name = signal.Signals(number).name
+        self.code = CODES[self.name]
+        again = "; Ctrl-C again stops without saving" if number == signal.SIGINT else ""
+        self.alert(f"\n{self.name}: saving at the end of this step{again}")

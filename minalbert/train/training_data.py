@@ -1,0 +1,77 @@
+"""The data of a run: what it trains on, what it is tested on, and what its scores are compared with."""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..data.instances import Instances
+from ..data.order import instances_at
+from ..data.shards import Corpus
+from ..errors import ConfigError, DataError
+from .evaluation import Baselines, baselines
+
+
+class TrainingData(NamedTuple):
+    config: Any                                      # AlbertConfig, with the corpus's vocabulary
+    tokenizer: Any
+    instances: Instances
+    held_out: Any                                    # a Batch, always the same
+    baselines: Baselines
+    pairs: str                                       # what the second segment is about: sop, nsp or none
+    hashes: dict                                     # of tokenizer and data
+
+
+def prepare(settings, corpus=None, held_out=None):
+    """Open the corpora that the settings name, unless they are given: a pair (corpus, tokenizer) each."""
+    seed, recipe, size = settings.training.seed, settings.recipe, settings.training.micro_batch
+    (training, tokenizer), (testing, _) = open_corpora(settings.data, corpus, held_out)
+    config = settings.model
+    if "vocab_size" not in settings.given_in("model"):
+        config = config.replace(vocab_size=training.vocab_size)
+    if config.vocab_size < training.vocab_size:
+        raise ConfigError(f"vocab_size is {config.vocab_size}; the corpus has a vocabulary of {training.vocab_size}")
+    instances = Instances(training, tokenizer, recipe, seed)
+    if len(instances) < size:
+        raise ConfigError(f"micro_batch is {size}; the corpus has only {len(instances)} instances to train on")
+    batch = first_of(Instances(testing, tokenizer, recipe, seed), settings.records.evaluate_instances)
+    hashes = {"tokenizer": tokenizer.digest, "data": digest(training), "held-out data": digest(testing)}
+    return TrainingData(config, tokenizer, instances, batch, baselines(training, batch), recipe.pairs, hashes)
+
+
+def open_corpora(data, corpus, held_out):
+    """Return ((corpus, tokenizer) to train on, (corpus, tokenizer) to test on). data: the settings' section."""
+    corpus = corpus or opened(data.corpus, "corpus")
+    if held_out or data.held_out:
+        held_out = held_out or opened(data.held_out, "held_out")
+        if held_out[0].tokenizer_digest != corpus[0].tokenizer_digest:
+            raise DataError(f"held_out {data.held_out} was made with another tokenizer than corpus {data.corpus}")
+        return corpus, held_out
+    training, testing = corpus[0].split(data.held_out_share)
+    if not testing.shards or not training.shards:
+        raise ConfigError(
+            f"held_out_share is {data.held_out_share}, which of {corpus[0].totals()['documents']} documents leaves "
+            f"none to {'train' if testing.shards else 'test'} on; name another share, or a corpus with held_out"
+        )
+    return (training, corpus[1]), (testing, corpus[1])
+
+
+def opened(directory, name):
+    if not directory:
+        raise ConfigError(f"no {name} is given; it must be a directory that `minalbert data build` made: --{name} DIR")
+    if not Path(directory).exists():
+        raise ConfigError(f"{name} {directory} does not exist, seen from {Path.cwd()}; name it with --{name}")
+    corpus = Corpus.open(directory)
+    return corpus, corpus.tokenizer()
+
+
+def first_of(instances, count):
+    """A batch of as many instances as there are, up to count, drawn once and for all."""
+    places = np.arange(min(count, len(instances)))
+    return instances.batch(0, instances_at(places, len(instances), instances.seed, 0))
+
+
+def digest(corpus):
+    totals = corpus.totals()
+    name = corpus.manifest["sha256"][:12] if corpus.manifest else "in memory"
+    return f"{name}, {totals['documents']:,} documents, {totals['tokens']:,} tokens"

@@ -1,0 +1,58 @@
+"""The labelled stack of memory."""
+
+import numpy as np
+
+from minalbert.fused.arena import Arena
+
+
+def test_arrays_do_not_overlap_and_hold_what_is_written():
+    arena = Arena(np)
+    arrays = [
+        arena.empty(f"x{i}", (3, i + 1), dtype) for i, dtype in enumerate(("float32", "float64", "uint16", "float32"))
+    ]
+    for i, x in enumerate(arrays):
+        assert x.shape == (3, i + 1)
+        x.fill(i)
+    assert [float(x.min()) for x in arrays] == [float(x.max()) for x in arrays] == [0, 1, 2, 3]
+
+
+def test_what_is_released_is_given_again():
+    arena = Arena(np)
+    below = arena.empty("below", (4, 5), "float32")
+    mark = arena.mark()
+    first = arena.empty("first", (4, 5), "float32")
+    arena.release(mark)
+    second = arena.empty("second", (2, 10), "float32")
+    assert np.shares_memory(first, second)
+    assert not np.shares_memory(below, second)
+
+
+def test_an_empty_stack_gets_one_block_of_the_largest_size_so_far():
+    arena = Arena(np)
+
+    def use():
+        mark = arena.mark()
+        arena.empty("a", (100,), "float64")
+        inner = arena.mark()
+        arena.empty("b", (1000,), "float64")
+        arena.release(inner)
+        arena.empty("c", (10,), "float64")
+        assert arena.size == 832 + 128  # bytes, each rounded up to 64
+        arena.release(mark)
+
+    use()
+    assert [block.nbytes for block in arena.blocks] == [832 + 8000]
+    (block,) = arena.blocks
+    use()
+    assert arena.blocks[0] is block
+    assert arena.largest() == [("a", 832), ("b", 8000)]
+
+
+def test_a_larger_use_grows_it_and_loses_nothing():
+    arena = Arena(np)
+    small = arena.empty("small", (8,), "float64")
+    small[...] = np.arange(8)
+    arena.empty("large", (10_000,), "float64").fill(-1)
+    np.testing.assert_array_equal(small, np.arange(8))
+    arena.release(0)
+    assert [block.nbytes for block in arena.blocks] == [64 + 80_000]
