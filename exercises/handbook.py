@@ -47,8 +47,8 @@ def catalogue():
         yield "| mistake | points left | the report contains |"
         yield "|---|---:|---|"
         for row in mistakes(lesson):
-            said = " ".join(row["says"].split()).replace("|", "\\|")
-            yield f"| {row['name']} | {row['points']:g} | {said} |"
+            words = " ".join(row["says"].split()).replace("|", "\\|")
+            yield f"| {row['name']} | {row['points']:g} | {words} |"
 
 
 def text():

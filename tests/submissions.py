@@ -4,10 +4,10 @@ from pathlib import Path
 
 import exercise_files
 
-from minalbert_course.grade.fenced import Limits
+from minalbert_course.grade.fenced import SubmissionLimits
 from minalbert_course.grade.submissions import Submission
 
-LIMITS = Limits(call=3, all=40, memory=512)
+LIMITS = SubmissionLimits(call=3, all=40, memory=512)
 RIGHT = exercise_files.solution("ex05")
 STUB = exercise_files.stub("ex05")
 SECRETS_OF_OTHERS = Path(__file__).parent.parent / "exercises" / "source" / "ex05_attention.py"

@@ -25,7 +25,7 @@ def lessons_of(module):
 
 
 def find(name):
-    """The lesson "ex05", or "ex04-erf", or one said as 5, as ex5 or as a file's stem, ex05_attention."""
+    """The lesson "ex05", or "ex04-erf", or one given as 5, as ex5 or as a file's stem, ex05_attention."""
     number, *words = str(name).lower().replace("_", "-").removeprefix("ex").split("-")
     offered = []
     if number.isdecimal():

@@ -57,7 +57,7 @@ def start(options):
     lesson = find(options.exercise)
     name, text = untouched(lesson, options.notebook)
     if files := there(lesson):
-        raise CourseError(f"{files[0]} is there already, and stays as it is; to begin anew, rename it first")
+        raise CourseError(f"{files[0]} is there already, and stays as it is; to begin again, rename it first")
     Path(name).write_text(text, encoding="utf-8")
     how = f"jupyter lab {name}" if options.notebook else f"open {name} in your editor"
     print(f"wrote {name}\n  write:  {how}\n  check:  minalbert exercise check {lesson.name}")
@@ -72,13 +72,13 @@ def marks_of(lesson, path, term=PUBLIC):
 
 
 def lesson_of(exercise, path):
-    """The variant the file is of, where its name says one."""
+    """The variant that the file's name gives; if it gives none of this exercise, the exercise itself."""
     lesson = find(exercise)
     try:
-        said = find(Path(path).stem)
+        named = find(Path(path).stem)
     except CourseError:
         return lesson
-    return said if said.exercise == lesson.exercise else lesson
+    return named if named.exercise == lesson.exercise else lesson
 
 
 def check(options):
@@ -97,7 +97,7 @@ def check(options):
 
 
 def only(title, marks):
-    """Marks of one check, or of all where no title is said."""
+    """The marks of one check, or all if no title is given."""
     if title is None:
         return marks
     outcomes = [outcome for outcome in marks.outcomes if outcome.check.title == title]

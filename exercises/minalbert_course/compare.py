@@ -37,7 +37,7 @@ def same(name, yours, expected, axes=None, laws=(), known=None, suspects=None, l
 
 
 def agrees(name, yours, expected, of):
-    """As `same`, without a cause: the check of the function `of` tells that."""
+    """As `same`, without a cause: the check of the function `of` reports it."""
     try:
         same(name, yours, expected)
     except Wrong as error:
@@ -72,7 +72,7 @@ def equal(name, yours, expected, cause=None):
 
 
 def plain(value):
-    """As it is told from one process to another: Python's own numbers and texts, lists, dicts."""
+    """The value as it travels between processes: Python's own numbers and texts, lists, dicts."""
     if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and not value.ndim):
         return value.item()
     if isinstance(value, dict):

@@ -1,7 +1,7 @@
 """The numbers a check is run with: a function of the term, the exercise, the check and a count.
 
 The term "public" is everybody's: two draws, the first in the sizes that the exercise's text speaks of. A grader runs
-the same two and four more, which hang on a secret, so that no answer fits them by heart.
+the same two and four more, which depend on a secret, so that no answer fits them by heart.
 """
 
 import hashlib
@@ -11,7 +11,7 @@ import numpy as np
 PUBLIC = "public"
 
 
-class Draw:
+class CheckDraw:
     def __init__(self, number, *place):
         digest = hashlib.sha256("/".join(map(str, (*place, number))).encode()).digest()
         self.number, self.seed = number, int.from_bytes(digest[:8])
@@ -59,7 +59,7 @@ class Draw:
 
 
 def draws(term, lesson, check):
-    public = [Draw(number, PUBLIC, lesson.name, check.title) for number in range(2)]
+    public = [CheckDraw(number, PUBLIC, lesson.name, check.title) for number in range(2)]
     if term == PUBLIC:
         return public
-    return public + [Draw(number, term, lesson.name, check.title) for number in range(2, 6)]
+    return public + [CheckDraw(number, term, lesson.name, check.title) for number in range(2, 6)]

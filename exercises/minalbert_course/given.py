@@ -1,4 +1,4 @@
-"""What a check hands to a function beside arrays and numbers, told in words that both sides can build it from.
+"""What a check hands to a function beside arrays and numbers, as a description that both sides can build it from.
 
 A student's code may run in another process; functions, generators and models do not travel there, but their
 descriptions do: `Given("rng", 7)` is numpy.random.default_rng(7) where it arrives.

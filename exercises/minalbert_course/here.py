@@ -69,15 +69,15 @@ def copied(value):
 
 
 def kept(result, opaque):
-    """The result, with caches wrapped up, and what is on the device of exercise 12 named so."""
+    """The result, with caches wrapped up, and arrays of exercise 12's device as `OnDevice`."""
     if isinstance(result, tuple | list) and opaque and len(result) > max(opaque):
-        return tuple(Opaque(part) if i in opaque else told(part) for i, part in enumerate(result))
-    return told(result)
+        return tuple(Opaque(part) if i in opaque else off_device(part) for i, part in enumerate(result))
+    return off_device(result)
 
 
-def told(value):
+def off_device(value):
     if type(value) in (tuple, list):
-        return type(value)(told(part) for part in value)
+        return type(value)(off_device(part) for part in value)
     return OnDevice(value.get()) if hasattr(value, "_pretended") else value
 
 

@@ -33,7 +33,7 @@ class Lesson:
 
     def __init__(self, name, title, minutes, functions, withheld=(), variant_of=None):
         self.name, self.title, self.minutes, self.variant_of = name, title, minutes, variant_of
-        self.functions = {name: tuple(part.strip() for part in said.split(",")) for name, said in functions.items()}
+        self.functions = {name: tuple(returns.replace(" ", "").split(",")) for name, returns in functions.items()}
         self.withheld, self.checks = tuple(withheld), []
 
     @property

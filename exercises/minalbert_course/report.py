@@ -26,7 +26,7 @@ def lines(marks, width=100, shown=SHOWN):
 
 
 def unlike(missed):
-    """A function that is not written, or stops, is told once."""
+    """One outcome of those with the same reason, such as a function that is not written."""
     seen, found = set(), []
     for outcome in missed:
         if outcome.seen not in seen:

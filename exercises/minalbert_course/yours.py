@@ -3,7 +3,7 @@
     context, cache = yours.attention_forward(q, k, v, mask)
 
 Wherever they run (`here`, or `grade.worker`, in a process of their own), they get copies, so that a function which
-writes into its arguments spoils nothing; `yours.untouched()` tells.
+writes into its arguments spoils nothing; `yours.untouched()` reports it.
 """
 
 import functools

@@ -7,7 +7,7 @@ from .. import marking
 from ..catalogue import find
 from ..draw import PUBLIC
 from ..errors import CourseError
-from .fenced import Fenced, Limits, Refused, stop_all
+from .fenced import Fenced, Refused, SubmissionLimits, stop_all
 
 
 class Grade(NamedTuple):
@@ -21,7 +21,7 @@ class Grade(NamedTuple):
         return self.submission.student, self.submission.exercise
 
 
-def grades(submissions, lessons, term=PUBLIC, workers=2, limits=Limits(), done=lambda grade: None):
+def grades(submissions, lessons, term=PUBLIC, workers=2, limits=SubmissionLimits(), done=lambda grade: None):
     """A Grade each, in order. lessons: exercise -> Lesson, as this term has it."""
 
     def one(submission):
@@ -38,7 +38,7 @@ def grades(submissions, lessons, term=PUBLIC, workers=2, limits=Limits(), done=l
             raise
 
 
-def graded(submission, lesson, term=PUBLIC, limits=Limits()):
+def graded(submission, lesson, term=PUBLIC, limits=SubmissionLimits()):
     try:
         if submission.problem:
             return Grade(submission, marking.none(lesson, submission.problem))
@@ -48,19 +48,19 @@ def graded(submission, lesson, term=PUBLIC, limits=Limits()):
     except Refused as error:
         return Grade(submission, marking.none(lesson, f"{error}{variant(submission, lesson)}"))
     except Exception as error:
-        said = f"the grader could not mark this: {type(error).__name__}: {error}"
-        return Grade(submission, marking.none(lesson, said), said)
+        message = f"the grader could not mark this: {type(error).__name__}: {error}"
+        return Grade(submission, marking.none(lesson, message), message)
 
 
 def variant(submission, lesson):
-    """What else the file's name says that it is."""
+    """A remark, if the file's name gives another variant than the term has."""
     try:
-        said = find(submission.path.stem)
+        named = find(submission.path.stem)
     except CourseError:
         return ""
-    if said is lesson or said.exercise != lesson.exercise:
+    if named is lesson or named.exercise != lesson.exercise:
         return ""
-    return f"; by its name it is {said.name}, and this term has {lesson.name}"
+    return f"; by its name it is {named.name}, and this term has {lesson.name}"
 
 
 def best(grades):

@@ -102,8 +102,8 @@ def value_of(node, body, place):
     return {"tuple": tuple, "list": list}[kind](parts)
 
 
-def array_of(said, body, place):
-    dtype, shape = np.dtype(said[0]), [int(n) for n in said[1]]
+def array_of(described, body, place):
+    dtype, shape = np.dtype(described[0]), [int(n) for n in described[1]]
     if dtype.kind not in "fiubc" or min(shape, default=0) < 0:
         raise CodecError("an array of what is no number")
     end = place[0] + dtype.itemsize * int(np.prod(shape, dtype=object))

@@ -20,7 +20,7 @@ from ..report import lines
 from . import gradescope
 from .batch import best, grades
 from .fence import KERNEL
-from .fenced import Limits
+from .fenced import SubmissionLimits
 from .submissions import found
 
 
@@ -35,8 +35,9 @@ def add_arguments(parser):
                         "numbers and variants. Without it: the public checks, which students have")  # fmt: skip
     parser.add_argument("--out", metavar="DIR", help="where grades go; default: DIR-grades")
     parser.add_argument("--workers", type=positive(int), default=os.cpu_count() or 1, metavar="N", help="at a time")
-    parser.add_argument("--call-seconds", type=positive(float), default=Limits().call, metavar="X", help="of one call")
-    parser.add_argument("--memory", type=positive(int), default=Limits().memory, metavar="MB", help="of one submission")
+    usual = SubmissionLimits()
+    parser.add_argument("--call-seconds", type=positive(float), default=usual.call, metavar="X", help="of one call")
+    parser.add_argument("--memory", type=positive(int), default=usual.memory, metavar="MB", help="of one submission")
     parser.add_argument("--gradescope", metavar="FILE", help="write its results.json to FILE, and nothing else")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
@@ -61,7 +62,7 @@ def run(options):
     submissions, unmarked = found(options.folder, exercise, "the student" if options.gradescope else None)
     unmarked += [f"{s.path} is of {s.exercise}, which is not there" for s in submissions if s.exercise not in lessons]
     submissions = [submission for submission in submissions if submission.exercise in lessons]
-    limits = Limits(options.call_seconds, 12 * options.call_seconds, options.memory)
+    limits = SubmissionLimits(options.call_seconds, 12 * options.call_seconds, options.memory)
     with tqdm(total=len(submissions), desc="grading", leave=False, disable=not sys.stderr.isatty()) as bar:
         marked = best(grades(submissions, lessons, term, options.workers, limits, lambda grade: bar.update()))
     seconds = time.monotonic() - start
@@ -97,14 +98,14 @@ def keep(marked, out):
     out.mkdir(parents=True, exist_ok=True)
     with open(out / "grades.csv", "w", encoding="utf-8", errors="backslashreplace", newline="") as file:
         csv.writer(file).writerows([[harmless(cell) for cell in row] for row in rows])
-    write(out / "results.json", json.dumps([told(grade) for grade in marked], indent=1))
+    write(out / "results.json", json.dumps([as_row(grade) for grade in marked], indent=1))
     for grade in marked:
         page = f"{file_name(grade.submission.student)}-{grade.submission.exercise}.txt"
         text = [f"{grade.submission.student}: {grade.submission.path.name}", "", *lines(grade.marks, shown=None), ""]
         write(out / "feedback" / page, "\n".join(text))
 
 
-def told(grade):
+def as_row(grade):
     return {"student": grade.submission.student, "file": grade.submission.path.name} | as_json(grade.marks)
 
 
@@ -126,7 +127,7 @@ def write(path, text):
 
 def summary(marked, unmarked, out, seconds, as_object):
     if as_object:
-        yield json.dumps({"grades": [told(grade) for grade in marked], "unmarked": unmarked}, indent=1)
+        yield json.dumps({"grades": [as_row(grade) for grade in marked], "unmarked": unmarked}, indent=1)
         return
     names = max((len(grade.submission.student) for grade in marked), default=0)
     for grade in marked:

@@ -38,7 +38,7 @@ WRITTEN = 100                                        # files opened for writing,
 def raise_fences(folder, seconds, megabytes):
     """Called once, in the worker, when all it needs itself is imported. Returns the names of the fences that stand."""
     network, files = KERNEL
-    standing = [name for name, put_up in (
+    raised = [name for name, put_up in (
         ("limits", lambda: limit(seconds, megabytes)),
         (network, own_namespaces),
         (files, lambda: landlock(folder)),
@@ -46,7 +46,7 @@ def raise_fences(folder, seconds, megabytes):
     no_programs()
     sys.addaudithook(hook(folder))
     sys.modules.pop(__name__)                        # out of a submission's easy reach
-    return [*standing, "audit hook"]
+    return [*raised, "audit hook"]
 
 
 def attempt(put_up):

@@ -23,7 +23,7 @@ OWN = 1024                                           # MB of address space that 
 running = weakref.WeakSet()                          # workers, for an interrupt to end
 
 
-class Limits(NamedTuple):
+class SubmissionLimits(NamedTuple):
     call: float = 10.0                               # seconds of one call
     all: float = 120.0                               # of all calls
     memory: int = 1024                               # MB
@@ -36,7 +36,7 @@ class Refused(Exception):
 class Fenced:
     """with Fenced(lesson, path) as host: mark(lesson, host, term)"""
 
-    def __init__(self, lesson, path, limits=Limits()):
+    def __init__(self, lesson, path, limits=SubmissionLimits()):
         self.lesson, self.path, self.limits = lesson, Path(path), limits
         self.left, self.remark, self.fences, self.endless = limits.all, "", [], {}
         self.worker = None
@@ -50,7 +50,7 @@ class Fenced:
 
     def start(self):
         """A new process in a new folder: of an earlier one nothing is left, whatever it wrote."""
-        self.worker = Worker()
+        self.worker = WorkerProcess()
         copy = Path(self.worker.folder) / self.path.name
         with open(self.path, "rb") as original, open(copy, "xb") as file:
             shutil.copyfileobj(original, file)
@@ -101,7 +101,7 @@ class Fenced:
         if isinstance(answer, dict):
             return answer
         self.stop()
-        raise Stopped(self.endless.get(what) or f"{what} {answer.said if isinstance(answer, Ended) else 'sent junk'}")
+        raise Stopped(self.endless.get(what) or f"{what} {answer.how if isinstance(answer, Ended) else 'sent junk'}")
 
     def stop(self):
         worker, self.worker = self.worker, None
@@ -110,10 +110,10 @@ class Fenced:
 
 
 class Ended(NamedTuple):
-    said: str
+    how: str
 
 
-class Worker:
+class WorkerProcess:
     """A process with a folder of its own. One question, one answer: nothing is read that was not asked for."""
 
     def __init__(self):
@@ -155,7 +155,7 @@ def converse(process, questions, answers):
             try:
                 process.stdin.write(codec.dumps(question))
                 process.stdin.flush()
-            except OSError:                          # it has ended; what it said last is still to be read
+            except OSError:                          # it has ended; its last answer is still to be read
                 pass
             answers.put(read(process.stdout))
 

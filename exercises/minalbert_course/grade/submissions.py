@@ -43,22 +43,22 @@ def found(folder, exercise=None, student=None):
     for path in sorted(folder.rglob("*")):
         if path.suffix not in (".py", ".ipynb") or hidden(path.relative_to(folder)) or not path.is_file():
             continue
-        said = EXERCISE.search(path.stem)
-        of = exercise or (f"ex{int(said[1]):02d}" if said else None)
+        match = EXERCISE.search(path.stem)
+        of = exercise or (f"ex{int(match[1]):02d}" if match else None)
         if of is None:
-            unmarked.append(f"{path} says no exercise in its name")
+            unmarked.append(f"{path} has no exercise in its name")
             continue
         inside = path.parent.relative_to(folder).parts
-        whose = "/".join(inside) or (path.stem[: said.start()] if said else path.stem).strip("_- ") or path.stem
+        whose = "/".join(inside) or (path.stem[: match.start()] if match else path.stem).strip("_- ") or path.stem
         submission = Submission(student or printable(whose), of, path)
-        if exercise and said and f"ex{int(said[1]):02d}" != exercise:
+        if exercise and match and f"ex{int(match[1]):02d}" != exercise:
             continue
         if sum((other.student, other.exercise) == (submission.student, of) for other in known) >= MOST:
             unmarked.append(f"{path} is one too many: {MOST} files of one student and exercise are marked")
         else:
             known.append(submission)
     if not known and student is None:
-        raise CourseError(f"{folder} has no file of an exercise, such as NAME/ex05_attention.py; or say --exercise")
+        raise CourseError(f"{folder} has no file of an exercise, such as NAME/ex05_attention.py; or give --exercise")
     there = {submission.path.relative_to(folder).parts[0] for submission in known}
     unmarked += [f"{path} has no file to mark" for path in sorted(folder.iterdir())
                  if path.is_dir() and path.name not in there and not hidden(path.relative_to(folder))]  # fmt: skip
@@ -66,5 +66,5 @@ def found(folder, exercise=None, student=None):
 
 
 def hidden(path):
-    """Of a system's own making: .ipynb_checkpoints, __MACOSX, ._name.py"""
+    """Files that a system makes for itself: .ipynb_checkpoints, __MACOSX, ._name.py"""
     return any(part.startswith(".") or part == "__MACOSX" for part in path.parts)

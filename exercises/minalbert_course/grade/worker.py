@@ -26,8 +26,8 @@ from .fence import raise_fences
 def main():
     incoming, outgoing = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDWR)
-    for stream in (0, 1, 2):
-        os.dup2(nothing, stream)
+    for descriptor in (0, 1, 2):
+        os.dup2(nothing, descriptor)
 
     def read():
         text, body = codec.sizes(incoming.read(codec.HEAD.size))
@@ -48,8 +48,8 @@ class Worker:
         task = self.read()
         lesson = find(task["lesson"])
         open_libraries()
-        standing = raise_fences(task["folder"], task["seconds"], task["megabytes"])
-        self.write({"fences": standing})
+        raised = raise_fences(task["folder"], task["seconds"], task["megabytes"])
+        self.write({"fences": raised})
         self.read()                                  # only now the clock of the submission itself begins
         with withholding(lesson.withheld):
             try:

@@ -173,7 +173,7 @@ def error_value(yours, draw):
         "the signs are kept: take absolute values first": (wrong - expected) / expected.max(),
         "the sign of expected is kept: take absolute values first": off / expected.max(),
     }
-    suspects = {said: np.array([values.max()]) for said, values in suspects.items()}
+    suspects = {cause: np.array([values.max()]) for cause, values in suspects.items()}
     suspects["a mean, where the largest is asked for"] = np.array([off.mean() / np.abs(expected).max()])
     same("the error", yours.relative_error(wrong, expected), off.max() / np.abs(expected).max(), suspects=suspects)
 
@@ -209,10 +209,10 @@ def judged(yours, draw, given, x, candidates):
     rows = [candidates[i] for i in draw.rng.permutation(len(candidates))]
     gradients = {name: row[1] for name, row in zip(names, rows, strict=False)}
     found = named(yours.find_wrong(given, gradients, x), gradients)
-    for name, (said, _, cause, wrong) in zip(names, rows, strict=False):
+    for name, (what, _, cause, wrong) in zip(names, rows, strict=False):
         if wrong != (name in found):
-            told = "is wrong, but was not named" if wrong else "is right, but was called wrong"
-            raise Wrong(f"{name}, {said}, {told}", cause)
+            verdict = "is wrong, but was not named" if wrong else "is right, but was called wrong"
+            raise Wrong(f"{name}, {what}, {verdict}", cause)
 
 
 NOISE = (

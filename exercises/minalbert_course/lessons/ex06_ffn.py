@@ -5,9 +5,9 @@ from ..compare import Wrong, same
 from ..lesson import Lesson
 from ..outside import numbers
 from .passes import (
+    COMPARED,
     DEEP,
     ENCODERS,
-    TOLD,
     added,
     as_gone,
     as_transformers,
@@ -113,7 +113,7 @@ def outside(yours, draw):
     as_transformers("ffn", y, dx, p)
     by_name("dattention", dattention, parts(p)[0])
     list_by_name("dffns", dffns, parts(p)[1])
-    for name in TOLD:
+    for name in COMPARED:
         for layer, answers in enumerate(dffns) if name in FFN_NAMES else [("all", dattention)]:
             named = f"d {name!r} of layer {layer} (transformers' numbers)"
             same(named, answers[name], numbers("ex06")[f"ffn.{layer}.{name}"], limit=DEEP)

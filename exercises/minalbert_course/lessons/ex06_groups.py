@@ -6,9 +6,9 @@ from ..compare import same
 from ..lesson import Lesson
 from ..outside import numbers
 from .passes import (
+    COMPARED,
     DEEP,
     ENCODERS,
-    TOLD,
     added,
     as_gone,
     as_transformers,
@@ -111,8 +111,8 @@ def encoder_weights(yours, draw):
     suspects["the list is in reverse order: the last group comes first on the way back, and last in the list"] = (
         lambda: expected[::-1])  # fmt: skip
     for group in reversed(range(len(g.weights))):
-        told = {says: (lambda given=given, group=group: given()[group]) for says, given in suspects.items()}
-        same_gradients(f"dweights[{group}]", dweights[group], expected[group], told)
+        suspected = {says: (lambda given=given, group=group: given()[group]) for says, given in suspects.items()}
+        same_gradients(f"dweights[{group}]", dweights[group], expected[group], suspected)
 
 
 @lesson.check(1.5, "as transformers", of="encoder_backward", formula="AlbertModel's encoder, 4 layers in 2 groups")
@@ -122,7 +122,7 @@ def outside(yours, draw):
     as_transformers("groups", y, dx, g.p)
     list_by_name("dweights", dweights, g.weights)
     for group in (0, 1):
-        for name in TOLD:
+        for name in COMPARED:
             named = f"dweights[{group}][{name!r}] (transformers' numbers)"
             same(named, dweights[group][name], numbers("ex06")[f"groups.{group}.{name}"], limit=DEEP)
 

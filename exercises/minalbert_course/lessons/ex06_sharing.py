@@ -7,9 +7,9 @@ from ..compare import same
 from ..lesson import Lesson
 from ..outside import numbers
 from .passes import (
+    COMPARED,
     DEEP,
     ENCODERS,
-    TOLD,
     added,
     as_gone,
     as_transformers,
@@ -126,7 +126,7 @@ def outside(yours, draw):
     dx, dweights = yours.encoder_backward(p.dy, cache)
     as_transformers("shared", y, dx, p)
     by_name("dweights", dweights, p.sets[0])
-    for name in TOLD:
+    for name in COMPARED:
         named = f"dweights[{name!r}] (transformers' numbers)"
         same(named, dweights[name], numbers("ex06")[f"shared.{name}"], limit=DEEP)
 

@@ -61,14 +61,14 @@ def order(yours, draw):
         tokens = joined(document)
         first, second, swapped = yours.order_pair(document, rng(draw))
         first, second = two_parts(first, second)
-        said = flag("swapped", swapped)
+        claimed = flag("swapped", swapped)
         if tokens not in (first + second, second + first):
             raise Wrong(f"first {shown(first)} and second {shown(second)} do not make up the text {shown(tokens)}")
-        if tokens != (second + first if said else first + second):
-            seen = "their own" if said else "the other"
-            raise Wrong(f"swapped is {said}, but first and second stand in {seen} order",
+        if tokens != (second + first if claimed else first + second):
+            seen = "their own" if claimed else "the other"
+            raise Wrong(f"swapped is {claimed}, but first and second stand in {seen} order",
                         "the label is the wrong way round: 1 means swapped")  # fmt: skip
-        front = second if said else first
+        front = second if claimed else first
         if len(front) not in starts(document):
             raise Wrong(f"the cut is after {len(front)} tokens, within a sentence",
                         "the cut counts sentences, not tokens")  # fmt: skip
@@ -150,14 +150,14 @@ def next_or_random(yours, draw):
         own = documents[number]
         first, second, is_random = yours.nsp_pair(documents, number, rng(draw))
         first, second = two_parts(first, second)
-        said = flag("is_random", is_random)
+        claimed = flag("is_random", is_random)
         if len(first) not in starts(own)[1:-1] or first != joined(own)[: len(first)]:
             raise Wrong(f"first is {shown(first)}; it must be the first sentences of document {number}, and leave at "
                         f"least one: {shown(own)}")  # fmt: skip
         rest = joined(own)[len(first) :]
-        if (second != rest) != said:
-            unlike.append(f"is_random is {said}, but second is {'' if second == rest else 'not '}what follows first")
-        elif said and not any(second in tails(other) for other in documents):
+        if (second != rest) != claimed:
+            unlike.append(f"is_random is {claimed}, but second is {'' if second == rest else 'not '}what follows first")
+        elif claimed and not any(second in tails(other) for other in documents):
             raise Wrong(f"second is {shown(second)}; it must be a document's sentences, from one of them to the last")
     if unlike:
         raise Wrong(unlike[0], "the label is the wrong way round: 1 means random" if len(unlike) == calls else None)

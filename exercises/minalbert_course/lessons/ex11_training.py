@@ -1,4 +1,4 @@
-"""Exercise 11: training. The rate of each step, a batch in parts, the loop, and the plateau."""
+"""Exercise 11: training. The rate of each step, a batch in slices, the loop, and the plateau."""
 
 import numpy as np
 
@@ -77,46 +77,46 @@ def edges(yours, draw):
     compare_rates(yours, (steps, steps + 3), steps, warmup, peak)
 
 
-# A batch in parts
+# A batch in slices
 
 
-def parts_of(draw, last_has_targets=True):
+def slices_of(draw, last_has_targets=True):
     """seed of the model, batches"""
     sizes = [(4, 9, 5), (2, 7, 3), (3, 8, 1)]        # sequences, tokens, most masked words
     if not draw.first:
         words = map(int, draw.rng.permutation([1, 3, 6]))
         sizes = [(int(draw.integers(1, 5)), int(draw.integers(6, 12)), most) for most in words]
-    parts = [Given.of("a batch", int(draw.integers(0, 1000)), *size) for size in sizes]
+    slices = [Given.of("a batch", int(draw.integers(0, 1000)), *size) for size in sizes]
     if not last_has_targets:
-        parts[-1] = Given.of("a batch", *parts[-1].args, False)
-    return int(draw.integers(0, 1000)), parts
+        slices[-1] = Given.of("a batch", *slices[-1].args, False)
+    return int(draw.integers(0, 1000)), slices
 
 
 def compare_accumulated(yours, draw, which, last_has_targets=True):
-    seed, parts = parts_of(draw, last_has_targets)
-    answer = yours.accumulate(Given.of("a small model", seed), parts)[which]
-    parts = [part.make() for part in parts]
-    targets = float(sum(part.mlm_weights.sum() for part in parts))
-    sequences = float(sum(len(part.sop_labels) for part in parts))
-    right = combined(seed, parts, totals=Totals(targets, sequences))[which]
-    known = {"number of parts": len(parts), "masked words": targets, "sequences": sequences}
-    same(("loss", "gradient")[which], answer, right, known=known, suspects=mistaken(seed, parts, which))
+    seed, slices = slices_of(draw, last_has_targets)
+    answer = yours.accumulate(Given.of("a small model", seed), slices)[which]
+    slices = [one.make() for one in slices]
+    targets = float(sum(one.mlm_weights.sum() for one in slices))
+    sequences = float(sum(len(one.sop_labels) for one in slices))
+    right = combined(seed, slices, totals=Totals(targets, sequences))[which]
+    known = {"number of slices": len(slices), "masked words": targets, "sequences": sequences}
+    same(("loss", "gradient")[which], answer, right, known=known, suspects=mistaken(seed, slices, which))
 
 
 WHOLE = "loss = Σ all masked words' losses / their number + Σ all sequences' losses / their number"
 
 
-@lesson.check(1, "loss of all parts", of="accumulate", formula=WHOLE)
+@lesson.check(1, "loss of all slices", of="accumulate", formula=WHOLE)
 def loss_of_parts(yours, draw):
     compare_accumulated(yours, draw, 0)
 
 
-@lesson.check(1.5, "gradient of all parts", of="accumulate", formula=f"the gradient of {WHOLE}")
+@lesson.check(1.5, "gradient of all slices", of="accumulate", formula=f"the gradient of {WHOLE}")
 def gradient_of_parts(yours, draw):
     compare_accumulated(yours, draw, 1)
 
 
-@lesson.check(0.5, "a part without masked words", of="accumulate", formula=f"the gradient of {WHOLE}")
+@lesson.check(0.5, "a slice without masked words", of="accumulate", formula=f"the gradient of {WHOLE}")
 def part_without_targets(yours, draw):
     compare_accumulated(yours, draw, 1, last_has_targets=False)
 

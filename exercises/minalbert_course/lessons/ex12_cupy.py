@@ -88,8 +88,8 @@ def stays_float32(name, value):
     if dtype != np.float32:
         cause = ("a constant is a number of NumPy's (np.sqrt(2 / np.pi) is float64, and wins); use Python's, as "
                  "math.sqrt gives them")  # fmt: skip
-        said = f"{name} is {dtype or shown(value)}; x is float32, so {name} must be, too"
-        raise Wrong(said, cause if dtype == np.float64 else None)
+        message = f"{name} is {dtype or shown(value)}; x is float32, so {name} must be, too"
+        raise Wrong(message, cause if dtype == np.float64 else None)
 
 
 @lesson.check(1, "which library", of="library", formula='"numpy" or "cupy": the library that the array belongs to')
@@ -207,7 +207,7 @@ def updates_of(draw):
 def compare_scattered(table, shape, rows, updates):
     last = np.zeros(shape)
     last[rows] = updates
-    says = ("of a row that is named twice only the last update is there: table[rows] += reads and writes each row "
+    says = ("a row that is named twice has only its last update: table[rows] += reads and writes each row "
             "once; add.at adds every update")  # fmt: skip
     same("table", table, scatter_add(shape, rows, updates), "vh", suspects={says: last})
 

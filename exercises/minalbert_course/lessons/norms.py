@@ -44,8 +44,8 @@ def scale_law(x, gain, eps, dy, centre, spread):
     return Law(SCALE.format(spread=spread), lambda dx: (dx * xhat).sum(axis=-1) - expected)
 
 
-def told(dx, expected, laws, suspects):
-    """No laws where one of the suspects says more than they do."""
+def unless_known(dx, expected, laws, suspects):
+    """The laws, or none if dx is one of the suspects, which say more."""
     dx = numbers("dx", dx, expected.shape)
     alike = dx.shape == expected.shape and any(
         np.abs(dx - suspect).max() <= 1e-5 * np.abs(suspect).max() for suspect in suspects.values()

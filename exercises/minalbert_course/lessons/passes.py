@@ -18,7 +18,7 @@ from ..outside import ramp
 from ..yours import NotWritten, Stopped
 
 ENCODERS = (encoder.encoder_forward, encoder.encoder_backward)
-TOLD = ("attention.query.w", "attention.output.b", "attention.norm.gain", "ffn.up.w", "ffn.down.b", "ffn.norm.bias")
+COMPARED = ("attention.query.w", "attention.output.b", "attention.norm.gain", "ffn.up.w", "ffn.down.b", "ffn.norm.bias")
 KEY_BIAS = "attention.key.b"
 DEEP = 10 * LIMIT                                    # through several layers float32 loses one digit more
 
@@ -45,7 +45,7 @@ def shapes(H, F):
 
 
 def drawn_weights(draw, H, F):
-    """Of a size at which every part of a block shows."""
+    """Weights of a size at which every term of a block shows."""
 
     def drawn(name, shape):
         if name.endswith(".gain"):
@@ -218,7 +218,7 @@ def list_by_name(what, gradients, sets):
 def same_gradients(what, yours, expected, suspects):
     """suspects: {what went wrong: gradients by name, or a function that gives them}
 
-    The first that is wrong on the way back is told, for others may follow from it.
+    The first that is wrong on the way back is reported, because others may follow from it.
     """
     largest = max(np.abs(array).max() for array in expected.values())
     for name in reversed(expected):
@@ -231,9 +231,9 @@ def same_gradients(what, yours, expected, suspects):
                     "one vector added to all keys changes no probability, so the key's bias has no gradient",
                 )
             continue
-        told = {says: (lambda given=given, name=name: value(given)[name]) for says, given in suspects.items()}
+        suspected = {says: (lambda given=given, name=name: value(given)[name]) for says, given in suspects.items()}
         limit = max(DEEP, 0.1 * LIMIT * largest / (size or largest))    # and small ones more still
-        same(f"{what}[{name!r}]", yours[name], expected[name], suspects=told, limit=limit)
+        same(f"{what}[{name!r}]", yours[name], expected[name], suspects=suspected, limit=limit)
 
 
 def value(given):

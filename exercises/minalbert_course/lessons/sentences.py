@@ -57,7 +57,7 @@ def assembled(first, second, max_length):
 
 
 def compare_inputs(yours, first, second, max_length):
-    """Of assemble, with a cause where one is known."""
+    """Compare what assemble returns, and name the cause if it is known."""
     ids, types = yours.assemble(list(first), list(second), max_length)
     ids, types = whole("input_ids", ids), whole("token_type_ids", types)
     right, right_types = assembled(first, second, max_length)

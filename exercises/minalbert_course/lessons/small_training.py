@@ -59,39 +59,39 @@ def rate_of(step, steps, warmup, peak):
     return Schedule(peak, steps, warmup).rate(step)
 
 
-def combined(seed, parts, weights=None, totals=Totals()):
-    """Σ over parts of weight times (loss, gradient), each divided by its own counts unless `totals` says by what."""
+def combined(seed, slices, weights=None, totals=Totals()):
+    """Σ over slices of weight times (loss, gradient), each divided by its own counts unless `totals` says by what."""
     model, loss, gradient = small_model(seed), 0.0, 0.0
-    for part, weight in zip(parts, weights or [1.0] * len(parts), strict=True):
-        losses, grads = model.loss_and_grads(part, totals=totals)
+    for one, weight in zip(slices, weights or [1.0] * len(slices), strict=True):
+        losses, grads = model.loss_and_grads(one, totals=totals)
         loss, gradient = loss + weight * float(losses.total), gradient + weight * grads.flat
     return np.array(loss), gradient
 
 
-def mistaken(seed, parts, which):
+def mistaken(seed, slices, which):
     """What known mistakes make of the loss (which=0) or the gradient (1)."""
-    targets = [float(part.mlm_weights.sum()) for part in parts]
-    sequences = [float(len(part.sop_labels)) for part in parts]
+    targets = [float(one.mlm_weights.sum()) for one in slices]
+    sequences = [float(len(one.sop_labels)) for one in slices]
 
     whole = Totals(sum(targets), sum(sequences))
 
     def found(weights, totals=Totals()):
-        return lambda: np.atleast_1d(combined(seed, parts, weights, totals)[which])
+        return lambda: np.atleast_1d(combined(seed, slices, weights, totals)[which])
 
     def share(counts):
         return [count / sum(counts) for count in counts]
 
     return {
-        "the parts' means are averaged, each with the same weight: a part of few masked words then counts as much as "
-        "one of many": found([1 / len(parts)] * len(parts)),
-        "the parts' means are added, each divided by its own part's counts; divide by those of the whole batch":
-            found([1.0] * len(parts)),
-        "the parts are weighted by their sequences; that is right for SOP, but MLM's mean is over masked words":
+        "the slices' means are averaged, each with the same weight: a slice of few masked words then counts as much as "
+        "one of many": found([1 / len(slices)] * len(slices)),
+        "the slices' means are added, each divided by its own slice's counts; divide by those of the whole batch":
+            found([1.0] * len(slices)),
+        "the slices are weighted by their sequences; that is right for SOP, but MLM's mean is over masked words":
             found(share(sequences)),
-        "the parts are weighted by their masked words; that is right for MLM, but SOP's mean is over sequences":
+        "the slices are weighted by their masked words; that is right for MLM, but SOP's mean is over sequences":
             found(share(targets)),
-        "it is the last part's alone: the others' are overwritten": found([0.0] * (len(parts) - 1) + [1.0], whole),
-        "it is the last part's alone, and divided by that part's own counts": found([0.0] * (len(parts) - 1) + [1.0]),
+        "it is the last slice's alone: the others' are overwritten": found([0.0] * (len(slices) - 1) + [1.0], whole),
+        "it is the last slice's alone, and divided by its own counts": found([0.0] * (len(slices) - 1) + [1.0]),
     }  # fmt: skip
 
 
@@ -119,14 +119,14 @@ MISTAKES = {
     "kept": "the gradients are not zeroed between steps: each step has those of all steps before it, too",
     "not clipped": "the gradient is not clipped to a norm of 1",
     "norm 1": "every gradient is given the norm 1; one that is shorter must stay as it is",
-    "fresh moments": "the moments begin anew at each step; make them once, before the loop",
-    "t": "t stays at 1; it counts the steps, and the bias correction hangs on it",
+    "fresh moments": "the moments start from zero again at each step; make them once, before the loop",
+    "t": "t stays at 1; it counts the steps, and the bias correction depends on it",
     "after": "the losses are those after each step; they must be those before it",
 }
 
 
 def loss_mistakes(model, batches, plan):
-    """says -> the curve of that mistake; model() makes it anew"""
+    """says -> the curve of that mistake; model() makes it again"""
     steps, warmup, peak = plan
     rates = [rate_of(step, *plan) for step in range(steps)]
     later = [rate_of(step + 1, *plan) for step in range(steps)]

@@ -23,8 +23,8 @@ def forms(p):
     def attend(x, mask=p.mask):
         return multi_head_forward(x, *[w[f"attention.{name}"] for name in ATTENTION], mask, p.heads)[0]
 
-    def norm(x, part, eps=p.eps):
-        return layer_norm_forward(x, w[f"{part}.norm.gain"], w[f"{part}.norm.bias"], eps)[0]
+    def norm(x, half, eps=p.eps):
+        return layer_norm_forward(x, w[f"{half}.norm.gain"], w[f"{half}.norm.bias"], eps)[0]
 
     def mix(x, gate=gelu_forward):
         return linear_forward(gate(linear_forward(x, w["ffn.up.w"], w["ffn.up.b"])[0])[0],
