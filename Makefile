@@ -44,7 +44,7 @@ test: setup
 	$(BIN)/python -m pytest --gradcheck -n $(WORKERS) --dist loadgroup
 
 course: setup
-	$(BIN)/python -m exercises.build student
+	$(BIN)/python -m exercises.build catalogue
 	$(BIN)/python -m exercises.build course $(if $(TERM_FILE),--term-file $(TERM_FILE))
 
 notebooks: setup

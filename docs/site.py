@@ -24,7 +24,7 @@ ROOT = Path(__file__).parent.parent
 SITE = ROOT / "build" / "site"
 COPIED = ("README.md", "docs/*.md", "docs/*.png", "docs/walkthrough/*.md", "docs/browser/*.md", "exercises/*.md",
           "exercises/rubrics/*.md", "benchmarks/results/*.md")  # fmt: skip
-BUILT = "minalbert/course/student/"
+COURSE = "exercises/minalbert_course"
 CODE = {".py": "python", ".js": "javascript", ".cu": "cuda", ".cuh": "cuda"}
 PACKAGES = {
     "layers": "the pairs", "model": "from ids to losses, and back", "kernels": "the same mathematics, fast",
@@ -45,8 +45,8 @@ def stage(pages, root=ROOT):
     write(pages / "README.md", overview)  # the site itself is called minalbert
     for path in root.glob("notebooks/*.ipynb"):
         write(pages / path.relative_to(root), json.dumps(with_alternatives(json.loads(path.read_text("utf-8")))))
-    names = (path.relative_to(root).as_posix() for path in (root / "minalbert").rglob("*") if path.suffix in CODE)
-    for name in sorted(name for name in names if not name.startswith(BUILT)):
+    files = [path for package in ("minalbert", COURSE) for path in (root / package).rglob("*") if path.suffix in CODE]
+    for name in sorted(path.relative_to(root).as_posix() for path in files):
         path = root / name
         copy(path, pages / "source" / name)
         write(pages / "code" / f"{name}.md", listing(name, CODE[path.suffix]))
@@ -90,16 +90,21 @@ def with_alternatives(notebook):
 
 def reference(root, name, what):
     """A page for a package: each of its modules, in the order of their names."""
-    package = root / "minalbert" / name
+    package = root / (COURSE if name == "course" else f"minalbert/{name}")
     paths = sorted(package.glob("*.py")) if not name else sorted(package.rglob("*.py"))
     paths = [path.relative_to(root) for path in paths
-             if not {"student", "lessons", "__main__.py"} & set(path.relative_to(package).parts)]  # fmt: skip
-    title = f"minalbert.{name}" if name else "minalbert"
+             if not {"lessons", "__main__.py"} & set(path.relative_to(package).parts)]  # fmt: skip
+    title = module_of(package.relative_to(root))
     return f"# {title}: {what}\n\n" + "\n".join(map(documented, paths))
 
 
+def module_of(path):
+    """minalbert/layers/gelu.py -> minalbert.layers.gelu; the course's package is in a folder that is none."""
+    return ".".join(path.with_suffix("").parts).removesuffix(".__init__").removeprefix("exercises.")
+
+
 def documented(path):
-    module = ".".join(path.with_suffix("").parts).removesuffix(".__init__")
+    module = module_of(path)
     listed = f"[`{path.as_posix()}`](../{path.as_posix()})"
     return f"## {module}\n\n{listed}\n\n```{{eval-rst}}\n.. automodule:: {module}\n```\n"
 

@@ -1,45 +1,23 @@
 """`make course`: what students, instructors and their systems get, all from exercises/source.
 
-    python -m exercises.build student                    minalbert/course/student, which the package carries
+    python -m exercises.build catalogue                  exercises/CATALOGUE.md
     python -m exercises.build course --out build/course [--term-file FILE]      all that `exports` lists
 """
 
 import argparse
-import json
 import shutil
 from pathlib import Path
 
-from minalbert.course import catalogue
-from minalbert.course.grade.command import secret
+from minalbert_course import catalogue
+from minalbert_course.grade.command import secret
 
 from . import exports, handbook
-from .percent import notebook_of, notebook_text
-from .source import HERE, sources
-
-STUDENT = HERE.parent / "minalbert" / "course" / "student"
+from .source import HERE
 
 
-def packaged():
-    """file name -> text of what the package carries: every exercise and variant to start from, and the hints"""
-    files, hints = {}, {}
-    for source in sources():
-        text = source.student()
-        files[f"{source.path.stem}.py"] = text
-        files[f"{source.path.stem}.ipynb"] = notebook_text(notebook_of(text))
-        hints[source.lesson.name] = source.hints()
-    files["hints.json"] = json.dumps(hints, indent=1, ensure_ascii=False) + "\n"
-    return files
-
-
-def student():
-    files = packaged()
-    for old in STUDENT.glob("*"):
-        if old.name not in files:
-            old.unlink()
-    for name, text in files.items():
-        exports.put(STUDENT / name, text)
+def catalogue_page():
     exports.put(handbook.CATALOGUE, handbook.text())
-    print(f"wrote {len(files)} files into {STUDENT}, and {handbook.CATALOGUE.name}")
+    print(f"wrote {handbook.CATALOGUE}")
 
 
 def course(out, term):
@@ -63,12 +41,12 @@ def course(out, term):
 
 def main():
     parser = argparse.ArgumentParser(description="Build the course from exercises/source.")
-    parser.add_argument("what", choices=("student", "course"))
+    parser.add_argument("what", choices=("catalogue", "course"))
     parser.add_argument("--out", type=Path, default=HERE.parent / "build" / "course")
     parser.add_argument("--term-file", help="a file whose text is the term's secret")
     options = parser.parse_args()
-    if options.what == "student":
-        student()
+    if options.what == "catalogue":
+        catalogue_page()
     else:
         course(options.out, secret(options.term_file))
 

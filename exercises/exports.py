@@ -17,11 +17,13 @@ import sys
 import zipfile
 from pathlib import Path
 
-from minalbert.course.catalogue import chosen
-from minalbert.course.draw import PUBLIC
+from minalbert_course.catalogue import chosen
+from minalbert_course.draw import PUBLIC
+from minalbert_course.files import ANSWER
+from minalbert_course.notebook import as_notebook
 
 from .percent import executed, notebook_of, notebook_text
-from .source import ANSWER, HERE, sources
+from .source import HERE, sources
 
 QUESTION_POINTS = 3
 
@@ -116,7 +118,7 @@ def student(folder, term):
     for source in term_sources(term):
         text = source.student()
         put(folder / "python" / f"{source.path.stem}.py", text)
-        put(folder / "notebooks" / f"{source.path.stem}.ipynb", notebook_text(notebook_of(text)))
+        put(folder / "notebooks" / f"{source.path.stem}.ipynb", as_notebook(text))
 
 
 def instructor(folder, term):

@@ -2,7 +2,7 @@
 
 import tomllib
 
-from minalbert.course.catalogue import all_lessons
+from minalbert_course.catalogue import all_lessons
 
 from .source import HERE
 
@@ -47,8 +47,8 @@ def catalogue():
         yield "| mistake | points left | the report contains |"
         yield "|---|---:|---|"
         for row in mistakes(lesson):
-            said = " ".join(row["says"].split()).replace("|", "\\|")
-            yield f"| {row['name']} | {row['points']:g} | {said} |"
+            words = " ".join(row["says"].split()).replace("|", "\\|")
+            yield f"| {row['name']} | {row['points']:g} | {words} |"
 
 
 def text():

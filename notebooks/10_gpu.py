@@ -5,7 +5,7 @@
 # Can one source serve both, without a word about the device in any formula? Every layer of this library does. Here is
 # how, and what goes wrong when a line forgets where it is.
 #
-# You need no GPU. `minalbert.course.pretended_gpu` is a stand-in: NumPy behind CuPy's manners. It computes nothing new,
+# You need no GPU. `minalbert_course.pretended_gpu` is a stand-in: NumPy behind CuPy's manners. It computes nothing new,
 # and it is as strict as a card about where an array lives. Where a real card is found, the last cells use it.
 
 # %%
@@ -28,10 +28,10 @@ import numpy as np
 
 from minalbert import PRESETS, Albert, Batch, Params
 from minalbert.backend import array_module, cuda_missing, gpu_circumstances, scatter_add, to_host
-from minalbert.course.pretended_gpu import TransferError, pretending, put, put_each
 from minalbert.layers import gelu_forward
 from minalbert.model.pretraining import pretraining_backward, pretraining_forward
 from minalbert.plots import layer_differences
+from minalbert_course.pretended_gpu import TransferError, pretending, put, put_each
 
 missing = cuda_missing()
 print("no GPU here: the stand-in alone" if missing else "a GPU is here: it is used in the last cells")

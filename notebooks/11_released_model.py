@@ -31,11 +31,11 @@ import numpy as np
 from safetensors.numpy import load_file
 
 from minalbert import Albert
-from minalbert.course import outside
 from minalbert.interop.state_dict import from_state_dict, names
 from minalbert.layers import gelu_erf_forward, gelu_forward, softmax
 from minalbert.params import Params, shapes
 from minalbert.plots import layer_differences
+from minalbert_course import outside
 
 directory = Path(str(resources.files(outside))) / "ex13"
 theirs = outside.numbers("ex13")  # by exercises/outside/ex13.py

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import exercise_files
 
-from minalbert.course.grade.fenced import Limits
-from minalbert.course.grade.submissions import Submission
+from minalbert_course.grade.fenced import SubmissionLimits
+from minalbert_course.grade.submissions import Submission
 
-LIMITS = Limits(call=3, all=40, memory=512)
+LIMITS = SubmissionLimits(call=3, all=40, memory=512)
 RIGHT = exercise_files.solution("ex05")
 STUB = exercise_files.stub("ex05")
 SECRETS_OF_OTHERS = Path(__file__).parent.parent / "exercises" / "source" / "ex05_attention.py"
@@ -31,19 +31,19 @@ HOSTILE = {
         STUB + "\nimport numpy.testing\nnp.abs = np.asarray = lambda x, *a: 0.0\nnp.allclose = lambda *a: True\n"
         + FORWARD + "return x, x\n", 0, "softmax_forward stopped"),
     "the grader patched": (
-        STUB + "\nimport minalbert.course.compare as c, minalbert.course.marking as m\nc.same = lambda *a, **k: None\n"
+        STUB + "\nimport minalbert_course.compare as c, minalbert_course.marking as m\nc.same = lambda *a, **k: None\n"
         "m.outcome = lambda lesson, check, *a: m.Outcome(check, check.points)\n"
         + FORWARD + "return x, x\n", 0, "softmax_backward is not written"),
     "results of its own": (STUB + "\nopen('results.json', 'w').write('{\"score\": 10}')\n", 0, "not written yet"),
     "the library's answer": (STUB + "\nfrom minalbert.layers import *\n", 0, "is the answer to this exercise"),
-    "the checks' answer": (STUB + "\nfrom minalbert.course.lessons.ex05_attention import *\n", 0, "is the answer to"),
+    "the checks' answer": (STUB + "\nfrom minalbert_course.lessons.ex05_attention import *\n", 0, "is the answer to"),
     "the library's answer, kept": (
         STUB + "\nfrom minalbert.layers import softmax as s\ndef softmax_forward(x, kept=s):\n    return kept(x), 0\n",
         0,
         "is the answer to this exercise",
     ),
     "the checks' answer, by their name": (
-        STUB + "\nimport minalbert.course.lessons.ex05_attention as e" + FORWARD + "return e.softmax(x), 0\n",
+        STUB + "\nimport minalbert_course.lessons.ex05_attention as e" + FORWARD + "return e.softmax(x), 0\n",
         0,
         "is the answer to this exercise",
     ),
@@ -58,12 +58,12 @@ HOSTILE = {
         RIGHT + "\nimport os" + FORWARD + "for fd in range(3, 20):\n        try: os.write(fd, b'\\xff' * 99)\n"
         "        except OSError: pass\n    return x, x\n", 0, "softmax_forward sent"),
     "forged answers, then sleep": (
-        RIGHT + "\nimport os, time, minalbert.course.grade.codec as c" + FORWARD
+        RIGHT + "\nimport os, time, minalbert_course.grade.codec as c" + FORWARD
         + "m = c.dumps({'result': 1, 'written': []})\n"
         "    for fd in range(3, 20):\n        try: os.write(fd, m * 50)\n        except OSError: pass\n"
         "    time.sleep(600)\n", 0, "softmax_forward"),
     "another file in its place": (
-        RIGHT + "\nimport os, minalbert.course.grade.worker as w" + FORWARD + "os.remove(__file__)\n"
+        RIGHT + "\nimport os, minalbert_course.grade.worker as w" + FORWARD + "os.remove(__file__)\n"
         "    os.symlink(w.__file__, __file__)\n    os._exit(0)\n", 0, "may not do this: os.symlink"),
     "the hook disarmed": (
         RIGHT + "\nimport sys, os\nfor name, module in list(sys.modules.items()):\n"

@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from minalbert.course.compare import Wrong, equal, numbers, same
+from minalbert_course.compare import Wrong, equal, numbers, same
 
 X = np.arange(6.0).reshape(2, 3) + 1
 

@@ -1,19 +1,24 @@
-"""What `make course` builds: the same as what is committed, and nothing in it that a student must not see."""
+"""What `make course` and the wheel's build make, and that nothing in it is what a student must not see."""
 
 import json
 import re
 import shlex
+import subprocess
+import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
+import nbformat
 import pytest
 import yaml
 
-from exercises import build, exports, handbook
-from exercises.source import HERE, SOLUTION, sources
+from exercises import exports, handbook
+from exercises.percent import notebook_of
+from exercises.source import HERE, sources
 from minalbert import commands
-from minalbert.course import catalogue
-from minalbert.course.draw import PUBLIC, draws
+from minalbert_course import catalogue, files, handout
+from minalbert_course.draw import PUBLIC, draws
 
 TERM = "a secret of this test"
 ALL = [pytest.param(source, id=source.path.stem) for source in sources()]
@@ -35,8 +40,8 @@ def built(tmp_path_factory):
 def lines_of_solutions():
     """Lines that say something: long enough not to be anybody's."""
     for source in sources():
-        outside = {normal(line) for line in SOLUTION.sub("", source.text).splitlines()}
-        for _, body in SOLUTION.findall(source.text):
+        outside = {normal(line) for line in handout.SOLUTION.sub("", source.text).splitlines()}
+        for _, body in handout.SOLUTION.findall(source.text):
             for line in map(normal, body.splitlines()):
                 if len(line) > 12 and not line.startswith("#") and line not in outside:
                     yield source.lesson.name, line
@@ -64,12 +69,43 @@ def code_of(name, text):
     return text
 
 
-def test_the_package_carries_what_the_sources_say():
-    packaged = build.packaged()
-    there = {path.name: path.read_text(encoding="utf-8") for path in build.STUDENT.iterdir() if path.is_file()}
-    assert there.keys() == packaged.keys()
-    for name, text in packaged.items():
-        assert there[name] == text, f"{name} is not what its source says: make course"
+def test_the_wheel_carries_what_students_start_from(built, tmp_path, monkeypatch):
+    """A checkout makes the same files from the sources: none of them is committed."""
+    made = handout.made_from(handout.SOURCES)
+    assert made.keys() == {source.path.name for source in sources()} | {"hints.json"}
+    assert handout.handed_out() == made
+    (wheel,) = built.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        names = [name for name in archive.namelist() if name.startswith("minalbert_course/student/")]
+        assert {Path(name).name: archive.read(name).decode() for name in names} == made
+        archive.extractall(tmp_path)
+    monkeypatch.setattr(handout, "BUILT", tmp_path / "minalbert_course" / "student")
+    (handout.BUILT / "__pycache__").mkdir()  # which pip makes there
+    assert handout.handed_out() == made
+
+
+def test_a_wheel_can_be_built_from_the_sdist(built, tmp_path):
+    (wheel,) = built.glob("*.whl")
+    command = [sys.executable, "-m", "hatchling", "build", "-d", str(tmp_path)]
+    subprocess.run([*command, "-t", "sdist"], cwd=HERE.parent, check=True, capture_output=True)
+    (sdist,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        archive.extractall(tmp_path, filter="data")
+    subprocess.run([*command, "-t", "wheel"], cwd=tmp_path / sdist.name[:-7], check=True, capture_output=True)
+    assert zipfile.ZipFile(tmp_path / wheel.name).namelist() == zipfile.ZipFile(wheel).namelist()
+
+
+@pytest.mark.parametrize("source", ALL)
+def test_a_students_file_and_notebook_are_the_source_without_its_solution(source):
+    stem, text = source.path.stem, source.student()
+    assert files.untouched(source.lesson) == (f"{stem}.py", text)
+    name, notebook = files.untouched(source.lesson, notebook=True)
+    assert name == f"{stem}.ipynb"
+    ours, theirs = nbformat.reads(notebook, as_version=4), notebook_of(text)  # theirs is jupytext's
+    nbformat.validate(ours)
+    assert [(cell.cell_type, cell.source) for cell in ours.cells] == [
+        (cell.cell_type, cell.source) for cell in theirs.cells
+    ]
 
 
 def test_the_catalogue_says_what_the_lessons_say():
@@ -83,7 +119,7 @@ def test_no_student_file_holds_a_line_of_a_solution(built):
     looked_at = 0
     for folder in ("student", "classroom"):
         for name, text in texts(built / folder):
-            ours = "/" in name and "/course/student/" not in name
+            ours = "/" in name and "minalbert_course/student/" not in name
             if ours or name.endswith("hints.json"):
                 continue  # the library itself, whose answers are public; hints, which near them
             looked_at += 1
@@ -97,8 +133,8 @@ def test_no_student_file_holds_a_line_of_a_solution(built):
 def test_the_wheel_holds_no_source_no_wrong_answer_and_no_rubric(built):
     (wheel,) = built.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
-    assert {"minalbert/course/student/hints.json", "minalbert/course/outside/ex13/model.safetensors"} <= set(names)
-    assert not [name for name in names if not name.startswith(("minalbert/", "minalbert-"))]
+    assert {"minalbert_course/student/hints.json", "minalbert_course/outside/ex13/model.safetensors"} <= set(names)
+    assert not [name for name in names if not name.startswith(("minalbert/", "minalbert_course/", "minalbert-"))]
 
 
 def test_the_terms_secret_is_in_gradescopes_zips_alone(built):
@@ -183,9 +219,9 @@ def test_every_exercise_has_a_rubric_with_three_answers():
 
 
 def test_what_is_wrong_with_a_source_is_said(tmp_path):
-    from exercises.source import Source, SourceError
+    from exercises.source import Source
 
     path = tmp_path / "ex05_attention.py"
     path.write_text("def f():\n    ### BEGIN SOLUTION\n    pass\n")
-    with pytest.raises(SourceError, match=re.escape("BEGIN and END SOLUTION do not take turns")):
+    with pytest.raises(handout.SourceError, match=re.escape("BEGIN and END SOLUTION do not take turns")):
         Source(path).student()

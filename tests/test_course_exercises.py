@@ -4,10 +4,10 @@ import pytest
 
 from exercises import handbook
 from exercises.source import HERE, sources
-from minalbert.course import catalogue
-from minalbert.course.command import marks_of
-from minalbert.course.draw import PUBLIC
-from minalbert.course.report import lines
+from minalbert_course import catalogue, files
+from minalbert_course.command import marks_of
+from minalbert_course.draw import PUBLIC
+from minalbert_course.report import lines
 
 SOURCES = {source.lesson.name: source for source in sources()}
 SECRETS = ("autumn", "a secret", "Zürich 27")
@@ -39,8 +39,9 @@ def test_ten_points_and_three_hints_for_each_function(name):
     assert source.lesson.points == 10
     titles = [check.title for check in source.lesson.checks]
     assert len(set(titles)) == len(titles)
-    assert source.hints().keys() == source.lesson.functions.keys()
-    assert all(len(hints) == 3 for hints in source.hints().values())
+    hints = files.hints(source.lesson)
+    assert hints.keys() == source.lesson.functions.keys()
+    assert all(len(levels) == 3 for levels in hints.values())
 
 
 @pytest.mark.parametrize("name", SOURCES)

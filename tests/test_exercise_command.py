@@ -10,8 +10,8 @@ import pytest
 
 import minalbert.layers
 from minalbert import commands
-from minalbert.course.catalogue import all_lessons, find
-from minalbert.course.marking import check
+from minalbert_course.catalogue import all_lessons, find
+from minalbert_course.marking import check
 
 RIGHT = exercise_files.solution("ex05")
 NO_SCALE = RIGHT.replace("softmax_backward(dprobs, softmax_cache) / np.sqrt(q.shape[-1])",
@@ -158,7 +158,7 @@ def test_a_notebook_is_read_as_its_cells(capsys, here):
 
 def test_the_last_cell_prints_the_report_and_is_the_points(capsys):
     namespace = {"__name__": "__main__"}
-    exec(NO_SCALE.split("from minalbert.course import check")[0], namespace)
+    exec(NO_SCALE.split("from minalbert_course import check")[0], namespace)
     assert check("ex05", namespace) == 7
     assert "7 / 10" in capsys.readouterr().out
     assert check("ex05", namespace | {"__name__": "ex05_attention"}) is None

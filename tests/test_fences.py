@@ -12,11 +12,11 @@ import exercise_files
 import pytest
 from submissions import HOSTILE, LIMITS, ON_LINUX, RIGHT, SECRETS_OF_OTHERS, said, written
 
-from minalbert.course.catalogue import find
-from minalbert.course.grade import fence
-from minalbert.course.grade.batch import graded, grades
-from minalbert.course.grade.fenced import Fenced
-from minalbert.course.grade.submissions import found
+from minalbert_course.catalogue import find
+from minalbert_course.grade import fence
+from minalbert_course.grade.batch import graded, grades
+from minalbert_course.grade.fenced import Fenced
+from minalbert_course.grade.submissions import found
 
 LESSON = find("ex05")
 
@@ -65,7 +65,7 @@ def test_files_are_out_of_reach_without_the_audit_hook_too(tmp_path):
     """The C library's own open, which Python's hook never hears of."""
     probe = tmp_path / "probe.py"
     probe.write_text(
-        "import ctypes, sys\nfrom minalbert.course.grade.fence import landlock\n"
+        "import ctypes, sys\nfrom minalbert_course.grade.fence import landlock\n"
         "libc = ctypes.CDLL(None, use_errno=True)\nlandlock(sys.argv[1])\n"
         "for path in (sys.argv[2], '/etc/passwd', sys.executable):\n    print(libc.open(path.encode(), 0) > 0)\n"
     )
@@ -89,7 +89,7 @@ def test_nothing_is_seen_and_nothing_is_left_behind_without_the_audit_hook_too(t
     """A child that leaves its session, and a parent that is killed: the pipe ends when the last of them has."""
     probe = tmp_path / "probe.py"
     probe.write_text(
-        "import os, socket, time\nfrom minalbert.course.grade.fence import own_namespaces\nown_namespaces()\n"
+        "import os, socket, time\nfrom minalbert_course.grade.fence import own_namespaces\nown_namespaces()\n"
         "print(os.getpid(), os.getppid(), flush=True)\n"
         "try:\n    socket.create_connection(('127.0.0.1', 1))\n"
         "except OSError as error:\n    print(error.errno, flush=True)\n"

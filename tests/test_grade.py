@@ -14,12 +14,12 @@ import pytest
 from submissions import LIMITS, RIGHT, STUB, written
 
 from minalbert import commands
-from minalbert.course.catalogue import find
-from minalbert.course.given import Given
-from minalbert.course.grade import codec
-from minalbert.course.grade.batch import best, graded, grades
-from minalbert.course.grade.submissions import found
-from minalbert.course.yours import OnDevice, Opaque
+from minalbert_course.catalogue import find
+from minalbert_course.given import Given
+from minalbert_course.grade import codec
+from minalbert_course.grade.batch import best, graded, grades
+from minalbert_course.grade.submissions import found
+from minalbert_course.yours import OnDevice, Opaque
 
 LESSON = find("ex05")
 

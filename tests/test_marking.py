@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from minalbert.course.compare import Wrong, same
-from minalbert.course.here import Here
-from minalbert.course.lesson import Lesson
-from minalbert.course.marking import mark, none, printable
-from minalbert.course.report import lines
+from minalbert_course.compare import Wrong, same
+from minalbert_course.here import Here
+from minalbert_course.lesson import Lesson
+from minalbert_course.marking import mark, none, printable
+from minalbert_course.report import lines
 
 lesson = Lesson("ex99", "doubling", 10, {"double": "y, cache", "halve": "x"})
 

@@ -14,8 +14,8 @@ import minalbert
 from exercises import handbook
 from minalbert import commands
 from minalbert.commands import demo
-from minalbert.course.catalogue import all_lessons
 from minalbert.train.evaluation import Baselines
+from minalbert_course.catalogue import all_lessons
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")

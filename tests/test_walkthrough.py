@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import minalbert
-from minalbert.course.catalogue import all_lessons
+from minalbert_course.catalogue import all_lessons
 
 PACKAGE = Path(minalbert.__file__).parent
 ROOT = Path(__file__).parent.parent

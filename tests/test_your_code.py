@@ -1,7 +1,9 @@
 """Somebody's own functions in the real model: they are called, checked first, and named."""
 
+import ast
 import json
 import os
+from pathlib import Path
 
 import exercise_files
 import numpy as np
@@ -9,12 +11,13 @@ import pytest
 import small_run
 
 import minalbert.layers
-from minalbert import Albert, Batch, commands
+from minalbert import Albert, Batch, DropoutKey, commands
 from minalbert.errors import ConfigError
 from minalbert.gradcheck.cases import TINY
-from minalbert.layers import attention_forward, linear_backward, linear_forward
+from minalbert.layers import linear_backward, linear_forward
+from minalbert.optim import Lamb, Moments
 from minalbert.train import checkpoint
-from minalbert.your_code import PAIRS, your_code
+from minalbert_course.your_code import PAIRS, PLACES, WANTED, your_code
 
 BATCH = Batch.random(TINY, 4, 5, 2)
 PLAIN = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "steps": 8, "every": 4}
@@ -29,6 +32,16 @@ def attention_file(tmp_path):
     path = tmp_path / "my_attention.py"
     path.write_text(exercise_files.solution("ex05"), encoding="utf-8")
     return path
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """The solutions of all exercises that ask for a part of the model or its optimiser."""
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    for name in ("ex02", "ex03", "ex04", "ex05", "ex06", "ex09", "ex10"):
+        (folder / exercise_files.file_name(name)).write_text(exercise_files.solution(name), encoding="utf-8")
+    return folder
 
 
 def counted(function, calls):
@@ -64,7 +77,7 @@ def test_every_pair_is_put_where_the_model_calls_it(name):
 
 
 def test_afterwards_the_library_is_as_it_was():
-    albert = model()
+    albert, before = model(), [dict(vars(place)) for place in PLACES]
     expected = albert.encode(BATCH.input_ids)[0]
     zero = {"linear_forward": lambda x, w, b: (0 * (x @ w), None), "linear_backward": lambda dy, cache: None}
     try:
@@ -74,8 +87,20 @@ def test_afterwards_the_library_is_as_it_was():
     except RuntimeError:
         pass
     assert np.array_equal(albert.encode(BATCH.input_ids)[0], expected)
-    assert minalbert.layers.attention_forward is attention_forward
-    assert type(vars(Albert)["_crew"]).__name__ == "cached_property"
+    assert [dict(vars(place)) for place in PLACES] == before
+
+
+def test_every_plain_module_that_calls_one_of_these_functions_is_a_place():
+    library = Path(minalbert.__file__).parent
+    paths = [library / "albert.py", library / "encoding.py"]
+    for folder in ("layers", "model", "parallel"):
+        paths += (library / folder).glob("*.py")
+    calling = set()
+    for path in paths:
+        calls = [node.func for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Call)]
+        if {call.id for call in calls if isinstance(call, ast.Name)} & (WANTED - {"lamb_step"}):
+            calling.add(path)
+    assert calling == {Path(place.__file__) for place in PLACES}
 
 
 def test_a_file_with_other_caches_gives_the_same_gradients(attention_file):
@@ -124,22 +149,55 @@ def test_a_wrong_gradient_is_not_put_in(attention_file):
         pass
 
 
-def test_what_cannot_be_used_is_said(tmp_path):
+def test_the_model_computes_with_nothing_but_the_students_functions(folder):
+    losses, expected = model().loss_and_grads(BATCH)
+    with your_code(folder) as yours:
+        own, grads = model().loss_and_grads(BATCH)
+    assert set(str(yours).partition(" (")[0].split(", ")) == {*PAIRS, "lamb_step"} - {"gelu_erf"}
+    np.testing.assert_allclose(own.total, losses.total, rtol=1e-6)  # the exercise sums float32 weights in float32
+    np.testing.assert_allclose(grads.flat, expected.flat, atol=1e-6)
+
+
+def test_your_optimiser_makes_the_steps_of_lamb(folder, attention_file):
+    ours, yours = model(), model()
+    _, grads = ours.loss_and_grads(BATCH)
+    moments, lamb = [Moments.zeros(ours.params) for _ in range(2)], Lamb(weight_decay=0.1)
+    with your_code(folder) as own_code, your_code(attention_file) as attention_alone:
+        assert attention_alone.optimiser(lamb) is None
+        optimiser = own_code.optimiser(lamb)
+    for t in (1, 2):
+        ratios = [lamb.step(ours.params, grads, moments[0], 0.1, t, 0.5)]
+        ratios += [optimiser.step(yours.params, grads, moments[1], 0.1, t, 0.5)]
+    np.testing.assert_allclose(yours.params.flat, ours.params.flat, rtol=1e-9)
+    assert ratios[0].keys() == ratios[1].keys()
+    for name, ratio in ratios[0].items():
+        np.testing.assert_allclose(ratios[1][name], ratio, rtol=1e-9)
+
+
+def test_a_version_of_your_code_is_kept_and_named(tmp_path, attention_file):
+    with your_code([attention_file]) as yours:
+        yours.keep(tmp_path / "code")
+    (kept,) = (tmp_path / "code").glob("*/my_attention.py")
+    assert kept.read_bytes() == attention_file.read_bytes()
+    assert yours.facts == {"your code": f"attention (my_attention.py), sha256 {kept.parent.name}"}
+
+
+def test_what_cannot_be_used_is_named(tmp_path):
     (tmp_path / "nothing.py").write_text("x = 1\n")
-    for source, said in (
+    for source, message in (
         (tmp_path / "nothing.py", "no function in .*nothing.py has a place in the model"),
         (tmp_path / "absent.py", "absent.py is not there"),
         ({"gelu_forward": lambda x: (x, x)}, "gelu_forward is there without gelu_backward"),
         ({"gelu_forward": lambda: 1, "gelu_backward": lambda: 1}, "your gelu cannot be checked"),
     ):
-        with pytest.raises(ConfigError, match=said), your_code(source):
+        with pytest.raises(ConfigError, match=message), your_code(source):
             pass
 
 
 def test_dropout_that_your_attention_does_not_know(attention_file):
     config = TINY.replace(attention_probs_dropout_prob=0.1)
     with your_code(attention_file), pytest.raises(ConfigError, match=r"this model's dropout is 0\.1; set it to 0"):
-        model(config=config).loss_and_grads(BATCH, stream=minalbert.backend.Stream(1))
+        model(config=config).loss_and_grads(BATCH, dropout=DropoutKey(1))
 
 
 def test_a_run_says_whose_code_it_ran_and_keeps_it(tmp_path, attention_file):
@@ -168,12 +226,8 @@ def test_your_lamb_makes_the_steps(tmp_path):
     assert small_run.events(tmp_path / "yours", "your code")[0]["text"].endswith("lamb_step (ex10_lamb.py)")
 
 
-def test_albert_trains_on_nothing_but_the_students_functions(tmp_path):
+def test_albert_trains_on_nothing_but_the_students_functions(tmp_path, folder):
     """The last lesson."""
-    folder = tmp_path / "mine"
-    folder.mkdir()
-    for name in ("ex02", "ex03", "ex04", "ex05", "ex06", "ex09", "ex10"):
-        (folder / exercise_files.file_name(name)).write_text(exercise_files.solution(name), encoding="utf-8")
     small_run.train(tmp_path / "yours", code=str(folder), **PLAIN)
     small_run.train(tmp_path / "ours", **PLAIN)
     states = [checkpoint.load(tmp_path / name)[1] for name in ("yours", "ours")]

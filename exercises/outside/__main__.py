@@ -1,10 +1,10 @@
-"""Write minalbert/course/outside anew, from PyTorch and others: python -m exercises.outside (or make outside)."""
+"""Write exercises/minalbert_course/outside anew, from PyTorch and others: python -m exercises.outside (make golden)."""
 
 import importlib
 import json
 from pathlib import Path
 
-import minalbert.course.outside as stored
+import minalbert_course.outside as stored
 
 HERE, THERE = Path(__file__).parent, Path(stored.__file__).parent
 

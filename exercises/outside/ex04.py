@@ -1,6 +1,6 @@
 import torch
 
-from minalbert.course.outside import ramp
+from minalbert_course.outside import ramp
 
 FROM = 'torch.tanh, torch.nn.functional.gelu(approximate="tanh") and gelu, with their gradients, torch 2.13, float64'
 FUNCTIONS = {

@@ -1,6 +1,6 @@
 import torch
 
-from minalbert.course.outside import ramp
+from minalbert_course.outside import ramp
 
 FROM = "torch.nn.functional.scaled_dot_product_attention and its gradients, torch 2.13, float64"
 SHAPE = (2, 2, 3, 4)

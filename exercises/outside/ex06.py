@@ -2,7 +2,7 @@ import torch
 from transformers import AlbertConfig
 from transformers.models.albert.modeling_albert import AlbertTransformer
 
-from minalbert.course.lessons.passes import TOLD, outside_point, ramps
+from minalbert_course.lessons.passes import COMPARED, outside_point, ramps
 
 FROM = "AlbertTransformer (the encoder of AlbertModel) and its gradients, transformers 5, torch 2.13, float64, eager"
 MODULES = {
@@ -49,7 +49,7 @@ def run(kind, model):
     return {f"{kind}.y": y.detach().numpy(), f"{kind}.dx": x.grad.numpy()}
 
 
-def gradients(prefix, layer, names=TOLD):
+def gradients(prefix, layer, names=COMPARED):
     return {f"{prefix}.{name}": turned(name, tensor_of(layer, name).grad.numpy()) for name in names}
 
 
@@ -65,7 +65,7 @@ def numbers():
     model, layers = encoder([ramps(H, F, start=20 * layer) for layer in range(3)], layers=3)
     for layer in layers:
         layer.attention = layers[0].attention        # one attention for all, as the paper's table 4 has it
-    found |= run("ffn", model) | gradients("ffn.all", layers[0], [name for name in TOLD if "attention" in name])
+    found |= run("ffn", model) | gradients("ffn.all", layers[0], [name for name in COMPARED if "attention" in name])
     for number, layer in enumerate(layers):
-        found |= gradients(f"ffn.{number}", layer, [name for name in TOLD if "ffn" in name])
+        found |= gradients(f"ffn.{number}", layer, [name for name in COMPARED if "ffn" in name])
     return found

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from minalbert.course.outside import ramp
+from minalbert_course.outside import ramp
 
 FROM = "optax.lamb and optax.adam 0.2.8, float64, with their count begun at 1,000,000: no correction is left"
 SETTINGS = {"b1": 0.9, "b2": 0.999, "eps": 1e-3}

@@ -1,6 +1,6 @@
 import torch
 
-from minalbert.course.outside import ramp
+from minalbert_course.outside import ramp
 
 FROM = "torch.nn.functional.gelu (tanh), layer_norm and Tensor.index_add, torch 2.13, float64"
 

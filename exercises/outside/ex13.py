@@ -1,11 +1,11 @@
-"""Writes the small released model beside its numbers, too: minalbert/course/outside/ex13."""
+"""Writes the small released model beside its numbers, too: exercises/minalbert_course/outside/ex13."""
 
 from pathlib import Path
 
 import torch
 import transformers
 
-import minalbert.course.outside as stored
+import minalbert_course.outside as stored
 
 FROM = "transformers 5.23 AlbertForPreTraining with drawn weights, its states and logits, torch 2.13, float64"
 SIZES = {

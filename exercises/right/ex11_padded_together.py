@@ -1,12 +1,12 @@
 from minalbert import Batch
 
 
-def accumulate(model, parts):
+def accumulate(model, slices):
     def widened(array, width):
         return np.pad(array, [(0, 0), (0, width - array.shape[1])]) if array.ndim == 2 else array
 
     columns = []
-    for arrays in zip(*parts, strict=True):
+    for arrays in zip(*slices, strict=True):
         width = max(array.shape[-1] for array in arrays)
         columns.append(np.concatenate([widened(array, width) for array in arrays]))
     losses, grads = model.loss_and_grads(Batch(*columns))

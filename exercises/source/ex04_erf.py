@@ -48,7 +48,7 @@ def phi(x):
 # %% [markdown]
 # ## GELU
 #
-# For the way back: a product of two factors that both hang on $x$.
+# For the way back: a product of two factors that both depend on $x$.
 
 # %%
 def gelu_erf_forward(x):

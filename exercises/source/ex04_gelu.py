@@ -49,7 +49,7 @@ def tanh_backward(dy, cache):
 # This is the tanh form, which ALBERT's released weights were trained with. There is another, with the error function,
 # that it stands in for; the two differ in the fourth digit, and here that is a mistake.
 #
-# For the way back: a product of two factors that both hang on $x$, and in one of them a function of a function.
+# For the way back: a product of two factors that both depend on $x$, and in one of them a function of a function.
 
 # %%
 def gelu_forward(x):

@@ -17,7 +17,7 @@
 # %%
 import numpy as np
 
-from minalbert.course.block import block_backward, block_forward
+from minalbert_course.block import block_backward, block_forward
 
 # %% [markdown]
 # ## The encoder

@@ -29,7 +29,7 @@ def lamb_step(w, g, m, v, rate, t, betas, eps, weight_decay, clamp):
     """w, g, m, v: arrays of one shape   betas: (β₁, β₂)   eps: ε   weight_decay: λ
     t: the number of this step, 1 for the first   clamp: the largest ratio allowed
 
-    Returns w, m, v anew, and ratio: r, a number.
+    Returns the new w, m, v, and ratio: r, a number.
     """
     ### HINT m and v begin at zero, so early ones are too small; which of the two forms goes into u, which is kept?
     ### HINT u = m̂ / (√v̂ + ε) + λ w; r = min(‖w‖ / ‖u‖, clamp), 1 where a norm is 0 or w.ndim is 1.

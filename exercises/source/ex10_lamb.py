@@ -28,7 +28,7 @@ def lamb_step(w, g, m, v, rate, t, betas, eps, weight_decay):
     """w, g, m, v: arrays of one shape   betas: (β₁, β₂)   eps: ε   weight_decay: λ
     t: the number of this step, 1 for the first; without bias correction nothing asks for it
 
-    Returns w, m, v anew, and ratio: r, a number.
+    Returns the new w, m, v, and ratio: r, a number.
     """
     ### HINT First both means, then the direction u, and only then the two norms. Which w do they see?
     ### HINT u = m / (√v + ε) + λ w with the new m and v; r = ‖w‖ / ‖u‖ with the old w; mind the exceptions.

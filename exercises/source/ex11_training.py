@@ -45,31 +45,31 @@ def learning_rate(step, steps, warmup, peak):
 
 
 # %% [markdown]
-# ## A batch in parts
+# ## A batch in slices
 #
 # A batch of 4096 sequences does not fit the memory. Its gradient is a sum over sequences and words, so it can be had
-# in parts, one after the other. `parts` is a list of `Batch`es, which differ in sequences, in length and in masked
+# in slices, one after the other. `slices` is a list of `Batch`es, which differ in sequences, in length and in masked
 # words; one may have no masked word at all. Return what the whole batch would give if it were one:
 #
-# $$\text{loss} = \frac{\sum_\text{all masked words} \ell_\text{word}}{\text{their number in all parts}} +
-# \frac{\sum_\text{all sequences} \ell_\text{sequence}}{\text{their number in all parts}}$$
+# $$\text{loss} = \frac{\sum_\text{all masked words} \ell_\text{word}}{\text{their number in all slices}} +
+# \frac{\sum_\text{all sequences} \ell_\text{sequence}}{\text{their number in all slices}}$$
 #
-# and its gradient. `model.loss_and_grads(part, totals=Totals(targets, sequences))` divides the sum over the part's
-# masked words by `targets` and that over its sequences by `sequences`, instead of by the part's own numbers. With
+# and its gradient. `model.loss_and_grads(batch, totals=Totals(targets, sequences))` divides the sum over the slice's
+# masked words by `targets` and that over its sequences by `sequences`, instead of by the slice's own numbers. With
 # `into=grads` it adds to the gradients `grads`, which `model.params.zeros_like()` makes.
 
 # %%
-def accumulate(model, parts):
-    """parts: list of Batch   Returns the whole batch's total loss, a number, and its gradient (n,), as grads.flat."""
-    ### HINT A mean of means is no mean where the counts differ. What must each part's sum be divided by?
-    ### HINT targets = Σ over parts of mlm_weights.sum(), sequences = Σ over parts of B; then add losses and gradients.
-    ### HINT Each part: losses, grads = model.loss_and_grads(part, into=grads, totals=totals); add up losses.total.
+def accumulate(model, slices):
+    """slices: list of Batch   Returns the whole batch's total loss, a number, and its gradient (n,), as grads.flat."""
+    ### HINT A mean of means is no mean where the counts differ. What must each slice's sum be divided by?
+    ### HINT targets = Σ over slices of mlm_weights.sum(), sequences = Σ over slices of B; then add losses and grads.
+    ### HINT Each slice: losses, grads = model.loss_and_grads(batch, into=grads, totals=totals); add up losses.total.
     ### BEGIN SOLUTION
-    targets = sum(float(part.mlm_weights.sum()) for part in parts)
-    sequences = sum(len(part.sop_labels) for part in parts)
+    targets = sum(float(batch.mlm_weights.sum()) for batch in slices)
+    sequences = sum(len(batch.sop_labels) for batch in slices)
     loss, grads = 0.0, model.params.zeros_like()
-    for part in parts:
-        losses, grads = model.loss_and_grads(part, into=grads, totals=Totals(targets, sequences))
+    for batch in slices:
+        losses, grads = model.loss_and_grads(batch, into=grads, totals=Totals(targets, sequences))
         loss += float(losses.total)
     return loss, grads.flat
     ### END SOLUTION
@@ -91,7 +91,7 @@ def accumulate(model, parts):
 # %%
 def train(model, batches, steps, warmup, peak):
     """batches: list of Batch   Returns the total loss before each step: a list of `steps` numbers."""
-    ### HINT What is made once for the whole run, what anew for each step? The moments remember, the gradients must not.
+    ### HINT What is made once for the whole run, what again in each step? The moments remember, the gradients must not.
     ### HINT Each step: losses, g -> record the loss -> c = min(1, 1/‖g‖) -> AdamW with rate(step), t = step + 1, c g.
     ### HINT scale = clip_factor(global_norm(grads), 1.0); optimiser.step(model.params, grads, moments, rate, t, scale).
     ### BEGIN SOLUTION

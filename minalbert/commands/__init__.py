@@ -26,8 +26,6 @@ COMMANDS = {
     "overfit": ("minalbert.commands.overfit", "can the model learn one batch by heart?"),
     "fill": ("minalbert.commands.fill", "guess the words behind [MASK]"),
     "plot": ("minalbert.commands.plot", "draw the curves of runs"),
-    "exercise": ("minalbert.course.command", "exercises: start one, check it, get a hint"),
-    "grade": ("minalbert.course.grade.command", "mark a folder of submissions"),
     "gradcheck": ("minalbert.commands.gradcheck", "check every entry of every hand-written gradient"),
 }
 

@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("torch", reason="PyTorch is not installed")
 
 from exercises.outside import __main__ as outside
-from minalbert.course.outside import numbers
+from minalbert_course.outside import numbers
 
 
 def test_every_file_has_its_maker():

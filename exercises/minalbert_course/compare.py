@@ -1,0 +1,107 @@
+"""Is what came back what should have come back? If not: where, by how much, and what that looks like.
+
+`Wrong` is what a check raises. Numbers may be off by LIMIT, relative to the largest: ten times what float32 loses in
+an exercise, a hundredth of what any mistake in the catalogue of wrong solutions makes.
+"""
+
+import numpy as np
+
+from minalbert.gradcheck.diagnose import guess, guess_shape
+
+LIMIT = 1e-5
+
+
+class Wrong(Exception):
+    """seen: what is wrong, with numbers; cause: what that usually means; of: the function, if not the check's"""
+
+    def __init__(self, seen, cause=None, of=None):
+        super().__init__(seen)
+        self.seen, self.cause, self.of = seen, cause, of
+
+
+def same(name, yours, expected, axes=None, laws=(), known=None, suspects=None, limit=LIMIT):
+    """Raise Wrong unless yours is the expected array, or number, up to `limit`.
+
+    axes      letters of the axes, for the place of the worst entry: "btd"
+    laws, known, suspects      what diagnose should know of this answer
+    """
+    expected = np.asarray(expected)
+    yours = numbers(name, yours, expected.shape)
+    if yours.shape != expected.shape:
+        cause = guess_shape(yours.shape, expected.shape, {})
+        raise Wrong(f"{name} has shape {yours.shape}; it must be {expected.shape}", cause)
+    size = float(np.abs(expected).max(initial=0.0)) or 1.0
+    difference = np.abs(np.subtract(yours, expected, dtype=np.result_type(yours, expected, float)))
+    if difference.size and not difference.max() <= limit * size:         # a NaN is not
+        raise Wrong(*explain(name, yours.astype(float), expected.astype(float), axes, (laws, known, suspects)))
+
+
+def agrees(name, yours, expected, of):
+    """As `same`, without a cause: the check of the function `of` reports it."""
+    try:
+        same(name, yours, expected)
+    except Wrong as error:
+        raise Wrong(error.seen, None, of) from None
+
+
+def explain(name, yours, expected, axes, knowledge):
+    """(what is seen, the likely cause)"""
+    difference = np.nan_to_num(np.abs(yours - expected), nan=np.inf)
+    worst = np.unravel_index(np.argmax(difference), expected.shape)
+    mine, right = float(yours[worst]), float(expected[worst])
+    place = [f"{axis}={i}" for axis, i in zip(axes, worst, strict=True)] if axes else map(str, map(int, worst))
+    where = f"{name}: worst entry [{', '.join(place)}]" if expected.ndim else f"{name}:"
+    ratio = f"   ratio {mine / right:.4g}" if right else ""
+    cause = guess(np.atleast_1d(yours), np.atleast_1d(expected), *knowledge)
+    return f"{where}   yours {mine:.6g}   expected {right:.6g}{ratio}", cause
+
+
+def equal(name, yours, expected, cause=None):
+    """Raise Wrong unless yours is exactly that: whole numbers, words, or arrays of them."""
+    yours = plain(yours)
+    if isinstance(expected, np.ndarray):
+        yours = numbers(name, yours, expected.shape)
+        if yours.shape != expected.shape:
+            raise Wrong(f"{name} has shape {yours.shape}; it must be {expected.shape}", cause)
+        different = np.argwhere(yours != expected)
+        if len(different):
+            place = tuple(int(i) for i in different[0])
+            raise Wrong(f"{name}{list(place)} is {shown(yours[place])}; it must be {shown(expected[place])}", cause)
+    elif not (type(yours) is type(expected) or (is_number(yours) and is_number(expected))) or yours != expected:
+        raise Wrong(f"{name} is {shown(yours)}; it must be {shown(expected)}", cause)
+
+
+def plain(value):
+    """The value as it travels between processes: Python's own numbers and texts, lists, dicts."""
+    if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and not value.ndim):
+        return value.item()
+    if isinstance(value, dict):
+        return {plain(key): plain(part) for key, part in value.items()}
+    if isinstance(value, list | range):
+        return [plain(part) for part in value]
+    return tuple(plain(part) for part in value) if type(value) is tuple else value
+
+
+def numbers(name, value, shape=None):
+    """The value as an array of real numbers, or Wrong."""
+    wanted = "an array" if shape is None else f"an array of shape {shape}" if shape else "a number"
+    if value is None:
+        raise Wrong(f"{name} is None; it must be {wanted}", "a return, or a value in it, is missing")
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        array = np.empty(0, object)
+    if array.dtype.kind == "c":
+        raise Wrong(f"{name} is complex; it must be {wanted} of real numbers", "take .real or .imag of it")
+    if array.dtype.kind not in "fiub":
+        raise Wrong(f"{name} is {shown(value)}; it must be {wanted}")
+    return array
+
+
+def is_number(value):
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
+
+
+def shown(value):
+    text = repr(value.item() if isinstance(value, np.generic) else value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,0 +1,65 @@
+"""The numbers a check is run with: a function of the term, the exercise, the check and a count.
+
+The term "public" is everybody's: two draws, the first in the sizes that the exercise's text speaks of. A grader runs
+the same two and four more, which depend on a secret, so that no answer fits them by heart.
+"""
+
+import hashlib
+
+import numpy as np
+
+PUBLIC = "public"
+
+
+class CheckDraw:
+    def __init__(self, number, *place):
+        digest = hashlib.sha256("/".join(map(str, (*place, number))).encode()).digest()
+        self.number, self.seed = number, int.from_bytes(digest[:8])
+        self.rng = np.random.default_rng(self.seed)
+
+    @property
+    def first(self):
+        return self.number == 0
+
+    def sizes(self, least=1, **usual):
+        """Whole numbers, all different, so that nothing fits transposed: the usual ones in the first draw.
+
+        By name and in order: B, T = draw.sizes(B=2, T=5)
+        """
+        if self.first:
+            return list(usual.values())
+        end = max(max(usual.values()), least + len(usual)) + 3
+        return [int(size) for size in self.rng.permutation(np.arange(least, end))[: len(usual)]]
+
+    def normal(self, *shape, scale=1.0):
+        return scale * self.rng.standard_normal(shape)
+
+    def matrix(self, inputs, outputs):
+        """Weights that keep the size of what passes through."""
+        return self.normal(inputs, outputs, scale=inputs**-0.5)
+
+    def gain(self, size):
+        """Far from one, where a forgotten gain would not be seen."""
+        return 1 + self.normal(size, scale=0.5)
+
+    def integers(self, low, high, *shape):
+        """From low to high, the end not included."""
+        return self.rng.integers(low, high, shape)
+
+    def uniform(self, low=0.0, high=1.0, *shape):
+        return self.rng.uniform(low, high, shape)
+
+    def padding(self, batch, length):
+        """An attention mask (B, T): the first sequence is whole, others end early, each has a token."""
+        lengths = self.rng.integers(1, length + 1, batch)
+        lengths[0] = length
+        if batch > 1:
+            lengths[-1] = max(1, length // 2)
+        return (np.arange(length) < lengths[:, None]).astype(np.int64)
+
+
+def draws(term, lesson, check):
+    public = [CheckDraw(number, PUBLIC, lesson.name, check.title) for number in range(2)]
+    if term == PUBLIC:
+        return public
+    return public + [CheckDraw(number, term, lesson.name, check.title) for number in range(2, 6)]

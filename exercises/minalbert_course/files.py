@@ -1,0 +1,167 @@
+"""Student's files: the untouched ones, which one is meant, and how one is run.
+
+A notebook is run as its code cells one after the other, a Python file as a whole.
+"""
+
+import ast
+import contextlib
+import io
+import json
+import sys
+import textwrap
+import types
+import warnings
+from contextlib import redirect_stdout
+from pathlib import Path
+
+from .errors import CourseError
+from .handout import handed_out
+from .here import last_line
+from .notebook import as_notebook
+from .withholding import withholding
+
+ANSWER = "*Your answer:*"                            # a person marks what stands in its place
+
+
+def untouched(lesson, notebook=False):
+    """(file name, text) of the file a student starts with."""
+    name = f"{stem(lesson)}.py"
+    text = handed_out()[name] + ending(lesson)
+    return (f"{stem(lesson)}.ipynb", as_notebook(text)) if notebook else (name, text)
+
+
+def ending(lesson):
+    """The last cells of every exercise: what is checked, and the check."""
+    badges = ", ".join(f"{check.title} {check.points:g}" for check in lesson.checks)
+    listed = "\n".join(f"# {line}".rstrip() for line in textwrap.wrap(f"{lesson.points:g} points: {badges}.", 110))
+    return (
+        f"\n# %% [markdown]\n# {ANSWER}\n\n# %% [markdown]\n# ## Check\n#\n{listed}\n#\n"
+        f"# In a terminal: `minalbert exercise check {lesson.exercise}`, and for a hint "
+        f"`minalbert exercise hint {lesson.exercise}`.\n\n"
+        f'# %%\nfrom minalbert_course import check\n\ncheck("{lesson.name}", globals())\n'
+    )
+
+
+def as_handed_out(path):
+    """Has nobody written into it yet?"""
+    from .catalogue import find
+
+    path = Path(path)
+    name, text = untouched(find(path.stem), path.suffix == ".ipynb")
+    return name == path.name and text.split() == path.read_text(encoding="utf-8", errors="replace").split()
+
+
+def stem(lesson):
+    """ex05_attention: what the file of a lesson is called, without its suffix"""
+    from .catalogue import find
+
+    for name in handed_out():
+        if name.startswith("ex") and find(Path(name).stem) is lesson:
+            return Path(name).stem
+    raise CourseError(f"{lesson.name} has no file to start from in this installation of minalbert")
+
+
+def hints(lesson):
+    """function -> its three hints"""
+    return json.loads(handed_out()["hints.json"])[stem(lesson)]
+
+
+def locate(lesson, given=None, folder="."):
+    """The student's file of this exercise, whichever variant it is of."""
+    if given is not None:
+        path = Path(given)
+        if not path.is_file():
+            raise CourseError(f"{given} is not a file; name the one with your answers")
+        if path.suffix not in (".py", ".ipynb"):
+            raise CourseError(f"{given} is neither a Python file nor a notebook")
+        return path
+    found = there(lesson, folder)
+    if not found:
+        raise CourseError(
+            f"there is no {lesson.exercise}_*.py here, in {Path(folder).resolve()}; `minalbert exercise start "
+            f"{lesson.exercise}` writes one"
+        )
+    if len(found) > 1:
+        found = [path for path in found if not as_handed_out(path)] or found
+    if len(found) > 1:
+        names = ", ".join(path.name for path in found)
+        raise CourseError(
+            f"there are several files of {lesson.exercise}: {names}; say which one you mean: "
+            f"minalbert exercise check {lesson.exercise} {found[0].name}"
+        )
+    return found[0]
+
+
+def there(lesson, folder="."):
+    """Files of this exercise, whichever variant they are of."""
+    paths = [path for suffix in (".py", ".ipynb") for path in Path(folder).glob(f"{lesson.exercise}_*{suffix}")]
+    return sorted(path for path in paths if path.is_file())
+
+
+def code(path):
+    """[the Python of a file, or of each code cell of a notebook]"""
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+        if path.suffix == ".py":
+            return [text]
+        cells = json.loads(text)["cells"]
+        return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    except UnicodeDecodeError as error:
+        raise CourseError(f"{path.name} is not a text file (UTF-8)") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise CourseError(f"{path.name} is not a notebook: {' '.join(str(error).split())[:200]}") from error
+
+
+def run(path, withheld=()):
+    """(namespace, remark): what running the file leaves behind, and what stopped part of it.
+
+    What it prints is not shown. A cell of a notebook that stops leaves the others alone; a Python file that stops
+    leaves what it had defined until then.
+    """
+    module = types.ModuleType("submission")
+    module.__file__ = str(path)
+    notebook, remarks = Path(path).suffix == ".ipynb", []
+    with listed(module):
+        for number, source in enumerate(code(path), 1):
+            name = f"{path}, code cell {number}" if notebook else str(path)
+            source = without_magics(source) if notebook else source
+            if remark := run_source(source, name, vars(module), withheld):
+                remarks.append(remark)
+    return vars(module), "; ".join(remarks[:2])
+
+
+@contextlib.contextmanager
+def listed(module):
+    """Among Python's modules, where a dataclass looks for its own."""
+    sys.modules[module.__name__] = module
+    try:
+        yield
+    finally:
+        sys.modules.pop(module.__name__, None)
+
+
+def without_magics(source):
+    """A cell without Jupyter's own commands: lines that begin with % or !, unless it is Python as it stands."""
+    try:
+        ast.parse(source)
+    except (SyntaxError, ValueError):
+        return "\n".join("" if line.lstrip().startswith(("%", "!")) else line for line in source.splitlines())
+    return source
+
+
+def run_source(source, name, namespace, withheld):
+    try:
+        with warnings.catch_warnings(), redirect_stdout(io.StringIO()), withholding(withheld):
+            warnings.simplefilter("ignore")
+            exec(compile(source, name, "exec"), namespace)
+    except SyntaxError as error:
+        text = (error.text or "").strip()
+        return f"{Path(name).name} is not Python: line {error.lineno}: {error.msg}" + (f": {text}" if text else "")
+    except NotImplementedError:                      # a cell that tries what is not written yet
+        return ""
+    except SystemExit:
+        return f"{Path(name).name} calls sys.exit, which ends the program"
+    except Exception as error:
+        return last_line(Path(name).name, error, name)
+    return ""

@@ -1,0 +1,33 @@
+"""What a check hands to a function beside arrays and numbers, as a description that both sides can build it from.
+
+A student's code may run in another process; functions, generators and models do not travel there, but their
+descriptions do: `Given("rng", 7)` is numpy.random.default_rng(7) where it arrives.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+MAKERS = {"rng": np.random.default_rng}
+
+
+class Given(NamedTuple):
+    kind: str
+    args: tuple
+
+    @classmethod
+    def of(cls, kind, *args):
+        return cls(kind, args)
+
+    def make(self):
+        return MAKERS[self.kind](*self.args)
+
+
+def maker(kind):
+    """A decorator: how to make what is called `kind`."""
+
+    def add(function):
+        MAKERS[kind] = function
+        return function
+
+    return add

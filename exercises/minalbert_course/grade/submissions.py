@@ -1,0 +1,70 @@
+"""A folder of submissions: whose they are, and of which exercise.
+
+    DIR/NAME/ex05_attention.py       a folder for each student
+    DIR/NAME_ex05_attention.ipynb    or all in one
+"""
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from ..errors import CourseError
+from ..marking import printable
+
+MOST = 5                                             # files of one student for one exercise
+EXERCISE = re.compile(r"(?i)(?<![a-z0-9])ex_?(\d\d?)(?!\d)")
+LARGEST = 5 * 2**20                                  # bytes of a file
+
+
+class Submission(NamedTuple):
+    student: str
+    exercise: str
+    path: Path
+
+    @property
+    def problem(self):
+        """Why it is not even run, or None."""
+        if self.path.is_symlink():
+            return f"{self.path.name} is a link, not a file"
+        if self.path.stat().st_size > LARGEST:
+            return f"{self.path.name} has {self.path.stat().st_size / 2**20:.0f} MB; {LARGEST // 2**20} are allowed"
+        return None
+
+
+def found(folder, exercise=None, student=None):
+    """(submissions, a sentence for each file or folder that is not marked)
+
+    `student`: whose they are, all of them, where a system has sorted them already.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise CourseError(f"{folder} is not a folder; name the one with the submissions")
+    known, unmarked = [], []
+    for path in sorted(folder.rglob("*")):
+        if path.suffix not in (".py", ".ipynb") or hidden(path.relative_to(folder)) or not path.is_file():
+            continue
+        match = EXERCISE.search(path.stem)
+        of = exercise or (f"ex{int(match[1]):02d}" if match else None)
+        if of is None:
+            unmarked.append(f"{path} has no exercise in its name")
+            continue
+        inside = path.parent.relative_to(folder).parts
+        whose = "/".join(inside) or (path.stem[: match.start()] if match else path.stem).strip("_- ") or path.stem
+        submission = Submission(student or printable(whose), of, path)
+        if exercise and match and f"ex{int(match[1]):02d}" != exercise:
+            continue
+        if sum((other.student, other.exercise) == (submission.student, of) for other in known) >= MOST:
+            unmarked.append(f"{path} is one too many: {MOST} files of one student and exercise are marked")
+        else:
+            known.append(submission)
+    if not known and student is None:
+        raise CourseError(f"{folder} has no file of an exercise, such as NAME/ex05_attention.py; or give --exercise")
+    there = {submission.path.relative_to(folder).parts[0] for submission in known}
+    unmarked += [f"{path} has no file to mark" for path in sorted(folder.iterdir())
+                 if path.is_dir() and path.name not in there and not hidden(path.relative_to(folder))]  # fmt: skip
+    return known, [printable(sentence) for sentence in unmarked]
+
+
+def hidden(path):
+    """Files that a system makes for itself: .ipynb_checkpoints, __MACOSX, ._name.py"""
+    return any(part.startswith(".") or part == "__MACOSX" for part in path.parts)

@@ -1,0 +1,59 @@
+"""What an exercise is: the functions it asks for, and the checks that mark them.
+
+    lesson = Lesson("ex04", "GELU", minutes=30, functions={"gelu_forward": "y, cache", "gelu_backward": "dx"},
+                    withheld=(gelu_forward, gelu_backward))
+
+    @lesson.check(2, "value", of="gelu_forward", formula="y = ½ x (1 + tanh u)")
+    def value(yours, draw):
+        x = draw.normal(3, 4)
+        y, _ = yours.gelu_forward(x)
+        same("y", y, gelu_forward(x)[0])
+
+A check returns where all is right, and raises `Wrong` where it is not. It is run for several draws, and earns its
+points if it passes for all. Ten points make an exercise.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+
+class Check(NamedTuple):
+    points: float
+    title: str
+    of: str                                          # the function it looks at, whose hints help
+    formula: str
+    run: Callable                                    # (yours, draw)
+
+
+class Lesson:
+    """functions  name -> the names of what it returns; those that begin with "cache" only their own pair looks into
+    withheld   the library's own answers, which a student's code cannot call while it is marked
+    variant_of another exercise, in whose place a term may set this one
+    """
+
+    def __init__(self, name, title, minutes, functions, withheld=(), variant_of=None):
+        self.name, self.title, self.minutes, self.variant_of = name, title, minutes, variant_of
+        self.functions = {name: tuple(returns.replace(" ", "").split(",")) for name, returns in functions.items()}
+        self.withheld, self.checks = tuple(withheld), []
+
+    @property
+    def exercise(self):
+        """ex04, of the variant ex04-erf, too."""
+        return self.variant_of or self.name
+
+    @property
+    def points(self):
+        return sum(check.points for check in self.checks)
+
+    def check(self, points, title, of, formula=""):
+        if of not in self.functions:
+            raise ValueError(f"check {title!r} of {self.name} looks at {of!r}; it has {', '.join(self.functions)}")
+
+        def add(run: Callable[[Any, Any], None]):
+            self.checks.append(Check(points, title, of, formula, run))
+            return run
+
+        return add
+
+    def __repr__(self):
+        return f"Lesson({self.name}, {self.title})"

@@ -1,0 +1,125 @@
+"""Exercise 6 with half of it shared: one attention for all layers, an FFN for each."""
+
+from ..block import ATTENTION_NAMES, FFN_NAMES
+from ..compare import Wrong, same
+from ..lesson import Lesson
+from ..outside import numbers
+from .passes import (
+    COMPARED,
+    DEEP,
+    ENCODERS,
+    added,
+    as_gone,
+    as_transformers,
+    by_name,
+    drawn_weights,
+    list_by_name,
+    outside_point,
+    passes,
+    point,
+    ramps,
+    same_gradients,
+    slips,
+    suspects_of,
+    wrong_sums,
+)
+
+lesson = Lesson(
+    "ex06-ffn", "layers that share attention alone", minutes=60, variant_of="ex06", withheld=ENCODERS,
+    functions={"encoder_forward": "y, cache", "encoder_backward": "dx, dattention, dffns"},
+)  # fmt: skip
+LESSONS = [lesson]
+
+
+def apart(draw, H, F):
+    first, *others = (drawn_weights(draw, H, F) for _ in range(3))
+    return [first] + [first | {name: other[name] for name in FFN_NAMES} for other in others]
+
+
+def parts(p):
+    """What the student gets: the attention's weights, and a list of FFNs'."""
+    return picked(p.sets[0], ATTENTION_NAMES), [picked(weights, FFN_NAMES) for weights in p.sets]
+
+
+def picked(weights, names):
+    return {name: weights[name] for name in names}
+
+
+def other_ffns(p):
+    return {
+        "all layers have the first FFN": p.sets[:1] * 3,
+        "all layers have the last FFN": p.sets[-1:] * 3,
+        "the FFNs are used in reverse order": p.sets[::-1],
+        "the last layer is missing": p.sets[:-1],
+        "this is the state after the first layer": p.sets[:1],
+    }
+
+
+def passed(yours, p):
+    y, cache = yours.encoder_forward(p.x, *parts(p), p.mask, p.heads, p.eps)
+    return y, *yours.encoder_backward(p.dy, cache)
+
+
+@lesson.check(2, "encoder", of="encoder_forward", formula="layer l has the shared attention and its own FFN")
+def encoder_value(yours, draw):
+    p = point(draw, apart)
+    y, _ = yours.encoder_forward(p.x, *parts(p), p.mask, p.heads, p.eps)
+    same("y", y, passes(p).y, "bth", suspects=suspects_of(p, other_ffns(p)), limit=DEEP)
+
+
+@lesson.check(2, "encoder dx", of="encoder_backward", formula="from the last layer to the first, each with its cache")
+def encoder_gradient(yours, draw):
+    p = point(draw, apart)
+    y, dx, _, _ = passed(yours, p)
+    p = as_gone(p, y, other_ffns(p))
+    suspects = {says: back[0] for says, back in slips(p).items()}
+    same("dx", dx, passes(p).dx, "bth", suspects=suspects, limit=DEEP)
+
+
+@lesson.check(2.5, "dattention", of="encoder_backward", formula="dattention = Σ over layers")
+def attention_weights(yours, draw):
+    p = point(draw, apart)
+    y, _, dattention, _ = passed(yours, p)
+    p = as_gone(p, y, other_ffns(p))
+    by_name("dattention", dattention, parts(p)[0])
+    expected = picked(added(passes(p).gradients), ATTENTION_NAMES)
+    same_gradients("dattention", dattention, expected, wrong_sums(p, added))
+
+
+@lesson.check(1.5, "dffns", of="encoder_backward", formula="dffns[l] is layer l's own gradient, not a sum")
+def ffn_weights(yours, draw):
+    p = point(draw, apart)
+    y, _, _, dffns = passed(yours, p)
+    list_by_name("dffns", dffns, parts(p)[1])
+    p = as_gone(p, y, other_ffns(p))
+    if len(p.sets) != len(dffns):
+        raise Wrong(f"y is the state after {len(p.sets)} of {len(dffns)} layers: not every FFN was asked")
+    right = passes(p).gradients
+    for layer in reversed(range(len(right))):
+        suspects = {
+            "the list is in reverse order: the last layer comes first on the way back, and last in the list":
+                right[len(right) - 1 - layer],
+            "this is the sum over all layers; no two layers share an FFN": added(right),
+            "later layers' gradients are in it, too; no two layers share an FFN": added(right[layer:]),
+        }  # fmt: skip
+        same_gradients(f"dffns[{layer}]", dffns[layer], picked(right[layer], FFN_NAMES), suspects)
+
+
+@lesson.check(1.5, "as transformers", of="encoder_backward", formula="AlbertModel's encoder, one attention for all")
+def outside(yours, draw):
+    sets = [ramps(8, 12, start=20 * layer) for layer in range(3)]
+    p = outside_point([picked(sets[0], ATTENTION_NAMES) | picked(weights, FFN_NAMES) for weights in sets])
+    y, dx, dattention, dffns = passed(yours, p)
+    as_transformers("ffn", y, dx, p)
+    by_name("dattention", dattention, parts(p)[0])
+    list_by_name("dffns", dffns, parts(p)[1])
+    for name in COMPARED:
+        for layer, answers in enumerate(dffns) if name in FFN_NAMES else [("all", dattention)]:
+            named = f"d {name!r} of layer {layer} (transformers' numbers)"
+            same(named, answers[name], numbers("ex06")[f"ffn.{layer}.{name}"], limit=DEEP)
+
+
+@lesson.check(0.5, "inputs untouched", of="encoder_backward")
+def purity(yours, draw):
+    passed(yours, point(draw, apart))
+    yours.untouched()

@@ -1,0 +1,141 @@
+"""Exercise 6: a block, applied L times with the same weights. Variants: groups of layers; shared attention alone."""
+
+from minalbert.model import block
+
+from ..block import block_backward, block_forward
+from ..compare import same
+from ..lesson import Lesson
+from ..outside import numbers
+from .passes import (
+    COMPARED,
+    DEEP,
+    ENCODERS,
+    added,
+    as_gone,
+    as_transformers,
+    by_name,
+    drawn_weights,
+    encoder_check,
+    outside_point,
+    point,
+    ramps,
+    same_gradients,
+    slips,
+    suspects_of,
+    wrong_sums,
+)
+from .wrong_blocks import forms, gone_back, left_out
+
+BLOCKS = (
+    block.block_forward, block.block_backward, block.attention_half_forward, block.attention_half_backward,
+    block.ffn_half_forward, block.ffn_half_backward, block_forward, block_backward,
+)  # fmt: skip
+lesson = Lesson(
+    "ex06", "a block and its sharing", minutes=80,
+    functions={
+        "block_forward": "y, cache",
+        "block_backward": "dx, dweights",
+        "encoder_forward": "y, cache",
+        "encoder_backward": "dx, dweights",
+    },
+    withheld=ENCODERS + BLOCKS,
+)  # fmt: skip
+LESSONS = [lesson]
+
+SUM = "dweights = Σ over passes: L copies of the weights, each with its own gradient, and then the copies are one"
+
+
+def one(draw, H, F):
+    return [drawn_weights(draw, H, F)]
+
+
+def shared(draw, H, F):
+    return one(draw, H, F) * 3
+
+
+@lesson.check(1.5, "block", of="block_forward", formula="x = norm(x + attention(x)), x = norm(x + down(gelu(up(x))))")
+def block_value(yours, draw):
+    p = point(draw, one)
+    y, _ = yours.block_forward(p.x, p.sets[0], p.mask, p.heads, p.eps)
+    expected, _ = block_forward(p.x, p.sets[0], p.mask, p.heads, p.eps)
+    same("y", y, expected, "bth", suspects=forms(p))
+
+
+@lesson.check(1.5, "block dx", of="block_backward", formula="through the norm to d, then dx = d + the branch's dx of d")
+def block_gradient(yours, draw):
+    p = point(draw, one)
+    _, cache = yours.block_forward(p.x, p.sets[0], p.mask, p.heads, p.eps)
+    dx, _ = yours.block_backward(p.dy, cache)
+    same("dx", dx, gone_back(p)[0], "bth", suspects={says: back[0] for says, back in left_out(p).items()})
+
+
+@lesson.check(2, "block dweights", of="block_backward", formula="a gradient for each of the 16 tensors, under its name")
+def block_weights(yours, draw):
+    p = point(draw, one)
+    _, cache = yours.block_forward(p.x, p.sets[0], p.mask, p.heads, p.eps)
+    _, dweights = yours.block_backward(p.dy, cache)
+    by_name("dweights", dweights, p.sets[0])
+    same_gradients("dweights", dweights, gone_back(p)[1], {says: back[1] for says, back in left_out(p).items()})
+
+
+def counts(p):
+    return {f"this is the state after {n} of {len(p.sets)} passes": p.sets[:1] * n for n in (1, 2, 4)}
+
+
+def forward(yours, p):
+    return yours.encoder_forward(p.x, p.sets[0], p.mask, p.heads, p.eps, len(p.sets))
+
+
+@lesson.check(1, "encoder", of="encoder_forward", formula="x = block(x), `layers` times, always with the same weights")
+def encoder_value(yours, draw):
+    p = point(draw, shared)
+    y, _ = forward(yours, p)
+    suspects = suspects_of(p, counts(p)) | {"this is x itself: no pass was made": p.x}
+    encoder_check(yours, p, lambda right: same("y", y, right.y, "bth", suspects=suspects, limit=DEEP))
+
+
+@lesson.check(1, "encoder dx", of="encoder_backward", formula="from the last pass to the first, each with its cache")
+def encoder_gradient(yours, draw):
+    p = point(draw, shared)
+    y, cache = forward(yours, p)
+    dx, _ = yours.encoder_backward(p.dy, cache)
+    p = as_gone(p, y, counts(p))
+    suspects = {says: back[0] for says, back in slips(p).items()}
+    encoder_check(yours, p, lambda right: same("dx", dx, right.dx, "bth", suspects=suspects, limit=DEEP))
+
+
+@lesson.check(2, "encoder dweights", of="encoder_backward", formula=SUM)
+def encoder_weights(yours, draw):
+    p = point(draw, shared)
+    y, cache = forward(yours, p)
+    _, dweights = yours.encoder_backward(p.dy, cache)
+    by_name("dweights", dweights, p.sets[0])
+    p = as_gone(p, y, counts(p))
+    suspects = wrong_sums(p, added)
+
+    def compare(right):
+        same_gradients("dweights", dweights, added(right.gradients), suspects)
+
+    encoder_check(yours, p, compare)
+
+
+@lesson.check(0.5, "as transformers", of="encoder_backward", formula="the encoder of AlbertModel, in three passes")
+def outside(yours, draw):
+    p = outside_point([ramps(8, 12)] * 3)
+    y, cache = forward(yours, p)
+    dx, dweights = yours.encoder_backward(p.dy, cache)
+    as_transformers("shared", y, dx, p)
+    by_name("dweights", dweights, p.sets[0])
+    for name in COMPARED:
+        named = f"dweights[{name!r}] (transformers' numbers)"
+        same(named, dweights[name], numbers("ex06")[f"shared.{name}"], limit=DEEP)
+
+
+@lesson.check(0.5, "inputs untouched", of="encoder_backward")
+def purity(yours, draw):
+    p = point(draw, shared)
+    _, cache = yours.block_forward(p.x, p.sets[0], p.mask, p.heads, p.eps)
+    yours.block_backward(p.dy, cache)
+    _, cache = forward(yours, p)
+    yours.encoder_backward(p.dy, cache)
+    yours.untouched()

@@ -1,0 +1,245 @@
+"""What the checks of exercise 6 share: a point, the passes of an encoder over it, and how gradients by name compare.
+
+An encoder is right if it does what the library's blocks do one after the other, or what the student's own blocks do:
+a mistake in the block costs the block's points, not the loop's as well.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from minalbert.layers import key_mask
+from minalbert.model import encoder
+
+from ..block import NAMES, block_backward, block_forward
+from ..compare import LIMIT, Wrong, numbers, same, shown
+from ..outside import numbers as outside_numbers
+from ..outside import ramp
+from ..yours import NotWritten, Stopped
+
+ENCODERS = (encoder.encoder_forward, encoder.encoder_backward)
+COMPARED = ("attention.query.w", "attention.output.b", "attention.norm.gain", "ffn.up.w", "ffn.down.b", "ffn.norm.bias")
+KEY_BIAS = "attention.key.b"
+DEEP = 10 * LIMIT                                    # through several layers float32 loses one digit more
+
+
+class Point(NamedTuple):
+    x: Any
+    mask: Any
+    heads: int
+    eps: float
+    dy: Any
+    sets: list                                       # whose weights each layer has; shared ones come again
+
+
+class Passes(NamedTuple):
+    y: Any
+    dx: Any
+    gradients: list                                  # layer by layer, {name: array}
+    caches: list
+
+
+def shapes(H, F):
+    wide = {"ffn.up.w": (H, F), "ffn.up.b": (F,), "ffn.down.w": (F, H)}
+    return {name: wide.get(name, (H, H) if name.endswith(".w") else (H,)) for name in NAMES}
+
+
+def drawn_weights(draw, H, F):
+    """Weights of a size at which every term of a block shows."""
+
+    def drawn(name, shape):
+        if name.endswith(".gain"):
+            return draw.gain(H)
+        return draw.matrix(*shape) if len(shape) == 2 else draw.normal(*shape, scale=0.2)
+
+    return {name: drawn(name, shape) for name, shape in shapes(H, F).items()}
+
+
+def ramps(H, F, start=0):
+    """Weights that nobody drew, for numbers from outside."""
+    return {
+        name: ramp(*shape, start=start + i, scale=0.5) + name.endswith(".gain")
+        for i, (name, shape) in enumerate(shapes(H, F).items())
+    }
+
+
+def point(draw, sets):
+    """sets: (draw, H, F) -> the weights of each layer"""
+    B, T, N, D, F = draw.sizes(B=2, T=5, N=3, D=2, F=7, least=2)
+    x, dy = draw.normal(B, T, N * D), draw.normal(B, T, N * D)
+    return Point(x, key_mask(draw.padding(B, T), np.float64), N, 0.1, dy, sets(draw, N * D, F))
+
+
+def outside_point(sets):
+    x, dy = ramp(2, 4, 8, start=1), ramp(2, 4, 8, start=2)
+    mask = key_mask(np.array([[1, 1, 1, 1], [1, 1, 0, 0]]), np.float64)
+    return Point(x, mask, 2, 0.1, dy, sets)
+
+
+def passes(p, forward=block_forward, backward=block_backward):
+    """Every layer in turn, and back; the weights of each are taken to be its own."""
+    x, caches = p.x, []
+    for weights in p.sets:
+        x, cache = forward(x, weights, p.mask, p.heads, p.eps)
+        caches.append(cache)
+    dx, gradients = go_back(p.dy, caches, backward)
+    for gradient, weights in zip(gradients, p.sets, strict=True):
+        by_name("dweights", gradient, weights)
+        if any(np.shape(gradient[name]) != np.shape(weights[name]) for name in weights):
+            raise Wrong("dweights has wrong shapes")
+    return Passes(real("y", x, p.x), real("dx", dx, p.x), gradients, caches)
+
+
+def go_back(dy, caches, backward=block_backward):
+    gradients = []
+    for cache in reversed(caches):
+        dy, gradient = backward(dy, cache)
+        gradients.insert(0, gradient)
+    return dy, gradients
+
+
+def slips(p):
+    """What a wrong way back through the passes gives: {mistake: (dx, gradients)}"""
+    caches = passes(p).caches
+    last = go_back(p.dy, caches[-1:])
+    return {
+        "every pass goes back through the cache of the last pass; each needs its own":
+            go_back(p.dy, [caches[-1]] * len(caches)),
+        "every pass goes back through the cache of the first pass; each needs its own":
+            go_back(p.dy, [caches[0]] * len(caches)),
+        "the caches are taken in forward order; on the way back the last pass comes first":
+            go_back(p.dy, caches[::-1]),
+        "this is the way back through the last pass alone": (last[0], last[1] * len(caches)),
+    }  # fmt: skip
+
+
+def wrong_sums(p, fold):
+    """{mistake: a function of none that gives what it makes of the gradients}, brought together by fold"""
+
+    def handed_dy():
+        return [block_backward(p.dy, cache)[1] for cache in passes(p).caches]
+
+    def kept(number):
+        """Of each name and set of weights the gradient of one pass."""
+        gradients = passes(p).gradients
+        chosen = [i for i, weights in enumerate(p.sets) if same_sets(p, weights)[number] == i]
+        nothing = {name: np.zeros_like(array) for name, array in p.sets[0].items()}
+        return [gradient if i in chosen else nothing for i, gradient in enumerate(gradients)]
+
+    def mean():
+        shares = [len(same_sets(p, weights)) for weights in p.sets]
+        return [{name: array / share for name, array in gradient.items()}
+                for gradient, share in zip(passes(p).gradients, shares, strict=True)]  # fmt: skip
+
+    ways = {
+        "this is the gradient of the first of the passes that share alone: each overwrites (=) what others left; add "
+        "(+=)": lambda: kept(0),
+        "this is the gradient of the last of the passes that share alone: no other was added": lambda: kept(-1),
+        "the sum over the passes is divided by their number; each pass has its whole say in the loss": mean,
+        "every pass is handed dy; each needs the dx that the pass after it returned": handed_dy,
+    }
+    ways |= {says: (lambda back=back: back[1]) for says, back in slips(p).items()}
+    return {says: (lambda way=way: fold(way())) for says, way in ways.items()}
+
+
+def same_sets(p, weights):
+    """The layers that share with this one: by their attention, which is shared wherever anything is."""
+    shared = KEY_BIAS
+    return [i for i, other in enumerate(p.sets) if other[shared] is weights[shared]]
+
+
+def added(gradients):
+    return {name: sum(np.asarray(gradient[name], float) for gradient in gradients) for name in gradients[0]}
+
+
+def real(name, value, like):
+    """As an array of the other's shape, or Wrong."""
+    array = numbers(name, value, like.shape).astype(float)
+    if array.shape != like.shape:
+        raise Wrong(f"{name} has shape {array.shape}; it must be {like.shape}")
+    return array
+
+
+def encoder_check(yours, p, compare):
+    """compare(passes) raises Wrong."""
+    try:
+        compare(passes(p))
+    except Wrong as wrong:
+        try:
+            own = passes(p, yours.block_forward, yours.block_backward)
+            if alike(own.y, p.x) or alike(own.gradients[0][NAMES[0]], own.gradients[-1][NAMES[0]]):
+                raise wrong                          # blocks that do nothing prove nothing
+            compare(own)
+        except (Wrong, NotWritten, Stopped):
+            raise wrong from None
+
+
+def alike(a, b):
+    return np.allclose(np.asarray(a, float), np.asarray(b, float))
+
+
+def suspects_of(p, ways):
+    """ways: {mistake: the weights of the layers that it goes through, in turn}"""
+    return {says: (lambda sets=sets: passes(p._replace(sets=sets)).y) for says, sets in ways.items()}
+
+
+def as_gone(p, y, ways):
+    """The point with the layers that an encoder did go through: the way back is marked by the way there."""
+    for sets in ways.values():
+        try:
+            same("y", y, passes(p._replace(sets=sets)).y, limit=DEEP)
+            return p._replace(sets=sets)
+        except Wrong:
+            pass
+    return p
+
+
+def by_name(what, gradients, weights):
+    """Raise Wrong unless there is an array for each of the weights."""
+    if not isinstance(gradients, dict):
+        raise Wrong(f"{what} is {shown(gradients)}; it must be a dict with the names of the weights")
+    for name in weights:
+        if name not in gradients:
+            raise Wrong(f"{what} has no {name!r}; it must have every name of the weights")
+        numbers(f"{what}[{name!r}]", gradients[name], weights[name].shape)
+    if more := [name for name in gradients if name not in weights]:
+        raise Wrong(f"{what} has {shown(more[0])}, which is no name of the weights")
+
+
+def list_by_name(what, gradients, sets):
+    if not isinstance(gradients, list | tuple):
+        raise Wrong(f"{what} is {shown(gradients)}; it must be a list of {len(sets)} dicts")
+    if len(gradients) != len(sets):
+        raise Wrong(f"{what} has {len(gradients)} entries; it must have {len(sets)}: a dict for each set of weights")
+    for i, weights in enumerate(sets):
+        by_name(f"{what}[{i}]", gradients[i], weights)
+
+
+def same_gradients(what, yours, expected, suspects):
+    """suspects: {what went wrong: gradients by name, or a function that gives them}
+
+    The first that is wrong on the way back is reported, because others may follow from it.
+    """
+    largest = max(np.abs(array).max() for array in expected.values())
+    for name in reversed(expected):
+        size = np.abs(expected[name]).max()
+        if name == KEY_BIAS:
+            of_size = np.abs(real(f"{what}[{name!r}]", yours[name], expected[name])).max()
+            if not of_size <= DEEP * largest:
+                raise Wrong(
+                    f"{what}[{name!r}] is {of_size:.3g} at its largest; it must be 0",
+                    "one vector added to all keys changes no probability, so the key's bias has no gradient",
+                )
+            continue
+        suspected = {says: (lambda given=given, name=name: value(given)[name]) for says, given in suspects.items()}
+        limit = max(DEEP, 0.1 * LIMIT * largest / (size or largest))    # and small ones more still
+        same(f"{what}[{name!r}]", yours[name], expected[name], suspects=suspected, limit=limit)
+
+
+def value(given):
+    return given() if callable(given) else given
+
+
+def as_transformers(kind, y, dx, p):
+    for name, answer in (("y", y), ("dx", dx)):
+        same(f"{name} (transformers' numbers)", answer, outside_numbers("ex06")[f"{kind}.{name}"], "bth", limit=DEEP)
