@@ -21,7 +21,7 @@ os.environ |= {"OMP_NUM_THREADS": THREADS, "OPENBLAS_NUM_THREADS": THREADS, "MKL
 import numpy as np  # noqa: E402
 from tqdm import tqdm  # noqa: E402
 
-from minalbert.kernels import bf16 as bf16_kernels  # noqa: E402
+from minalbert.kernels.cpu import bf16 as bf16_kernels  # noqa: E402
 
 
 def seconds(call):
@@ -36,7 +36,7 @@ def product_seconds(bf16=False):
     if not bf16:
         return seconds(lambda: np.matmul(a, b, out=out)) / (2 * 2048**3)
     a, b = bf16_kernels.rounded(a), bf16_kernels.rounded(b)
-    return seconds(lambda: bf16_kernels.gemm(a, b, out)) / (2 * 2048**3)
+    return seconds(lambda: bf16_kernels.gemm(a, b, out=out)) / (2 * 2048**3)
 
 
 def copy_seconds():

@@ -13,7 +13,7 @@ from minalbert.fast.graph import GradientGraph
 from minalbert.fast.plain import PlainEngine
 from minalbert.fast.precision import How, engine_for
 from minalbert.fast.prepared import Prepared
-from minalbert.kernels.gpu_lamb import GpuLamb
+from minalbert.kernels.gpu.lamb import GpuLamb
 from minalbert.optim import Lamb, Moments, clip_factor, global_norm
 
 RATE = 1e-6

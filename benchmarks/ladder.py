@@ -20,8 +20,8 @@ from workloads import WORKLOADS
 from minalbert import Albert
 from minalbert.fast import crew
 from minalbert.fast.plain import PlainEngine
-from minalbert.fast.precision import numba_missing
-from minalbert.kernels import attention, bf16, cross_entropy, gemm, tiles
+from minalbert.kernels import missing
+from minalbert.kernels.cpu import attention, cross_entropy, gemm, tiles
 
 
 def plain_engine(config, params, how):
@@ -75,8 +75,8 @@ def main():
     parser.add_argument("--json", action="store_true", help="one object per rung")
     options = parser.parse_args()
     work = WORKLOADS[options.case]
-    names = [name for name in RUNGS if not ("bf16" in name and bf16.bf16_missing())]
-    names = [name for name in names if not ("compiled" in name and numba_missing())]
+    names = [name for name in RUNGS if not ("bf16" in name and missing("fused", "bf16", "cpu"))]
+    names = [name for name in names if not ("compiled" in name and missing("compiled", "full", "cpu"))]
     steps = {name: stepper(name, work) for name in names}
     times = {name: [] for name in names}
     for run in tqdm(range(options.runs + 1), leave=False, disable=not sys.stderr.isatty()):

@@ -24,7 +24,7 @@ ATTENTION_ONLY = replace(CONFIG, hidden_dropout_prob=0.0)
 def test_losses_and_gradients(gpu, config, storage, allowed):
     params, batch = Albert.init(config, seed=3, dtype="float32").params, Batch.random(config, 3, 33, 5, seed=1)
     expected, expected_losses = passed(PlainEngine(config, params), batch)
-    on_gpu = Engine(config, params.to("cuda"), lambda workspace: poisoned.kernels(storage), np.dtype(storage))
+    on_gpu = Engine(config, params.to("cuda"), lambda: poisoned.kernels(storage), np.dtype(storage))
     passed(on_gpu, batch.to("cuda"), DropoutKey(4, 1))  # another step before: nothing of it is left
     found, losses = passed(on_gpu, batch.to("cuda"))
     np.testing.assert_allclose([float(x) for x in losses], expected_losses, rtol=allowed)

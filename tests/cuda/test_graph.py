@@ -55,8 +55,8 @@ def test_a_graph_does_what_the_step_does(config, precision):
 
 
 def spoil(engine):
-    for name, block in engine.workspace._blocks.items():
-        if name not in ("coins", "cublas"):
+    for name, block in (engine.workspace._blocks | engine.kernels.scratch.buffers()).items():
+        if name not in ("dropout key", "cublas"):
             block._host.view(np.uint8)[...] = 0xFF
 
 
@@ -108,10 +108,15 @@ def test_other_shapes_and_other_dropout_are_refused():
 def test_its_memory_stays_though_the_engine_serves_a_larger_batch():
     ours = engine(CONFIG, "full")
     step = GradientGraph(ours, ours.params.zeros_like(), inputs(CONFIG, ours, 0), FIRST)
-    captured = {id(block) for block in ours.workspace._blocks.values()}
+    captured = [{id(block) for block in blocks.values()} for blocks in buffers(ours)]
     passed(ours, inputs(CONFIG, ours, 1, size=6, length=31), FIRST)
-    assert captured - {id(block) for block in ours.workspace._blocks.values()}
-    assert captured <= {id(block) for block in step.buffers}
+    for before, after in zip(captured, buffers(ours), strict=True):
+        assert before - {id(block) for block in after.values()}
+        assert before <= {id(block) for block in step.buffers}
+
+
+def buffers(engine):
+    return engine.workspace._blocks, engine.kernels.scratch.buffers()
 
 
 PLANTED = {
@@ -134,9 +139,9 @@ def test_what_a_capture_forbids_is_found(monkeypatch, planted):
     ours = engine(CONFIG, "full")
     kernels, drop, times = ours.kernels, ours.kernels.drop, []
 
-    def planted_drop(x, coins):
+    def planted_drop(x, dropout):
         times.append(planted(x[:3]))
-        drop(x, coins)
+        drop(x, dropout)
 
     monkeypatch.setattr(kernels, "drop", planted_drop)
     with pytest.raises((RuntimeError, NotImplementedError), match="not permitted when stream is capturing"):
