@@ -11,7 +11,7 @@ from minalbert import Albert, Batch
 from minalbert.fast.crew import Crew
 from minalbert.fast.precision import optimiser_for
 from minalbert.kernels import gpu
-from minalbert.kernels.gpu.lamb import GpuLamb
+from minalbert.kernels.gpu_lamb import GpuLamb
 from minalbert.train import checkpoint, loop, loss_scale
 from minalbert.train.trial import Trial
 

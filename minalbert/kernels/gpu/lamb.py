@@ -110,6 +110,6 @@ class GpuLamb:
         return {name: ratios[i] for i, name in enumerate(params) if not exempt(name, params[name])}
 
 
-def optimiser_on_gpu(optimiser, params):
+def optimiser_for(optimiser, params):
     """GpuLamb for a Lamb; any other optimiser itself, because there are no kernels for it."""
     return GpuLamb(optimiser, params) if isinstance(optimiser, Lamb) else optimiser
