@@ -21,7 +21,7 @@ from minalbert import Albert
 from minalbert.fast import crew
 from minalbert.fast.plain import PlainEngine
 from minalbert.kernels import missing
-from minalbert.kernels.cpu import attention, cross_entropy, gemm, tiles
+from minalbert.kernels.cpu import attention, cross_entropy, tiles
 
 
 def plain_engine(config, params, how):
@@ -34,7 +34,6 @@ def whole(batch, *_):
 
 PLAIN = (crew, "engine_for", plain_engine)
 ONE_PART = (crew, "cut", whole)
-NO_ADDING = (gemm, "_blas_gemm", lambda dtype: None)
 NO_TILES = [(module, "TILE_BYTES", 2**40) for module in (tiles, attention, cross_entropy)]
 RUNGS = {
     # name: (precision, what is put in place of what)
@@ -45,7 +44,6 @@ RUNGS = {
     "the same, chains compiled": ("full", []),
     "the same with bf16 products": ("bf16", []),
     "bf16 products, chains compiled": ("bf16", []),
-    "without products that add": ("full", [NO_ADDING]),
     "without tiles": ("full", NO_TILES),
     "without a workspace that stays": ("full", []),
 }
