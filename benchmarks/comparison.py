@@ -14,7 +14,8 @@ import time
 
 early = argparse.ArgumentParser(add_help=False)  # libraries read the number of threads when they are imported
 early.add_argument("--threads", default="2", help="for both sides (default: 2)")
-early.add_argument("--kernels", default="numpy", choices=("numpy", "compiled"), help="of ours (default: numpy)")
+KINDS = "plain", "fused", "compiled"
+early.add_argument("--kernels", default="fused", choices=KINDS, help="of ours (default: fused)")
 THREADS, KERNELS = vars(early.parse_known_args()[0]).values()
 os.environ |= {"OMP_NUM_THREADS": THREADS, "OPENBLAS_NUM_THREADS": THREADS, "MKL_NUM_THREADS": THREADS}
 

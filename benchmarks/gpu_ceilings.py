@@ -11,14 +11,13 @@ import cupy
 import numpy as np
 from gpu_clock import free, milliseconds
 
-from minalbert.kernels.gpu.gemm import WORKSPACE, Gemm
-from minalbert.kernels.gpu.kernels import current_stream
+from minalbert.kernels import gpu
 
 KINDS = ("bf16", "TF32")
 
 
 def gemm(kind):
-    return Gemm(cupy.empty(WORKSPACE, np.uint8), current_stream, kind == "TF32")
+    return gpu.Kernels(tf32=kind == "TF32").gemm
 
 
 def numbers(kind, rows, columns):
