@@ -14,14 +14,15 @@ import time
 
 early = argparse.ArgumentParser(add_help=False)  # libraries read the number of threads when they are imported
 early.add_argument("--threads", default="2", help="for both sides (default: 2)")
-early.add_argument("--kernels", default="numpy", choices=("numpy", "compiled"), help="of ours (default: numpy)")
+KINDS = "plain", "fused", "compiled"
+early.add_argument("--kernels", default="fused", choices=KINDS, help="of ours (default: fused)")
 THREADS, KERNELS = vars(early.parse_known_args()[0]).values()
 os.environ |= {"OMP_NUM_THREADS": THREADS, "OPENBLAS_NUM_THREADS": THREADS, "MKL_NUM_THREADS": THREADS}
 
 import numpy as np  # noqa: E402
 from tqdm import tqdm  # noqa: E402
 
-from minalbert.kernels import bf16 as bf16_kernels  # noqa: E402
+from minalbert.kernels.cpu import bf16 as bf16_kernels  # noqa: E402
 
 
 def seconds(call):
@@ -36,7 +37,7 @@ def product_seconds(bf16=False):
     if not bf16:
         return seconds(lambda: np.matmul(a, b, out=out)) / (2 * 2048**3)
     a, b = bf16_kernels.rounded(a), bf16_kernels.rounded(b)
-    return seconds(lambda: bf16_kernels.gemm(a, b, out)) / (2 * 2048**3)
+    return seconds(lambda: bf16_kernels.gemm(a, b, out=out)) / (2 * 2048**3)
 
 
 def copy_seconds():

@@ -4,7 +4,7 @@
 
 Around one model (H 512, 6 layers, 4 sequences of 128) one size is doubled three times, ours and PyTorch's steps taking
 turns. An exponent is the slope of log time over log size, by least squares: 1 is proportional, 2 quadratic. Memory is
-our workspace: what a step needs beside weights, gradients and moments. At last: from which length on
+our arenas: what a step needs beside weights, gradients and moments. At last: from which length on
 does a layer's attention take longer than its FFN? By operations from 2 H on.
 """
 
@@ -14,7 +14,6 @@ import math
 import statistics
 import sys
 import time
-from contextlib import contextmanager
 from itertools import pairwise
 
 import comparison
@@ -25,7 +24,7 @@ from tqdm import tqdm
 from workloads import Workload
 
 from minalbert import Albert, AlbertConfig
-from minalbert.fast import encoder
+from minalbert.fused import fused_pairs
 
 SIZES = {"batch": (1, 2, 4, 8), "length": (64, 128, 256, 512), "width": (128, 256, 512, 1024), "depth": (2, 4, 8, 16)}
 LENGTHS = (128, 256, 512, 1024, 2048)
@@ -40,13 +39,14 @@ def workload(batch=4, length=128, width=512, depth=6):
 
 
 def measure(work, runs):
-    """Seconds of ours and of the peer's step, and bytes of our workspace."""
-    model, batch = Albert.init(work.config), work.batch()
+    """Seconds of ours and of the peer's step, and bytes of our arenas."""
+    model, batch = Albert.init(work.config, kernels="fused"), work.batch()
     calls = stepper(model, batch), Peer(model, batch, tuned=True).step
     for call in calls:
         call()
     times = [[comparison.seconds(call) for call in calls] for _ in range(runs)]
-    memory = sum(sum(engine.workspace.sizes().values()) for engine in model._crew._idle)
+    arenas = [arena for memory in model._workers._free_memory for arena in (memory.arena, memory.scratch)]
+    memory = sum(nbytes for arena in arenas for _, nbytes in arena.largest())
     return *(statistics.median(column) for column in zip(*times, strict=True)), memory
 
 
@@ -55,37 +55,33 @@ def exponent(sizes, values):
     return float(slope)
 
 
-@contextmanager
-def timed(*names):
-    """Seconds spent in these functions of the fast encoder."""
-    spent, before = dict.fromkeys(names, 0.0), {name: getattr(encoder, name) for name in names}
+def clocked(pair, spent):
+    """The pair, adding the seconds of each call to spent[0]."""
 
-    def clocked(name):
+    def clock(function):
         def call(*arguments):
             start = time.perf_counter()
-            before[name](*arguments)
-            spent[name] += time.perf_counter() - start
+            result = function(*arguments)
+            spent[0] += time.perf_counter() - start
+            return result
 
         return call
 
-    for name in names:
-        setattr(encoder, name, clocked(name))
-    try:
-        yield spent
-    finally:
-        for name in names:
-            setattr(encoder, name, before[name])
+    return pair._replace(forward=clock(pair.forward), backward=clock(pair.backward))
 
 
 def attention_and_ffn(length):
     """Seconds of one pass through the layers' two halves."""
-    work = workload(batch=max(1, 1024 // length), length=length)
-    model, batch = Albert.init(work.config), work.batch()
-    halves = [f"{part}_part_{way}" for part in ("attention", "ffn") for way in ("forward", "backward")]
+    work, pairs, attention, ffn = workload(batch=max(1, 1024 // length), length=length), fused_pairs(), [0.0], [0.0]
+    halves = {
+        "attention_half": clocked(pairs.attention_half, attention),
+        "ffn_half": clocked(pairs.ffn_half, ffn),
+    }
+    model, batch = Albert.init(work.config, pairs=pairs._replace(**halves)), work.batch()
     model.loss_and_grads(batch)
-    with timed(*halves) as spent:
-        model.loss_and_grads(batch)
-    return sum(spent[name] for name in halves[:2]), sum(spent[name] for name in halves[2:])
+    attention[0] = ffn[0] = 0.0
+    model.loss_and_grads(batch)
+    return attention[0], ffn[0]
 
 
 def crossing(lengths, ratios):
