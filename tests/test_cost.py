@@ -201,7 +201,7 @@ def test_one_more_layer_takes_what_is_predicted(dropout, recompute):
         deep = config.replace(num_hidden_layers=layers)
         gc.collect()
         tracemalloc.start()
-        for _ in range(2):                           # after the first pass each stack is one block
+        for _ in range(2):  # after the first pass each stack is one block
             ctx = pairs.context(pairs, deep, params, batch.attention_mask, DropoutKey(seed=1), own)
             _, cache = pretraining_forward(batch, ctx, recompute=recompute)
             size, _ = tracemalloc.get_traced_memory()
