@@ -6,8 +6,8 @@ a time.
 
 A pass has two stacks (`fused.arena`). The arena holds what the backward pass needs, and grows with the layers. The
 scratch stack holds what one function needs while it runs; its size is that of the function that needs most. Not in
-the tables: weights, gradients and moments (`cost.optimiser_bytes`), ids and masks, and a kernel's tiles, some hundred
-kilobytes.
+the tables: weights, gradients and moments (`cost.optimiser_bytes`), ids and masks, and what a kernel allocates while it
+runs: tiles of some hundred kilobytes, and a product of a weight's shape before it is added to the weight's gradient.
 """
 
 from typing import NamedTuple
