@@ -7,9 +7,9 @@ import sys
 
 import numpy as np
 from gpu_clock import ROOT
+from gpu_graph import gradient_pass
 
 from minalbert import Albert, Batch
-from minalbert.model import pretraining_backward, pretraining_forward
 
 TAKES_DEVICE = re.compile(r"def test_\w+\([^)]*\bdevice\b")
 # of the gradient as a whole, a few times what the kernels have on a CPU: 3e-7, 7e-3, 9.5e-4; tf32 has 11 bits like
@@ -50,8 +50,6 @@ def gradients(config, size, length):
 
 
 def gradient(model, batch, factor=1.0):
-    grads, pairs = model.params.zeros_like(), model.pairs
-    ctx = pairs.context(pairs, model.config, model.params, batch.attention_mask, None, pairs.memory(model.params))
-    _, cache = pretraining_forward(batch, ctx)
-    pretraining_backward(cache, ctx, grads, factor)
+    grads = model.params.zeros_like()
+    gradient_pass(model, model.pairs.memory(model.params), batch, grads, scale=factor)
     return grads.to("cpu").flat.astype(np.float64)

@@ -6,10 +6,10 @@ padding and no dropout.
 
 import cupy
 from gpu_clock import free, host_milliseconds, milliseconds
+from gpu_graph import GradientGraph, gradient_pass
 from workloads import Workload
 
 from minalbert import Albert
-from minalbert.fused.graph import GradientGraph
 from minalbert.kernels.gpu.lamb import GpuLamb
 from minalbert.optim import Lamb, Moments, clip_factor, global_norm
 
@@ -30,9 +30,10 @@ class Step:
 
     def __init__(self, stage, params, batch, config):
         self.params, self.moments, self.t = params, Moments.zeros(params), 0
-        self.grads, self.graph, self.stage = params.zeros_like(), None, stage
+        self.grads, self.batch, self.stage = params.zeros_like(), batch, stage
         compute = {} if stage == PLAIN else {"kernels": "fused", "precision": precision(stage)}
-        self.model, self.batch = Albert(config, params, **compute), batch
+        self.model = Albert(config, params, **compute)
+        self.memory, self.graph = self.model.pairs.memory(params), None
         self.plain_lamb, self.lamb = Lamb(), GpuLamb(Lamb(), params)
         if stage == GRAPH:
             self.graph = GradientGraph(self.model, self.grads, batch)
@@ -43,14 +44,13 @@ class Step:
         if self.graph:
             losses = self.graph(self.batch)
         else:
-            self.grads.flat.fill(0)
-            losses, _ = self.model.loss_and_grads(self.batch, into=self.grads)
-        where = self.params, self.grads, self.moments, RATE, self.t
+            losses = gradient_pass(self.model, self.memory, self.batch, self.grads)
+        given = self.params, self.grads, self.moments, RATE, self.t
         if self.stage == PLAIN:
-            self.plain_lamb.step(*where, clip_factor(global_norm(self.grads), 1.0))
+            self.plain_lamb.step(*given, clip_factor(global_norm(self.grads), 1.0))
         else:
             _, scale = self.lamb.gradient_scale(self.grads, 1.0)
-            self.lamb.step(*where, scale)
+            self.lamb.step(*given, scale)
         return losses.total
 
     @property

@@ -1,9 +1,9 @@
-"""What does each rung from the plain pairs to the fused ones bring?
+"""What does each rung from the plain pairs to compiled kernels with bf16 products bring?
 
     python benchmarks/ladder.py [--case NAME] [--runs 5] [--threads 2] [--json]
 
-Forward and backward of one batch, all rungs in turn, their medians and ratios to the first. The lower half takes one
-thing away from the fused pairs at a time.
+Forward and backward of one batch, all rungs in turn, their medians and ratios to the first. The lower rows take one
+thing away from the fused kernels at a time.
 """
 
 import argparse
@@ -27,25 +27,25 @@ def whole(batch, *_):
     return [batch]
 
 
-ONE_SLICE = (workers, "split", whole)
+ONE_SLICE = [(workers, "split", whole)]
 NO_TILES = [(module, "TILE_BYTES", 2**40) for module in (tiles, attention, cross_entropy)]
 RUNGS = {
     # name: (kernels, precision, what is put in place of what)
-    "plain pairs": ("plain", "full", [ONE_SLICE]),
-    "plain pairs, a thread for each half": ("plain", "full", []),
-    "fused pairs over an arena, one slice": ("fused", "full", [ONE_SLICE]),
-    "fused pairs, a thread for each half": ("fused", "full", []),
-    "the same, chains compiled": ("compiled", "full", []),
-    "the same with bf16 products": ("fused", "bf16", []),
-    "bf16 products, chains compiled": ("compiled", "bf16", []),
-    "without tiles": ("fused", "full", NO_TILES),
-    "without memory that stays": ("fused", "full", []),
+    "plain pairs": ("plain", "full", ONE_SLICE),
+    "plain pairs, a thread for each slice": ("plain", "full", []),
+    "fused, one slice": ("fused", "full", ONE_SLICE),
+    "fused, a thread for each slice": ("fused", "full", []),
+    "compiled": ("compiled", "full", []),
+    "fused, bf16 products": ("fused", "bf16", []),
+    "compiled, bf16 products": ("compiled", "bf16", []),
+    "fused, without tiles": ("fused", "full", NO_TILES),
+    "fused, without memory that stays": ("fused", "full", []),
 }
 
 
 def stepper(name, work):
     kernels, precision, changes = RUNGS[name]
-    model, batch = Albert.init(work.config, kernels=kernels, precision=precision), work.batch()
+    model, batch = Albert.init(work.config, precision=precision, kernels=kernels), work.batch()
     grads = model.params.zeros_like()
 
     def step():
@@ -60,13 +60,13 @@ def stepper(name, work):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0], parents=[comparison.early])
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0], parents=[comparison.threads])
     parser.add_argument("--case", default=next(iter(WORKLOADS)), choices=WORKLOADS, metavar="NAME")
     parser.add_argument("--runs", type=int, default=5, help="of each rung (default: 5)")
     parser.add_argument("--json", action="store_true", help="one object per rung")
     options = parser.parse_args()
     work = WORKLOADS[options.case]
-    names = [name for name, (kernels, precision, _) in RUNGS.items() if not missing(kernels, precision, "cpu")]
+    names = [name for name, (*compute, _) in RUNGS.items() if not missing(*compute, "cpu")]
     steps = {name: stepper(name, work) for name in names}
     times = {name: [] for name in names}
     for run in tqdm(range(options.runs + 1), leave=False, disable=not sys.stderr.isatty()):

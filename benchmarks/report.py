@@ -31,6 +31,7 @@ BF16 = ["ALBERT-base, 8 × 128, bf16 as released"]
 TABLES = {
     # title: (script, cases of --quick, what follows them)
     "A training step: forward, backward, AdamW": ("step.py", [*MAIN, *BF16], ["--runs", "3"]),
+    "A training step of the plain pairs": ("step.py --kernels plain", [MAIN[1], MAIN[3]], ["--runs", "3"]),
     "A training step, kernels compiled by numba": ("step.py --kernels compiled", [*MAIN[3:], *BF16], ["--runs", "3"]),
     "Encoding": ("encode.py", [MAIN[1], *MAIN[3:]], ["--runs", "3"]),
     "Memory of a training step": ("memory.py", ["ALBERT-base, 8 × 128"], []),
@@ -89,7 +90,7 @@ def rows(script, cases, options):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0], parents=[comparison.early])
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0], parents=[comparison.threads])
     parser.add_argument("--quick", action="store_true", help="the main cases alone, few runs of each")
     parser.add_argument("--write", action="store_true", help="keep the table under benchmarks/results")
     options = parser.parse_args()
