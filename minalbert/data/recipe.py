@@ -4,7 +4,7 @@ import dataclasses
 import operator
 from dataclasses import dataclass
 
-from ..errors import DataError
+from ..errors import DataError, named_fields
 
 CHOICES = {
     "pairs": ("sop", "nsp", "none"),
@@ -45,6 +45,7 @@ def whole_number(name, value, least=0):
     return number
 
 
+@named_fields(DataError)
 @dataclass(frozen=True)
 class Recipe:
     """The defaults are the paper's description; None is what the policy says. `Recipe.released()` is the released

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 
-from ...errors import DataError
+from ...errors import DataError, named_fields
 from . import lexicon
 from .scripts import CONNECTIVE_WORDS, SCHEMAS, base_words, words_of_sentence
 from .stories import Story, tell
@@ -23,6 +23,7 @@ SHARES = ("ring_fraction", "topic_strength", "order_strength", "p_conn", "p_true
           "p_branch", "p_handover", "p_long", "p_place", "p_adverb", "p_adjective")  # fmt: skip
 
 
+@named_fields(DataError)
 @dataclass(frozen=True)
 class TinyWorlds:
     seed: int = 0
