@@ -1,11 +1,11 @@
-"""What a training step holds in its workspace, predicted from the sizes, buffer by buffer.
+"""The memory of a training step, predicted from the sizes, buffer by buffer.
 
-Each layer keeps its own activations for the backward pass, whosever weights it used, so sharing saves nothing here.
-What saves is recomputation: keep each layer's input, and make the rest again when backward comes by, in buffers that
+Each layer keeps its own activations for the backward pass, even if it shares weights, so that sharing saves no memory
+here. Recomputation does: it keeps each layer's input and computes the rest again in the backward pass, in buffers that
 all layers use in turn.
 
-Besides there are the buffers that hold something in passing, once for all layers. Not in the tables: weights, gradients
-and moments (`cost.optimiser_bytes`), ids and masks, and the tiles that a kernel works on, some hundred kilobytes.
+Other buffers hold temporary results, once for all layers. Not in the tables are weights, gradients and moments
+(`cost.optimiser_bytes`), ids and masks, and the tiles of a kernel, some hundred kilobytes.
 """
 
 from typing import NamedTuple
@@ -15,6 +15,8 @@ from .formulas import evaluate, sizes
 
 
 class Held(NamedTuple):
+    """One or several buffers."""
+
     name: str
     formula: str                                     # how many numbers
     buffers: tuple                                   # by their names in `fast.workspace`
@@ -55,7 +57,7 @@ SOP = (
 
 
 def outside_layers(config, dropout=True, heads=HEADS):
-    """What there is once, however many layers. `dropout`: whether the step throws the configuration's coins."""
+    """The buffers that exist once, for any number of layers. `dropout`: does the step use dropout?"""
     held = [*TRUNK]
     held += [DROPPED] if dropout and config.hidden_dropout_prob else []
     held += [PROJECTION] if config.has_projection else []
@@ -70,12 +72,12 @@ def held_bytes(table, config, B, T, P=None, itemsize=4):
 
 
 def layer_bytes(config, B, T, itemsize=4, recompute=False):
-    """What one more layer takes."""
+    """The memory of one more layer."""
     return held_bytes([LAYER_INPUT] if recompute else BLOCK, config, B, T, None, itemsize)
 
 
 def activation_bytes(config, B, T, P=None, itemsize=4, dropout=True, recompute=False, heads=HEADS):
-    """What a whole pretraining step holds."""
+    """The memory of a whole pretraining step."""
     layers = config.num_hidden_layers * layer_bytes(config, B, T, itemsize, recompute)
     used_in_turn = held_bytes(BLOCK[1:], config, B, T, None, itemsize) if recompute else 0
     return layers + used_in_turn + held_bytes(outside_layers(config, dropout, heads), config, B, T, P, itemsize)
