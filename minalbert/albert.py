@@ -59,7 +59,7 @@ class Albert:
         from .interop import huggingface
 
         config, params = huggingface.load(directory, dtype, strict)
-        return cls(config, params.to(device), **compute)
+        return cls(config, params.to(device, copy=False), **compute)
 
     def save_pretrained(self, directory):
         """Write config.json and model.safetensors, which `transformers` and `from_pretrained` read."""

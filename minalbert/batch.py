@@ -1,4 +1,4 @@
-"""What a model trains on: a record of whole-number arrays, checked once at the door."""
+"""What a model trains on: records of arrays of whole numbers, checked once, when a model gets them."""
 
 from typing import NamedTuple
 
@@ -9,30 +9,46 @@ from .errors import InputError
 
 
 class Inputs(NamedTuple):
-    """What the encoder reads."""
+    """What the encoder reads.
 
-    input_ids: np.ndarray                            # (B, T)
-    attention_mask: np.ndarray                       # (B, T)  1 a token, 0 padding
-    token_type_ids: np.ndarray                       # (B, T)  0 first segment, 1 second
+    input_ids        (B, T)   tokens
+    attention_mask   (B, T)   1 for a token, 0 for padding
+    token_type_ids   (B, T)   0 in the first segment, 1 in the second
+    """
+
+    input_ids: np.ndarray
+    attention_mask: np.ndarray
+    token_type_ids: np.ndarray
 
     def to(self, device):
         return Inputs(*(to_device(array, device) for array in self))
 
 
 class Batch(NamedTuple):
-    input_ids: np.ndarray                            # (B, T)
-    attention_mask: np.ndarray                       # (B, T)  1 a token, 0 padding
-    token_type_ids: np.ndarray                       # (B, T)  0 first segment, 1 second
-    mlm_positions: np.ndarray                        # (B, P)  where a token was masked; unused slots hold 0
-    mlm_labels: np.ndarray                           # (B, P)  the token that stood there
-    mlm_weights: np.ndarray                          # (B, P)  1 a target, 0 an unused slot
-    sop_labels: np.ndarray                           # (B,)    0 in order, 1 swapped
+    """What pretraining reads.
+
+    input_ids        (B, T)   tokens, some of them masked
+    attention_mask   (B, T)   1 for a token, 0 for padding
+    token_type_ids   (B, T)   0 in the first segment, 1 in the second
+    mlm_positions    (B, P)   places of the masked tokens; unused slots hold 0
+    mlm_labels       (B, P)   the tokens to predict there
+    mlm_weights      (B, P)   1 for a prediction, 0 for an unused slot; any weight that is not negative
+    sop_labels       (B,)     0 in order, 1 swapped
+    """
+
+    input_ids: np.ndarray
+    attention_mask: np.ndarray
+    token_type_ids: np.ndarray
+    mlm_positions: np.ndarray
+    mlm_labels: np.ndarray
+    mlm_weights: np.ndarray
+    sop_labels: np.ndarray
 
     def to(self, device):
         return Batch(*(to_device(array, device) for array in self))
 
     def as_whole_numbers(self):
-        """Truth values and unsigned numbers as signed ones, which arithmetic and indexing read alike."""
+        """Convert truth values and unsigned numbers to signed ones, which arithmetic and indexing treat alike."""
         weights = self.mlm_weights
         return Batch(*map(as_whole_numbers, self))._replace(mlm_weights=weights)
 
@@ -68,7 +84,7 @@ class Batch(NamedTuple):
 
     @classmethod
     def random(cls, config, size, length, predictions, seed=0):
-        """Noise in the shape of data, with padding, both segments and unused slots: for checks and timing."""
+        """A random batch with padding, both segments and unused slots, for checks and timing."""
         if min(size, length, predictions) < 1:
             raise InputError(f"size, length, predictions are {size}, {length}, {predictions}; each must be at least 1")
         if predictions > length:

@@ -1,34 +1,56 @@
-"""What an ALBERT is made of: its sizes and switches, under the names of the released config files."""
+"""The sizes and switches of an ALBERT, under the names of the released config files."""
 
 import dataclasses
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
 
-from .errors import ConfigError
+from .errors import ConfigError, UnknownNameError, named_fields, nearest
 
 SHARING = ("all", "attention", "ffn", "none")
 ACTIVATIONS = {"gelu_new": "tanh", "gelu_pytorch_tanh": "tanh", "gelu": "erf"}
 
 
+@named_fields(ConfigError)
 @dataclass(frozen=True)
 class AlbertConfig:
-    vocab_size: int = 30000                          # V
-    embedding_size: int = 128                        # E
-    hidden_size: int = 768                           # H
-    num_hidden_layers: int = 12                      # L
-    num_attention_heads: int = 12                    # N heads, each D = H / N wide
-    intermediate_size: int = 3072                    # F, 4 H in every released model
+    """The sizes and switches of a model. `config.replace(hidden_size=128)` returns a changed copy.
+
+    vocab_size                     V: pieces in the vocabulary
+    embedding_size                 E: width of an embedding
+    hidden_size                    H: width of a hidden state
+    num_hidden_layers              L: layers
+    num_attention_heads            N: heads, each D = H / N wide
+    intermediate_size              F: width inside the FFN, 4 H in every released model
+    max_position_embeddings        M: the longest sequence, in tokens
+    type_vocab_size                segment types: 2, for the first and the second segment
+    hidden_act                     "gelu_new", the tanh form of GELU, or "gelu", the erf form
+    hidden_dropout_prob            dropout after the embeddings and after each half of a layer
+    attention_probs_dropout_prob   dropout of the attention probabilities
+    layer_norm_eps                 is added to the variance in each layer norm
+    initializer_range              σ of the initial weights
+    num_hidden_groups              G: groups of layers that share weights; layer l is in group l G // L
+    sharing                        which halves of a layer are shared within a group: "all", "attention", "ffn", "none"
+    embedding_projection           is there a projection E -> H? None: if E ≠ H, as in the released code
+    """
+
+    vocab_size: int = 30000
+    embedding_size: int = 128
+    hidden_size: int = 768
+    num_hidden_layers: int = 12
+    num_attention_heads: int = 12
+    intermediate_size: int = 3072
     max_position_embeddings: int = 512
     type_vocab_size: int = 2
-    hidden_act: str = "gelu_new"                     # the tanh form; "gelu" is the erf form
+    hidden_act: str = "gelu_new"
     hidden_dropout_prob: float = 0.0
     attention_probs_dropout_prob: float = 0.0
     layer_norm_eps: float = 1e-12
     initializer_range: float = 0.02
-    num_hidden_groups: int = 1                       # G: layer l uses the weights of group l G // L
-    sharing: str = "all"                             # which half of a block has groups; the other has its own
-    embedding_projection: bool | None = None         # E -> H; None: where E ≠ H, as in the released code
+    num_hidden_groups: int = 1
+    sharing: str = "all"
+    embedding_projection: bool | None = None
 
     def __post_init__(self):
         for field in dataclasses.fields(self):
@@ -79,6 +101,7 @@ class AlbertConfig:
         return layer * self.groups(half) // self.num_hidden_layers
 
     def replace(self, **changes):
+        """Return a copy with these fields changed."""
         return dataclasses.replace(self, **changes)
 
 
@@ -104,9 +127,39 @@ def _teaching(V, E, H, L, N, length):
     )  # fmt: skip
 
 
+class Presets(Mapping):
+    """Preset configurations by name. Without a version, version 2 is meant: "albert-base" is "albert-base-v2"."""
+
+    def __init__(self, configs):
+        self._configs = configs
+
+    def full_name(self, name):
+        """The name with its version: "albert-base" -> "albert-base-v2"."""
+        for full in (name, f"{name}-v2"):
+            if full in self._configs:
+                return full
+        short = [known.removesuffix("-v2") for known in self._configs if known.endswith("-v2")]
+        raise UnknownNameError(f"there is no preset {name!r}; {nearest(name, [*self._configs, *short])}")
+
+    def __getitem__(self, name):
+        return self._configs[self.full_name(name)]
+
+    def __contains__(self, name):
+        return name in self._configs or f"{name}-v2" in self._configs
+
+    def __iter__(self):
+        return iter(self._configs)
+
+    def __len__(self):
+        return len(self._configs)
+
+    def __repr__(self):
+        return f"PRESETS: {', '.join(self)}"
+
+
 # Dropout was 0.1 in v1 (0 in its xxlarge) and 0 in v2. The paper's rule gives xlarge 32 heads; the released
 # files say 16. Same shapes, another function: check which one your weights were trained with.
-PRESETS = {
+PRESETS = Presets({
     "tiny": _teaching(V=1024, E=32, H=64, L=3, N=4, length=64),
     "mini": _teaching(V=8192, E=64, H=128, L=4, N=4, length=128),
     "albert-base-v1": _albert(H=768, L=12, N=12, dropout=0.1),
@@ -119,4 +172,4 @@ PRESETS = {
     "albert-xxlarge-v2": _albert(H=4096, L=12, N=64, dropout=0.0),
     "bert-base": _bert(H=768, L=12, N=12),
     "bert-large": _bert(H=1024, L=24, N=16),
-}
+})  # fmt: skip

@@ -1,5 +1,8 @@
 """Every error that a user can meet. The command line prints its one sentence, without a traceback."""
 
+import dataclasses
+import functools
+
 
 class MinalbertError(Exception):
     """The base class of all of them: the sentence says what is wrong, its value, and what would be right."""
@@ -21,6 +24,12 @@ class MissingLibraryError(MinalbertError, ImportError):
     """A library that an option needs and that is not installed."""
 
 
+class UnknownNameError(MinalbertError, KeyError):
+    """A name that is not there, mostly a mistyped one."""
+
+    __str__ = Exception.__str__                      # KeyError would put the sentence in quotes
+
+
 class FileError(MinalbertError, RuntimeError):
     """A file that cannot be written."""
 
@@ -39,3 +48,33 @@ class DamagedError(TrainError):
 
 class PretrainedError(MinalbertError, ValueError):
     """A directory of pretrained weights that cannot be read."""
+
+
+def nearest(name, names):
+    """The end of a sentence about an unknown name: the most similar name, or the first names that there are."""
+    from difflib import get_close_matches
+
+    names = list(names)
+    if similar := get_close_matches(str(name), names, n=1):
+        return f"did you mean {similar[0]!r}?"
+    more = f" and {len(names) - 12} more" if len(names) > 12 else ""
+    return f"there are: {', '.join(names[:12])}{more}" if names else "there are none"
+
+
+def named_fields(error):
+    """Decorate a dataclass: a keyword that is no field of it raises `error`, which names the nearest field."""
+
+    def decorate(cls):
+        names, init = [field.name for field in dataclasses.fields(cls)], cls.__init__
+
+        @functools.wraps(init)
+        def checked(self, *values, **fields):
+            for name in fields:
+                if name not in names:
+                    raise error(f"{cls.__name__} has no field {name!r}; {nearest(name, names)}")
+            init(self, *values, **fields)
+
+        cls.__init__ = checked
+        return cls
+
+    return decorate

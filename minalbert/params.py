@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from .backend import array_module, device_of, to_device
-from .errors import ConfigError
+from .errors import ConfigError, UnknownNameError, nearest
 
 HEADS = ("pooler", "mlm", "sop")
 DTYPES = ("float16", "float32", "float64")
@@ -33,8 +33,9 @@ def shapes(config, heads=HEADS):
     """name -> shape, in the order of the forward pass. Weights are (in, out)."""
     if isinstance(heads, str):
         raise ConfigError(f"heads is {heads!r}; it must be a tuple of names, such as ({heads!r},)")
-    if unknown := set(heads) - set(HEADS):
-        raise ConfigError(f"heads names {unknown.pop()!r}; there are {', '.join(HEADS)}")
+    for head in heads:
+        if head not in HEADS:
+            raise ConfigError(f"heads names {head!r}; {nearest(head, HEADS)}")
     if "sop" in heads and "pooler" not in heads:
         raise ConfigError("the sop head reads the pooler: heads must name 'pooler' beside 'sop'")
     V, E, H, F = config.vocab_size, config.embedding_size, config.hidden_size, config.intermediate_size
@@ -53,7 +54,7 @@ def shapes(config, heads=HEADS):
     norm = {"norm.gain": (H,), "norm.bias": (H,)}
     attention = {name: square[name[-1]] for name in ATTENTION} | norm
     ffn = {"up.w": (H, F), "up.b": (F,), "down.w": (F, H), "down.b": (H,)} | norm
-    for layer in range(config.num_hidden_layers):    # a group met before is the same row again
+    for layer in range(config.num_hidden_layers):    # a second layer of a group writes the same rows
         for half, tensors in (("attention", attention), ("ffn", ffn)):
             prefix = half_name(config, half, layer)
             table |= {f"{prefix}.{name}": shape for name, shape in tensors.items()}
@@ -64,7 +65,7 @@ def shapes(config, heads=HEADS):
         table |= {
             "mlm.dense.w": (H, E), "mlm.dense.b": (E,),
             "mlm.norm.gain": (E,), "mlm.norm.bias": (E,),
-            "mlm.bias": (V,),                        # the output matrix is embeddings.word, once more
+            "mlm.bias": (V,),                        # the output matrix is embeddings.word, used again
         }  # fmt: skip
     if "sop" in heads:
         table |= {"sop.w": (H, 2), "sop.b": (2,)}
@@ -72,15 +73,23 @@ def shapes(config, heads=HEADS):
 
 
 def size_of(shapes):
+    """How many numbers a table of shapes describes."""
     return sum(math.prod(shape) for shape in shapes.values())
 
 
 def count(config, heads=HEADS):
+    """How many parameters a model has."""
     return size_of(shapes(config, heads))
 
 
 class Params(Mapping):
-    """name -> a view into `flat`. Add with `params[name] += x`; a view is never replaced."""
+    """name -> a view into one vector. Add with `params[name] += x`; a view is never replaced.
+
+    flat             the vector: params.flat *= 0.5 changes every tensor
+    shapes           name -> shape
+    dtype, device    of the vector: float32, "cpu"
+    names            the names, in the order of the vector
+    """
 
     def __init__(self, flat, shapes):
         self._flat, self.shapes, self._views = flat, dict(shapes), {}
@@ -91,6 +100,14 @@ class Params(Mapping):
             end = start + math.prod(shape)
             self._views[name] = flat[start:end].reshape(shape)
             start = end
+
+    @property
+    def names(self):
+        return tuple(self.shapes)
+
+    def select(self, *prefixes):
+        """The tensors whose names begin with one of the prefixes: params.select("encoder.", "pooler.")."""
+        return Selection(self, prefixes)
 
     @classmethod
     def zeros(cls, shapes, dtype="float32", device="cpu"):
@@ -104,7 +121,7 @@ class Params(Mapping):
         params = cls.zeros(shapes, dtype)
         for name in shapes:
             params[name][...] = arrays[name]
-        return params.to(device)
+        return params.to(device, copy=False)
 
     def zeros_like(self):
         return Params(array_module(self.flat).zeros_like(self.flat), self.shapes)
@@ -112,14 +129,17 @@ class Params(Mapping):
     def copy(self):
         return Params(self.flat.copy(), self.shapes)
 
-    def astype(self, dtype):
-        return Params(self.flat.astype(dtype, copy=False), self.shapes)
+    def astype(self, dtype, copy=True):
+        """A copy in another dtype. With copy=False and the dtype it has already, the same vector, as in NumPy."""
+        return Params(self.flat.astype(dtype, copy=copy), self.shapes)
 
-    def to(self, device):
-        return Params(to_device(self.flat, device), self.shapes)
+    def to(self, device, copy=True):
+        """A copy on "cpu" or "cuda". With copy=False and the device it is on already, the same vector."""
+        flat = to_device(self.flat, device)
+        return Params(flat.copy() if copy and device == self.device else flat, self.shapes)
 
     def __reduce__(self):
-        """Copies and pickles are made anew, so that their names look into their own vector."""
+        """Build copies and unpickled objects anew, so that their names are views into their own vector."""
         return Params, (self.flat, self.shapes)
 
     @property
@@ -128,9 +148,9 @@ class Params(Mapping):
 
     @flat.setter
     def flat(self, value):
-        """Called by Python after `params.flat += x`, with the vector itself."""
+        """Python calls this after `params.flat += x`, with the vector itself; anything else is an error."""
         if value is not self._flat:
-            raise TypeError("params.flat = ... would leave the names behind; write params.flat[...] = ...")
+            raise TypeError("params.flat = ... would not change the named tensors; write params.flat[...] = ...")
 
     @property
     def dtype(self):
@@ -141,10 +161,16 @@ class Params(Mapping):
         return device_of(self.flat)
 
     def __getitem__(self, name):
-        return self._views[name]
+        try:
+            return self._views[name]
+        except KeyError:
+            raise UnknownNameError(f"there is no tensor {name!r}; {nearest(name, self._views)}") from None
+
+    def __contains__(self, name):
+        return name in self._views
 
     def __setitem__(self, name, value):
-        """Called by Python after `params[name] += x`, with the view itself; nothing else may pass."""
+        """Python calls this after `params[name] += x`, with the view itself; anything else is an error."""
         if value is not self._views.get(name):
             raise TypeError(f"params[{name!r}] = ... would break the view; write params[{name!r}][...] = ...")
 
@@ -158,10 +184,39 @@ class Params(Mapping):
         return f"Params({len(self)} tensors, {self.flat.size:,} numbers, {self.dtype}, {self.device})"
 
 
-def initialise(config, seed=0, heads=HEADS, dtype="float32", device="cpu"):
-    """Tables and matrices from a normal distribution cut off at ±2σ, gains one, biases zero.
+class Selection(Mapping):
+    """Some tensors of a Params: name -> the same view. Made by `Params.select`."""
 
-    Drawn on the host in float64, whatever the device and dtype, so that a seed means one model.
+    def __init__(self, params, prefixes):
+        self.names = tuple(name for name in params if name.startswith(prefixes))
+        if not self.names:
+            begins = dict.fromkeys(name[: len(prefix)] for name in params for prefix in prefixes)
+            raise UnknownNameError(f"no tensor's name begins with {prefixes[0]!r}; {nearest(prefixes[0], begins)}")
+        self._params = params
+
+    def __getitem__(self, name):
+        if name not in self.names:
+            raise UnknownNameError(f"there is no tensor {name!r} in the selection; {nearest(name, self.names)}")
+        return self._params[name]
+
+    def __setitem__(self, name, value):
+        """Python calls this after `selection[name] += x`, with the view itself; anything else is an error."""
+        self._params[name] = value
+
+    def __iter__(self):
+        return iter(self.names)
+
+    def __len__(self):
+        return len(self.names)
+
+    def __repr__(self):
+        return f"Selection({len(self)} of {len(self._params)} tensors: {', '.join(self.names)})"
+
+
+def initialise(config, seed=0, heads=HEADS, dtype="float32", device="cpu"):
+    """Sample tables and matrices from a normal distribution cut off at ±2σ; gains are one, biases zero.
+
+    They are sampled on the host in float64, so that a seed means one model, whatever its device and dtype.
     """
     rng = np.random.default_rng(seed)
     params = Params.zeros(shapes(config, heads), dtype)
@@ -170,11 +225,11 @@ def initialise(config, seed=0, heads=HEADS, dtype="float32", device="cpu"):
             tensor[...] = 1.0
         elif tensor.ndim == 2:
             tensor[...] = truncated_normal(rng, tensor.shape, config.initializer_range)
-    return params.to(device)
+    return params.to(device, copy=False)
 
 
 def truncated_normal(rng, shape, sigma):
-    """Normal draws with those outside ±2σ drawn again, which leaves a spread of 0.8796 σ."""
+    """Sample normally, and again what is outside ±2σ. The standard deviation becomes 0.8796 σ."""
     draws = rng.standard_normal(shape)
     while (outside := (draws > 2) | (draws < -2)).any():
         draws[outside] = rng.standard_normal(np.count_nonzero(outside))

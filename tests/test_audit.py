@@ -137,7 +137,7 @@ def test_report():
     lines = audit_lines.lines(audit.audit(pairs, labels, CONNECTIVES))
     verdicts = {line[:18].strip(): line[27:].strip() for line in lines}
     assert verdicts["length only"].startswith("LEAK, above 0.5")
-    assert verdicts["connectives only"].startswith(("chance", "too few pairs to tell"))
+    assert verdicts["connectives only"].startswith(("chance", "too few pairs to decide"))
     assert "1,000 pairs" in lines[-2]
     assert lines[-1].startswith("the labels leak: ")
 
@@ -149,7 +149,7 @@ def test_verdicts():
     assert said("length only", 0.60, 0.52, 0.53) == "LEAK, above 0.530"
     assert said("length only", 0.51, 0.52, 0.53) == "chance"
     assert said("length only", 0.525, 0.52, 0.53) == "clean"
-    assert said("length only", 0.60, 0.66, 0.66).startswith("too few pairs to tell")
+    assert said("length only", 0.60, 0.66, 0.66).startswith("too few pairs to decide")
     assert said("linear on words", 0.60, 0.52, None) == "an order signal"
     assert said("linear on words", 0.51, 0.52, None) == "chance"
 

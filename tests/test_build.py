@@ -21,7 +21,7 @@ from minalbert.data.build import build, build_shard, plan
 from minalbert.data.documents import Document, read_documents
 from minalbert.data.packing import Packer
 from minalbert.data.shards import Corpus
-from minalbert.data.sources import Dealt, Stories, story_sources, text_sources
+from minalbert.data.sources import ReadText, Stories, story_sources, text_sources
 from minalbert.data.tiny_worlds import TinyWorlds
 from minalbert.data.word_tokenizer import WordTokenizer
 from minalbert.errors import DataError, FileError
@@ -459,7 +459,7 @@ def test_blank_text_is_refused(tmp_path, content):
 
 def test_text_without_a_token_is_refused(tmp_path):
     with pytest.raises(DataError, match="the corpus is empty"):
-        build([Dealt("nothing", (Document([""]),))], small_text.tokenizer(), tmp_path / "corpus")
+        build([ReadText("nothing", (Document([""]),))], small_text.tokenizer(), tmp_path / "corpus")
 
 
 def test_numbers_that_make_no_sense_are_refused(text, tmp_path):
@@ -473,7 +473,7 @@ def test_text_from_a_pipe_does_not_pile_up(tmp_path):
     """At most two tasks a worker are in hand, however long the text is."""
     made, done = [], []
 
-    class Counted(Dealt):
+    class Counted(ReadText):
         def documents(self):
             time.sleep(0.002)
             done.append(self)

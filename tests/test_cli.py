@@ -155,7 +155,7 @@ def test_list_has_every_model(capsys):
 @pytest.mark.parametrize(
     ("argv", "words"),
     [
-        (["--preset", "albert-bass"], ["preset", "'albert-bass'", "albert-base-v2", "bert-large"]),
+        (["--preset", "albert-bass"], ["preset", "'albert-bass'", "did you mean 'albert-base'?"]),
         (["--sharing", "some"], ["sharing", "'some'", "all, attention, ffn, none"]),
         (["--groups", "13"], ["num_hidden_groups", "13", "12 layers"]),
         (["--groups", "0"], ["num_hidden_groups", "0", "at least 1"]),

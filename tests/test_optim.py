@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from minalbert import PRESETS, Params
-from minalbert.errors import ConfigError
+from minalbert.backend import to_host
+from minalbert.errors import ConfigError, MinalbertError
 from minalbert.gradcheck.cases import TINY
 from minalbert.optim import AdamW, Lamb, Moments, adamw_tensor, clip_factor, exempt, first_bad, global_norm, lamb_tensor
 from minalbert.optim import blocks as rooms
@@ -366,3 +367,35 @@ def test_arrays_that_do_not_fit_are_refused():
         Lamb().step(params, grads, Moments(moments.m, other), RATE, 1)
     with pytest.raises(ConfigError, match="step t is 0; the first is 1"):
         Lamb().step(params, grads, moments, RATE, 0)
+
+
+# Some of the tensors
+
+
+@pytest.mark.parametrize("optimiser", [Lamb(weight_decay=0.5), AdamW(weight_decay=0.5)], ids=lambda o: type(o).__name__)
+def test_only_some_tensors_are_stepped_and_the_others_keep_every_bit(optimiser, device):
+    params, grads, moments = start("float32", device)
+    steps(optimiser, 2, params, grads, moments)  # moments that are not zero
+    everything = [x.copy() for x in (params, *moments)]
+    before = [x.copy() for x in (params, *moments)]
+    optimiser.step(everything[0], grads, Moments(*everything[1:]), RATE, 3)
+    only = params.select("embeddings.", "sop.").names
+    ratios = optimiser.step(params, grads, moments, RATE, 3, only=only)
+    assert ratios.keys() <= set(only)
+    for now, old, stepped in zip((params, *moments), before, everything, strict=True):
+        for name in params:
+            expected = stepped if name in only else old
+            assert to_host(now[name]).tobytes() == to_host(expected[name]).tobytes(), name
+            assert name not in only or to_host(now[name]).tobytes() != to_host(old[name]).tobytes(), name
+
+
+@pytest.mark.parametrize("optimiser", [Lamb(), AdamW()], ids=lambda o: type(o).__name__)
+def test_names_to_step_are_checked(optimiser):
+    params, grads, moments = start()
+    before = params.copy()
+    for only, sentence in (("sop.b", "a collection of names"), (["sop.bb"], "did you mean 'sop.b'")):
+        with pytest.raises(MinalbertError, match=sentence):
+            optimiser.step(params, grads, moments, RATE, 1, only=only)
+    optimiser.step(params, grads, moments, RATE, 1, only=())
+    np.testing.assert_array_equal(params.flat, before.flat)
+    assert not moments.m.flat.any()

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from random_corpora import believable
 
 from minalbert.data.order import instances_at
-from minalbert.data.random_draws import Draw, below, bits, chance, keys, lower
+from minalbert.data.random_draws import Choice, below, bits, chance, keys, lower
 
 
 @given(count=st.integers(1, 3000), seed=st.integers(0, 2**64), epoch=st.integers(0, 100))
@@ -45,7 +45,7 @@ def test_neighbours_are_strangers():
 
 
 def test_draws_are_uniform_and_their_halves_are_two_draws():
-    drawn = bits(keys(7, 0, np.arange(60_000)), Draw.SPLIT)
+    drawn = bits(keys(7, 0, np.arange(60_000)), Choice.SPLIT)
     first, second = below(drawn, 6), below(lower(drawn), 6)
     for face in range(6):
         assert believable(int((first == face).sum()), 60_000, 1 / 6)
@@ -55,13 +55,13 @@ def test_draws_are_uniform_and_their_halves_are_two_draws():
 
 
 def test_every_part_of_an_address_matters():
-    base = bits(keys(1, 2, np.arange(8)), Draw.SWAP, 3)
+    base = bits(keys(1, 2, np.arange(8)), Choice.SWAP, 3)
     others = [
-        bits(keys(2, 2, np.arange(8)), Draw.SWAP, 3),
-        bits(keys(1, 3, np.arange(8)), Draw.SWAP, 3),
-        bits(keys(1, 2, np.arange(1, 9)), Draw.SWAP, 3),
-        bits(keys(1, 2, np.arange(8)), Draw.SPLIT, 3),
-        bits(keys(1, 2, np.arange(8)), Draw.SWAP, 4),
+        bits(keys(2, 2, np.arange(8)), Choice.SWAP, 3),
+        bits(keys(1, 3, np.arange(8)), Choice.SWAP, 3),
+        bits(keys(1, 2, np.arange(1, 9)), Choice.SWAP, 3),
+        bits(keys(1, 2, np.arange(8)), Choice.SPLIT, 3),
+        bits(keys(1, 2, np.arange(8)), Choice.SWAP, 4),
     ]
     for other in others:
         assert not (base == other).any()
@@ -69,5 +69,5 @@ def test_every_part_of_an_address_matters():
 
 def test_what_a_seed_means_does_not_change():
     """Other numbers here would mean other data for every run that was ever made."""
-    assert [int(x) for x in bits(keys(0, 0, np.arange(2)), Draw.SPAN)] == [9867573004588954808, 8375773095721663057]
+    assert [int(x) for x in bits(keys(0, 0, np.arange(2)), Choice.SPAN)] == [9867573004588954808, 8375773095721663057]
     assert instances_at(np.arange(6), 6, 0, 0).tolist() == [3, 1, 2, 4, 0, 5]

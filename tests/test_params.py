@@ -1,14 +1,18 @@
 """One vector, read through names."""
 
 import copy
+import inspect
 import pickle
 
 import numpy as np
 import pytest
 
-from minalbert import PRESETS, Albert, Params
-from minalbert.errors import ConfigError
+from minalbert import PRESETS, Albert, AlbertConfig, Params
+from minalbert.backend import to_host
+from minalbert.data.recipe import Recipe
+from minalbert.errors import ConfigError, DataError, MinalbertError, UnknownNameError
 from minalbert.gradcheck.cases import TINY
+from minalbert.optim import AdamW, Lamb, Schedule
 from minalbert.params import count, initialise, shapes
 
 
@@ -101,3 +105,90 @@ def test_gains_start_at_one_and_biases_at_zero():
             assert (tensor == (1.0 if name.endswith("gain") else 0.0)).all(), name
         else:
             assert tensor.std() > 0, name
+
+
+# Copies, and parts of the vector
+
+
+def test_astype_and_to_copy_unless_told_otherwise(device):
+    params = initialise(TINY, device=device)
+    for twin in (params.astype("float32"), params.to(device)):
+        twin.flat[:] = 7.0
+        assert not (params.flat == 7.0).any()
+    for alias in (params.astype("float32", copy=False), params.to(device, copy=False)):
+        alias.flat[:] = 7.0
+        assert (params.flat == 7.0).all()
+        params.flat[:] = 0.0
+    assert params.astype("float64", copy=False).dtype == np.float64
+    assert params.to("cpu").device == "cpu"
+
+
+def test_a_selection_is_a_view_of_the_tensors_that_begin_so():
+    params = initialise(TINY)
+    heads = params.select("mlm.", "sop.")
+    assert heads.names == tuple(heads) == tuple(name for name in params if name.startswith(("mlm.", "sop.")))
+    assert len(heads) == len(heads.names) == 7
+    heads["sop.b"] += 1.0
+    assert (to_host(params["sop.b"]) == 1.0).all()
+    assert "pooler.w" not in heads
+    assert "2 of" in repr(params.select("sop."))
+    with pytest.raises(TypeError, match="would break the view"):
+        heads["sop.b"] = np.zeros(2, np.float32)
+    with pytest.raises(UnknownNameError, match=r"no tensor 'pooler\.w' in the selection"):
+        heads["pooler.w"]
+    with pytest.raises(UnknownNameError, match=r"begins with 'encodr\.'; did you mean 'encoder'"):
+        params.select("encodr.")
+
+
+# Mistyped names
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "sentence"),
+    [
+        (lambda: initialise(TINY)["encoder.atention.query.w"], UnknownNameError,
+         "there is no tensor 'encoder.atention.query.w'; did you mean 'encoder.attention.query.w'?"),
+        (lambda: PRESETS["albert-bse"], UnknownNameError,
+         "there is no preset 'albert-bse'; did you mean 'albert-base'?"),
+        (lambda: PRESETS["xyz"], UnknownNameError, "there is no preset 'xyz'; there are: tiny, mini, albert-base-v1"),
+        (lambda: AlbertConfig(hiden_size=3), ConfigError,
+         "AlbertConfig has no field 'hiden_size'; did you mean 'hidden_size'?"),
+        (lambda: TINY.replace(num_layers=3), ConfigError, "no field 'num_layers'; did you mean 'num_hidden_layers'?"),
+        (lambda: Recipe(max_lenght=3), DataError, "Recipe has no field 'max_lenght'; did you mean 'max_length'?"),
+        (lambda: AdamW(beta=3), ConfigError, "AdamW has no field 'beta'; did you mean 'betas'?"),
+        (lambda: Lamb(clip=3), ConfigError, "Lamb has no field 'clip'; did you mean 'clamp'?"),
+        (lambda: Schedule(1, 1, warm_up=3), ConfigError, "Schedule has no field 'warm_up'; did you mean 'warmup'?"),
+        (lambda: Albert.init(TINY, heads=("poolr",)), ConfigError, "heads names 'poolr'; did you mean 'pooler'?"),
+    ],
+)  # fmt: skip
+def test_a_mistyped_name_is_one_sentence_with_the_nearest(call, error, sentence):
+    with pytest.raises(error) as raised:
+        call()
+    assert isinstance(raised.value, MinalbertError)
+    assert sentence in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("size", ["base", "large", "xlarge", "xxlarge"])
+def test_a_preset_without_a_version_is_the_second(size):
+    assert PRESETS[f"albert-{size}"] is PRESETS[f"albert-{size}-v2"]
+    assert PRESETS.full_name(f"albert-{size}") == f"albert-{size}-v2"
+    assert f"albert-{size}" in PRESETS
+    assert f"albert-{size}" not in list(PRESETS)
+    assert "bert-base-v2" not in PRESETS
+
+
+def test_names_that_are_not_there_are_looked_up_as_in_a_dict():
+    params = initialise(TINY)
+    assert "no.such" not in params
+    assert params.get("no.such") is None
+    assert PRESETS.get("no such") is None
+
+
+def test_help_explains_every_field():
+    from minalbert import Batch
+
+    for cls, fields in ((AlbertConfig, AlbertConfig.__dataclass_fields__), (Batch, Batch._fields)):
+        for field in fields:
+            assert f"\n    {field} " in cls.__doc__, field
+    assert "hidden_size" in str(inspect.signature(AlbertConfig))

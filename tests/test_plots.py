@@ -139,4 +139,4 @@ def test_a_figure_says_what_it_shows_to_those_who_do_not_see_it():
     assert base64.b64decode(data["image/png"]).startswith(b"\x89PNG")
     lines = {"loss": [np.nan, 7.5, 3.25, np.inf], "none": [np.nan], "rate": [0, 2, -1, 0.5]}
     told = "loss from 7.5 to 3.25, none nowhere, rate from 0 to 0.5, at least -1, at most 2"
-    assert style.told_lines(lines) == told
+    assert style.describe_lines(lines) == told

@@ -104,5 +104,5 @@ def test_what_is_no_number_is_a_cross_at_the_upper_edge():
 def test_more_lines_than_can_be_told_apart():
     for draw in (plots.smoothness_curves, lambda found: plots.layer_differences(found, LIMIT)):
         for count in (0, 5):
-            with pytest.raises(ValueError, match="told apart"):
+            with pytest.raises(ValueError, match="distinguishable"):
                 draw({str(number): [[1.0, 2.0], [1.0, 2.0]] for number in range(count)})

@@ -61,10 +61,10 @@ def test_a_constant_rate_rises_and_stays():
 def test_by_the_clock_the_schedule_is_read_where_the_time_stands(shape):
     schedule = Schedule(peak=1.0, steps=200, warmup=20, shape=shape)
     for step in (0, 10, 20, 100, 199, 200):
-        assert schedule.rate(7, fraction=step / 200) == pytest.approx(schedule.rate(step), abs=1e-15)
-    assert 0 < schedule.rate(0, fraction=0.0001) < 0.1
+        assert schedule.rate(7, time_fraction=step / 200) == pytest.approx(schedule.rate(step), abs=1e-15)
+    assert 0 < schedule.rate(0, time_fraction=0.0001) < 0.1
     over = 1.0 if shape == "constant" else 0.0
-    assert schedule.rate(3, fraction=1.0) == schedule.rate(3, fraction=1.5) == over
+    assert schedule.rate(3, time_fraction=1.0) == schedule.rate(3, time_fraction=1.5) == over
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -101,9 +101,9 @@ def test_the_rate_goes_with_the_root_of_the_batch(batch, rate):
 
 def test_a_rate_for_large_batches_is_warned_of_at_small_ones():
     said = rate_warning(0.00176, 64)
-    assert "a rate of 0.00176 is the one for batches of 4096; for batches of 64" in said
+    assert "a learning rate of 0.00176 suits batches of 4096; for batches of 64" in said
     assert "√batch rule gives 0.00022" in said
-    assert "jump of the loss" in said
+    assert "the loss jumps" in said
     assert "plateau" in said
 
 

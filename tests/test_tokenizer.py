@@ -18,7 +18,7 @@ from minalbert.commands import main
 from minalbert.commands import tokenizer as tokenizer_command
 from minalbert.data.normalise import Normaliser
 from minalbert.data.sentencepiece_tokenizer import SentencePieceTokenizer, is_start
-from minalbert.data.sentencepiece_training import SETTINGS, draw, train
+from minalbert.data.sentencepiece_training import SETTINGS, take_sample, train
 from minalbert.data.tokenizer import CLS, MASK, PAD, SEP, SPECIALS, UNK
 from minalbert.data.tokenizers import load_tokenizer
 from minalbert.data.word_tokenizer import WordTokenizer
@@ -164,11 +164,11 @@ def test_the_same_text_gives_the_same_file_in_another_process(tmp_path):
 def test_a_sample_is_uniform_and_no_larger_than_asked():
     counts = np.zeros(20)
     for seed in range(2000):
-        chosen, seen = draw(map(str, range(20)), 5, seed)
+        chosen, seen = take_sample(map(str, range(20)), 5, seed)
         assert (len(set(chosen)), seen) == (5, 20)
         counts[[int(word) for word in chosen]] += 1
     assert abs(counts - 500).max() < 5 * np.sqrt(2000 * 0.25 * 0.75)
-    assert draw(["a", "", "b"], 5, 0) == (["a", "b"], 2)
+    assert take_sample(["a", "", "b"], 5, 0) == (["a", "b"], 2)
 
 
 def test_a_generator_that_fails_is_heard():
@@ -264,7 +264,7 @@ def in_the_released_way(tokenizer, text):
 
 def test_the_table_of_commas_is_the_released_rule(text):
     tokenizer = train([*text, *(f"{i},0{j}{i % 10}, and" for i in range(300) for j in range(10))], 300)
-    assert any(tokenizer._apart)
+    assert any(tokenizer._splits)
     numbers = [f"{i:,}, and {j:,},{i}," for i in range(0, 90_000, 577) for j in (1000, 20_000)]
     for text in [*english(50, seed=2), *numbers]:
         ids = tokenizer.encode(text)

@@ -1,5 +1,5 @@
-"""Counting: where the parameters are, what a step costs, what stays in memory between the two passes.
+"""Counts of a model: its parameters, the operations of a step, and the memory between the two passes.
 
-Small functions of a configuration; nothing here runs a model. `minalbert params` prints them together.
+These are small functions of a configuration; nothing here runs a model. `minalbert params` prints them together.
 Read in this order: formulas, parameters, cost, memory, report.
 """

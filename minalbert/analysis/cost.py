@@ -1,14 +1,14 @@
-"""What a step costs: operations, the optimiser's memory, and the bytes that machines add up together.
+"""The cost of a step: operations, the optimiser's memory, and the bytes that machines add up.
 
 An operation is one multiplication or one addition, so a product of (m, k) and (k, n) costs 2 m k n. Only the
-matrix products are counted. Backward takes two more of the same size for each: of y = a b, da = dy bᵀ and
-db = aᵀ dy.
+matrix products are counted. The backward pass has two more of the same size for each: for y = a b, they are
+da = dy bᵀ and db = aᵀ dy.
 
-No formula below knows which layers share weights: a weight that is used L times is multiplied L times.
-That is why ALBERT has a tenth of BERT's parameters and not a tenth of its running time.
+No formula below depends on which layers share weights: a weight that is used L times is multiplied L times.
+Therefore ALBERT has a tenth of BERT's parameters, but not a tenth of its running time.
 
-Counted is what the mathematics needs. The fast path multiplies a little more, to keep less: attention's scores are made
-twice (a sixtieth of ALBERT-base's step at T = 512), and so are the words' scores.
+The formulas count what the mathematics needs. The fused kernels multiply a little more, to keep less: they compute
+attention's scores twice (a sixtieth of ALBERT-base's step at T = 512), and the words' scores too.
 """
 
 from typing import NamedTuple
@@ -18,6 +18,8 @@ from .formulas import evaluate, sizes
 
 
 class Product(NamedTuple):
+    """A matrix product of the forward pass."""
+
     name: str
     formula: str                                     # multiply-adds for one sequence
 
@@ -39,7 +41,7 @@ SOP = Product("sentence order", "H 2")
 
 
 def products(config, heads=HEADS):
-    """Every matrix product of a forward pass, in its order."""
+    """All matrix products of a forward pass, in its order."""
     return (
         *([PROJECTION] if config.has_projection else []),
         *LAYERS,
@@ -50,27 +52,27 @@ def products(config, heads=HEADS):
 
 
 def operations(product, config, T, P=None):
-    """Of one product, for one sequence."""
+    """The operations of one product, for one sequence."""
     return 2 * evaluate(product.formula, sizes(config, T=T, P=P))
 
 
 def forward_operations(config, T, P=None, heads=HEADS):
-    """Of a forward pass over one sequence of T tokens, P of them predicted."""
+    """The operations of a forward pass over one sequence of T tokens, of which P are predicted."""
     return sum(operations(product, config, T, P) for product in products(config, heads))
 
 
 def training_operations(config, T, P=None, heads=HEADS, recompute=False):
-    """Of a forward and a backward pass. `recompute` runs the layers forward a second time."""
+    """The operations of a forward and a backward pass. `recompute` runs the layers forward a second time."""
     again = sum(operations(product, config, T, P) for product in LAYERS) if recompute else 0
     return 3 * forward_operations(config, T, P, heads) + again
 
 
 def optimiser_bytes(config, itemsize=4, heads=HEADS):
-    """What Adam and LAMB hold: weights, gradients, and two moments of the gradients. Shared weights count once."""
+    """The memory of Adam or LAMB: weights, gradients, and two moments. Shared weights count once."""
     size = count(config, heads) * itemsize
     return {"weights": size, "gradients": size, "first_moments": size, "second_moments": size}
 
 
 def all_reduced_bytes(config, itemsize=4, heads=HEADS):
-    """The gradients, which machines that split a batch must add up in every step."""
+    """The bytes of the gradients, which machines that split a batch must add up in every step."""
     return count(config, heads) * itemsize

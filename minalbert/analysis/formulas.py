@@ -1,10 +1,10 @@
-"""Counts written as the letters of the package: "E H + H" is E times H, plus H. One text to print and to compute."""
+"""Counts as formulas in the letters of the package: "E H + H" is E times H, plus H. They are printed and computed."""
 
 import math
 
 
 def sizes(config, B=1, T=None, P=None):
-    """What the letters stand for. P is 15 % of T unless given: as many words are masked in pretraining."""
+    """The values of the letters. If no P is given, it is 15 % of T, as many words as pretraining masks."""
     T = config.max_position_embeddings if T is None else T
     return {
         "B": B, "T": T, "P": max(1, round(0.15 * T)) if P is None else P,
@@ -16,6 +16,7 @@ def sizes(config, B=1, T=None, P=None):
 
 
 def evaluate(formula, sizes):
+    """The value of a formula."""
     return sum(
         math.prod(int(factor) if factor.isdigit() else sizes[factor] for factor in term.split())
         for term in formula.split(" + ")
@@ -23,4 +24,5 @@ def evaluate(formula, sizes):
 
 
 def shown(formula):
+    """A formula as it is printed: E×H + H."""
     return " + ".join("×".join(term.split()) for term in formula.split(" + "))

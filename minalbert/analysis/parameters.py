@@ -1,7 +1,7 @@
-"""Where the parameters are. Every count is taken from `params.shapes`, the table the model is built from.
+"""The parameters of a model, part by part. All counts come from `params.shapes`, the table that models are built from.
 
-ALBERT saves in two places. The word table is V×E and a step E×H up to the layers' width, instead of V×H.
-And L layers share one set of weights, instead of having L sets.
+ALBERT saves parameters in two places. The word table is V×E, with a projection E×H to the layers' width, instead of
+V×H. And L layers share one set of weights, instead of having L sets.
 """
 
 import math
@@ -12,16 +12,18 @@ from ..params import HEADS, count, shapes
 
 
 class Part(NamedTuple):
+    """A part of the model whose parameters are counted together."""
+
     name: str
     prefix: str                                      # of its tensors' names
-    formula: str                                     # of one set; a test compares it with the shapes
+    formula: str                                     # for one set; a test compares it with the shapes
 
     def numbers(self, config):
-        """Of all its sets together."""
+        """The number of parameters in all of its sets."""
         return sum(math.prod(shape) for name, shape in shapes(config).items() if name.startswith(self.prefix))
 
     def sets(self, config):
-        """How many sets of these weights there are."""
+        """The number of sets of these weights."""
         _, _, kind = self.prefix.partition("encoder.")
         return config.groups(kind) if kind else 1
 
@@ -41,6 +43,7 @@ SOP = Part("sentence-order head", "sop", "2 H + 2")
 
 
 def totals(config):
+    """Parameters without heads, with the pooler, and with all heads."""
     return {
         "trunk": count(config, heads=()),
         "trunk_and_pooler": count(config, heads=("pooler",)),
@@ -49,15 +52,17 @@ def totals(config):
 
 
 def shared(config):
+    """The same model with one set of weights for all layers."""
     return config.replace(sharing="all", num_hidden_groups=1)
 
 
 def unshared(config):
+    """The same model with a set of weights for each layer."""
     return config.replace(sharing="none", num_hidden_groups=1)
 
 
 def word_embedding(config):
-    """The numbers it takes to turn a word into H of them, and how many one table would take."""
+    """Parameters that turn a word into H numbers: factorised, as in ALBERT, and with one table V×H."""
     table = shapes(config)
     V, _ = table["embeddings.word"]
     lookup = math.prod(table["embeddings.word"])
@@ -66,6 +71,7 @@ def word_embedding(config):
 
 
 def layer_weights(config):
+    """Parameters of all layers."""
     return sum(part.numbers(config) for part in TRUNK if part.prefix.startswith("encoder."))
 
 

@@ -1,4 +1,4 @@
-"""All counts of a model in one dict: what `minalbert params --json` prints and `screen` lays out."""
+"""All counts of a model in one dict, which `minalbert params` prints."""
 
 import dataclasses
 
@@ -6,7 +6,7 @@ from ..config import PRESETS
 from . import cost, memory, parameters
 from .formulas import sizes
 
-# What the paper says of each model, in millions: tables 1 and 2, then tables 3 and 4.
+# The paper's parameters in millions: tables 1 and 2, then tables 3 and 4.
 PAPER = {
     "albert-base": 12, "albert-large": 18, "albert-xlarge": 60, "albert-xxlarge": 235,
     "bert-base": 108, "bert-large": 334,
@@ -18,7 +18,7 @@ PAPER = {
 
 
 def one_model(preset, config, length, batch):
-    """Memory in float32, with the configuration's dropout; P is 15 % of the length."""
+    """The counts of one model. Memory is for float32 and the configuration's dropout; P is 15 % of the length."""
     return {
         "preset": preset,
         "config": dataclasses.asdict(config),
@@ -71,6 +71,7 @@ def what_it_takes(config, length, batch):
 
 
 def every_model():
+    """Parameters of all presets and of the paper's ablations."""
     models = {**PRESETS, **parameters.variants()}
     return {
         name: {
@@ -87,4 +88,5 @@ def every_model():
 
 
 def in_paper(name):
+    """The paper's count in millions, or None."""
     return PAPER.get(name.removesuffix("-v1").removesuffix("-v2"))

@@ -1,12 +1,12 @@
-"""How far a layer moves what it is given: the distance and the angle of the paper's figure 1, from hidden states.
+"""The distance and the angle between each layer's input and output, as in the paper's figure 1.
 
-For a token that enters layer l as x and leaves it as y, vectors of H numbers,
+For a token with input x and output y in a layer, vectors of H numbers,
 
     distance = ‖y - x‖                  angle = arccos(x · y / ‖x‖ ‖y‖), in degrees
 
-both averaged over tokens. `roughness` says in one number how much a line over the layers goes up and down.
+both averaged over tokens. `roughness` measures how much a curve over the layers goes up and down.
 
-    states: L + 1 arrays (B, T, H), what enters each layer and what leaves the last; attention_mask: (B, T)
+    states: L + 1 arrays (B, T, H), the input of each layer and the output of the last; attention_mask: (B, T)
 """
 
 from itertools import pairwise
@@ -24,16 +24,16 @@ class Smoothness(NamedTuple):
 
 
 def smoothness(states, attention_mask=None):
-    """Of arrays on the host or on the device; padding counts for nothing. Returns NumPy arrays in float64."""
+    """Distances and angles of states on any device, as NumPy arrays in float64. Padding is left out."""
     if len(states) < 2:
-        raise InputError(f"{len(states)} state was given; a layer has two, what enters it and what leaves it")
+        raise InputError(f"{len(states)} state was given; a layer has two, its input and its output")
     xp = array_module(states[0])
     weights = xp.ones(states[0].shape[:-1]) if attention_mask is None else xp.asarray(attention_mask) * 1.0
     if weights.shape != states[0].shape[:-1]:
         raise InputError(f"attention_mask has shape {weights.shape}; it must be {states[0].shape[:-1]}")
     total = weights.sum()
     pairs = [(distance(x, y), angle(x, y)) for x, y in pairwise(states)]
-    means = xp.stack([xp.stack([(part * weights).sum() / total for part in pair]) for pair in pairs])
+    means = xp.stack([xp.stack([(measure * weights).sum() / total for measure in pair]) for pair in pairs])
     return Smoothness(*to_host(means).T)
 
 
@@ -45,8 +45,8 @@ def distance(x, y):
 def angle(x, y):
     """x, y: (..., H) -> (...), from 0 to 180 degrees; 0 where one of them is zero and has no direction.
 
-    Of unit vectors u, v it is 2 atan2(‖u - v‖, ‖u + v‖): arccos(u · v) would lose half of the digits of small angles,
-    for cos is flat at 0.
+    For unit vectors u, v it is 2 atan2(‖u - v‖, ‖u + v‖): arccos(u · v) would lose half of the digits of small angles,
+    because cos is flat at 0.
     """
     xp = array_module(x)
     x, y = x.astype(np.float64), y.astype(np.float64)
@@ -59,9 +59,9 @@ def length(x):
 
 
 def roughness(values):
-    """How far a layer lies from the middle of its two neighbours, on average; a straight line, however steep, has 0.
+    """The mean distance of a value from the middle of its two neighbours. A straight line, however steep, has 0.
 
-    Without the first and the last layer, which do other work.
+    The first and the last layer are left out, because their work is different.
     """
     inner = np.asarray(values)[1:-1]
     if len(inner) < 3:

@@ -22,5 +22,5 @@ def verdict(finding):
     if finding.limit is None:
         return "an order signal" if finding.accuracy > finding.bound else "chance"
     if LIMITS.get(finding.probe, 1) < finding.accuracy <= finding.bound:
-        return "too few pairs to tell: look at more, with --sample, or at more text"
+        return "too few pairs to decide: use more, with --sample, or more text"
     return "chance" if finding.accuracy <= finding.bound else "clean"

@@ -12,16 +12,16 @@ from ..errors import DataError
 HELP = {
     "seed": "another seed, other stories",
     "ring_fraction": "share of stories whose steps have no absolute place",
-    "topic_strength": "at 0, only the verbs tell a story's topic",
-    "order_strength": "share of stories told in order; the steps of the others are shuffled",
+    "topic_strength": "at 0, only the verbs reveal a story's topic",
+    "order_strength": "share of stories in order; the steps of the others are shuffled",
     "lexicon_scale": "how many times the base vocabulary, up to 5.1",
-    "p_conn": "connectives that say nothing about the order",
-    "p_true_conn": "connectives that do: a planted shortcut",
+    "p_conn": "connectives that do not depend on the order",
+    "p_true_conn": "connectives that do depend on it: a planted shortcut",
     "p_fill": "weather, feelings, passers-by",
     "p_pron": "she, he and it instead of a name",
-    "p_branch": "stories in which a condition turns two blocks round",
+    "p_branch": "stories in which a condition swaps two blocks",
     "p_handover": "stories in which an item goes from hand to hand",
-    "hops": "how often it does; 0: once to six times",
+    "hops": "number of times; 0: once to six times",
     "p_long": "stories of two episodes",
     "p_place": "sentences that begin with a place",
     "p_adverb": "sentences with an adverb",
@@ -51,7 +51,7 @@ def add_knobs(command):
         name = "--" + field.name.replace("_", "-")
         if field.name == "entity_cues":
             command.add_argument("--no-entity-cues", dest="entity_cues", action="store_false",
-                                 help="nothing tells what was named before: always the, never she")  # fmt: skip
+                                 help="nothing reveals what was named before: always the, never she")  # fmt: skip
         else:
             command.add_argument(name, type=type(field.default), default=field.default, metavar="X",
                                  help=f"{HELP[field.name]}; default: {field.default}")  # fmt: skip

@@ -8,7 +8,8 @@ from .printing import print_result
 
 
 def add_arguments(parser):
-    parser.add_argument("--preset", default="albert-base-v2", help="default: albert-base-v2; --list shows all")
+    parser.add_argument("--preset", default="albert-base-v2", metavar="NAME",
+                        help="a model; --list shows all, and albert-base is albert-base-v2, the default")  # fmt: skip
     parser.add_argument("--embedding-size", type=int, metavar="E", help="width of an embedding")
     parser.add_argument("--sharing", help="what the layers share: all, attention, ffn or none")
     parser.add_argument("--groups", type=int, metavar="G", help="groups of layers that share; one holds them all")
@@ -24,16 +25,17 @@ def run(options):
         counts = report.every_model()
         lines = params_lines.table(counts)
     else:
+        preset = PRESETS.full_name(options.preset)
         config = configuration(options)
-        counts = report.one_model(options.preset, config, length(options, config), options.batch)
+        counts = report.one_model(preset, config, length(options, config), options.batch)
         lines = params_lines.one_model(counts)
+        if preset != options.preset:
+            lines = [f"{options.preset} is {preset}", *lines]
     print_result(options, counts, lines)
     return 0
 
 
 def configuration(options):
-    if options.preset not in PRESETS:
-        raise ConfigError(f"preset is {options.preset!r}; it must be one of: {', '.join(PRESETS)}")
     changes = {
         "embedding_size": options.embedding_size,
         "sharing": options.sharing,

@@ -1,9 +1,9 @@
-"""Can the label of a pair of segments be told by the wrong means?
+"""Can the label of a pair of segments be guessed from the wrong clues?
 
-A pair's label (0 in order, 1 swapped; or 0 next, 1 not) is meant to be learnt from what happens in A and in B.
-Each probe here sees only a part of that: one word, the connectives, the lengths, the pieces at the edges. What
-such a probe predicts above chance, on pairs it has not seen, is a leak. Two more probes measure the signal that
-is meant: the words of A and B one by one (linear), and every word of A with every word of B (bilinear).
+A pair's label (0 in order, 1 swapped; or 0 next, 1 not) should be learnt from what happens in A and in B. Each probe
+here sees only a part of that: one word, the connectives, the lengths, the pieces at the edges. If such a probe predicts
+labels above chance, on pairs that it has not seen, they leak. Two more probes measure the signal that is wanted: the
+single words of A and B (linear), and every word of A with every word of B (bilinear).
 
 All probes are one small model: z = (A U)·(B W) + A u + B w + c, with bags A and B of features, fitted by Adam.
 """
@@ -17,17 +17,19 @@ import numpy as np
 
 from ..errors import DataError
 
-# accuracy up to which a corpus counts as clean; a small test set may stray further, see chance_bound
+# accuracy up to which a corpus counts as clean; on a small test set, chance may exceed it: see chance_bound
 LIMITS = {"best single word": 0.55, "connectives only": 0.53, "length only": 0.53, "edges only": 0.53}
 FEWEST_PAIRS = 40
 
 
 class Finding(NamedTuple):
+    """The result of one probe."""
+
     probe: str
     accuracy: float
     tested: int
-    bound: float                                     # chance stays under this, but for one time in a thousand
-    limit: float | None                              # above it: a leak; None where a signal is no fault
+    bound: float                                     # chance exceeds this once in a thousand times
+    limit: float | None                              # above it: a leak; None if a signal is wanted
     detail: str = ""
 
     @property
@@ -36,7 +38,7 @@ class Finding(NamedTuple):
 
 
 def audit(pairs, labels, connectives=(), names=None, seed=0, test_fraction=0.25):
-    """Findings, one a probe. Each pair is (ids of A, ids of B); `connectives` are ids; names[id] is for the report."""
+    """Findings, one for each probe. A pair is (ids of A, ids of B); `connectives` are ids; names[id] is printed."""
     labels = check_pairs(pairs, labels)
     order = np.random.default_rng(seed).permutation(len(pairs))
     tested = max(1, round(test_fraction * len(pairs)))
@@ -58,8 +60,8 @@ def audit(pairs, labels, connectives=(), names=None, seed=0, test_fraction=0.25)
 
     accuracy, column = best_word(*bags, labels, train, test)
     word = vocabulary.ids[column] if len(vocabulary.ids) else None
-    said = "" if word is None else repr(names[word]) if names else f"piece {word}"
-    findings = [finding("best single word", accuracy, said)]
+    detail = "" if word is None else repr(names[word]) if names else f"piece {word}"
+    findings = [finding("best single word", accuracy, detail)]
     if len(connectives):
         findings.append(probed("connectives only", *Vocabulary(np.unique(connectives)).bags(pairs)))
     findings.append(probed("length only", *length_features(pairs, train)))
@@ -94,17 +96,17 @@ def chance_bound(chance, tested, risk=1e-3):
     return (int(np.argmax(np.append(tail, 0.0) <= risk)) - 1) / tested
 
 
-# What the probes see
+# The features
 
 class Vocabulary:
-    """The token ids that a probe counts as words, in columns."""
+    """The token ids that are a probe's words, one for each column."""
 
     def __init__(self, ids):
         self.ids = np.asarray(ids, np.int64)
 
     @classmethod
     def of(cls, pairs, at_least=5, most=4000):
-        """The ids frequent enough to learn from."""
+        """The ids that are frequent enough to learn from."""
         ids, counts = np.unique(np.concatenate([np.unique(segment) for pair in pairs for segment in pair]),
                                 return_counts=True)  # fmt: skip
         frequent = np.argsort(-counts, kind="stable")[:most]
@@ -114,7 +116,7 @@ class Vocabulary:
         return tuple(self.bag([pair[side] for pair in pairs]) for side in (0, 1))
 
     def bag(self, segments):
-        """(segments, words): 1 where the segment holds the word."""
+        """(segments, words): 1 if the segment has the word."""
         bag = np.zeros((len(segments), len(self.ids)), np.uint8)
         if not len(self.ids):
             return bag
@@ -127,7 +129,7 @@ class Vocabulary:
 
 
 def best_word(a, b, labels, train, test):
-    """Guess from one word alone, in A but not in B or the reverse; the word chosen on the training pairs."""
+    """Guess from one word that is in A but not in B, or in B but not in A. The training pairs choose the word."""
     side = a.astype(np.int8) - b.astype(np.int8)     # +1 in A only, -1 in B only
     signs = 1 - 2 * labels                           # +1 in order
     if not side.shape[1]:
@@ -140,7 +142,7 @@ def best_word(a, b, labels, train, test):
 
 
 def length_features(pairs, train):
-    """Both lengths and their difference, in ten steps each, so that no shape of a leak escapes."""
+    """Both lengths and their difference, in ten steps each, so that a leak of any shape is found."""
     lengths = np.array([(len(a), len(b), len(a) - len(b)) for a, b in pairs])
     edges = np.quantile(lengths[train], np.linspace(0.1, 0.9, 9), axis=0)
     steps = lengths[:, None, :] > edges              # (pairs, 9, 3)
@@ -149,26 +151,28 @@ def length_features(pairs, train):
 
 
 def edge_features(pairs, train):
-    """Does each segment begin and end as segments do, or amid a sentence, as a truncated one does?"""
+    """Does each segment begin and end like most segments, or within a sentence, like a truncated one?"""
     first, last = _edge_shares([pairs[i] for i in train])
     shares = np.array([[first.get(a[0], 0), first.get(b[0], 0), last.get(a[-1], 0), last.get(b[-1], 0)]
                        for a, b in pairs])  # fmt: skip
     usual = np.median(shares[train], axis=0)
-    seldom = np.concatenate([shares < usual * part for part in (0.02, 0.1)], axis=1)
+    seldom = np.concatenate([shares < usual * fraction for fraction in (0.02, 0.1)], axis=1)
     return seldom.astype(np.uint8), np.zeros((len(pairs), 1), np.uint8)
 
 
 def _edge_shares(pairs):
-    """piece -> how many of its occurrences are a segment's first piece, and how many a segment's last."""
+    """piece -> the share of its occurrences that are a segment's first piece, and the share that are a last one."""
     segments = [segment for pair in pairs for segment in pair]
     everywhere = Counter(chain.from_iterable(segments))
     counts = Counter(segment[0] for segment in segments), Counter(segment[-1] for segment in segments)
     return [{piece: count / everywhere[piece] for piece, count in count_of.items()} for count_of in counts]
 
 
-# The model of every probe
+# The model of all probes
 
 class Model(NamedTuple):
+    """The parameters of a probe."""
+
     U: np.ndarray                                    # (words, rank)
     W: np.ndarray                                    # (words, rank)
     u: np.ndarray                                    # (words,)
@@ -183,7 +187,7 @@ class Model(NamedTuple):
 
 
 def fit(a, b, labels, rank=0, epochs=20, batch=128, rate=0.03, decay=5.0, scale=0.1, seed=0):
-    """Logistic regression on bags a and b, with `rank` products of the two beside the single words."""
+    """Fit logistic regression on bags a and b, with `rank` products of the two beside the single words."""
     rng = np.random.default_rng(seed)
     start = [scale * rng.standard_normal((bag.shape[1], rank), dtype=np.float32) for bag in (a, b)]
     start += [np.zeros(bag.shape[1], np.float32) for bag in (a, b)] + [np.zeros((), np.float32)]
@@ -200,7 +204,7 @@ def fit(a, b, labels, rank=0, epochs=20, batch=128, rate=0.03, decay=5.0, scale=
 
 
 def gradients(model, a, b, labels):
-    """Of the mean cross-entropy, in the order of the model's fields."""
+    """Gradients of the mean cross-entropy, in the order of the model's fields."""
     p, q = a @ model.U, b @ model.W
     z = (p * q).sum(1) + a @ model.u + b @ model.w + model.c
     dz = (0.5 + 0.5 * np.tanh(0.5 * z) - labels) / len(labels)

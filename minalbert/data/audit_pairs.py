@@ -1,4 +1,4 @@
-"""What the audit looks at: the segments of instances as the text had them, before any mask."""
+"""The input of an audit: the segments of instances, without any mask."""
 
 import numpy as np
 
@@ -30,10 +30,10 @@ def pairs_and_labels(instances, sample, epoch=0):
 
 
 def audit_instances(instances, tokenizer, sample, epoch=0, seed=0):
-    """The findings of all probes, and one of ours: is one label more frequent?
+    """The findings of all probes, and one more: is one label more frequent?
 
-    The probes see as many pairs of the one label as of the other. If 83 % were swapped, a probe that finds no more
-    than that would pass for chance.
+    The probes get as many pairs of one label as of the other. Otherwise, if 83 % were swapped, a probe that finds only
+    that would look like chance.
     """
     pairs, labels = pairs_and_labels(instances, sample, epoch)
     labels = np.array(labels)
@@ -43,7 +43,7 @@ def audit_instances(instances, tokenizer, sample, epoch=0, seed=0):
                       f"{labels.mean():.1%} have label 1")  # fmt: skip
     kept = balanced(labels, seed)
     if len(kept) < FEWEST:
-        return [balance]                             # all is said; there is nothing to probe
+        return [balance]                             # too few pairs to probe
     names = tokenizer.pieces
     connectives = connective_ids(tokenizer)
     findings = audit([pairs[i] for i in kept], labels[kept], connectives, names, seed)
@@ -53,7 +53,7 @@ def audit_instances(instances, tokenizer, sample, epoch=0, seed=0):
 
 
 def balanced(labels, seed=0):
-    """The places of as many zeros as ones."""
+    """The places of equally many zeros and ones."""
     rng = np.random.default_rng(seed)
     places = [rng.permutation(np.flatnonzero(labels == label)) for label in (0, 1)]
     fewest = min(map(len, places))

@@ -1,15 +1,14 @@
-"""Text becomes shards: one task a shard, each a pure function of what it is told.
+"""Text becomes shards: one task for each shard, each a pure function of its fields.
 
-`build_shard(task)` reads its own part of the input and writes its own files, so tasks can run in any order, on
-any machine that sees the files, twice or after a kill, and the bytes are always the same. Anything with the
-interface of `concurrent.futures.Executor` can run them: a pool of processes here (the default), `mpi4py.futures`
-or Dask on a cluster.
+`build_shard(task)` reads its own source and writes its own files, so that tasks can run in any order, on any machine
+that sees the files, twice or after a kill, and always write the same bytes. Anything with the interface of
+`concurrent.futures.Executor` can run them: a pool of processes (the default), `mpi4py.futures` or Dask on a cluster.
 
     corpus = build(text_sources(["books/"], layout="lines"), "spiece.model", "corpus/", workers=4)
 
-A finished shard has a record, `shard-000000.json`, written after its files; a build that was stopped goes on
-with the shards that have none. Input files are known by name and size. A corpus grows where more text follows
-the same text, and instances then have other numbers; for any other change build into a new directory.
+A finished shard has a record, `shard-000000.json`, written after its files. A build that was stopped continues with the
+shards that have no record. Input files are recognised by name and size. A corpus can grow if more text follows the same
+text, and instances then have other numbers; for any other change, build into a new directory.
 """
 
 import functools
@@ -31,15 +30,17 @@ from .shards import FORMAT, MANIFEST, Corpus, check_shard, checksum, read_manife
 from .tokenizer import Tokenizer
 from .tokenizers import FILE_NAMES, load_tokenizer
 
-HOUR = 3600                                          # seconds after which a partial file is nobody's
+HOUR = 3600                                          # seconds after which no build is writing a partial file any more
 
 
 class Task(NamedTuple):
+    """One shard to build."""
+
     directory: str
     name: str                                        # of the shard
     source: object                                   # has documents() and describe(), and can be pickled
     tokenizer: str                                   # the tokenizer's file
-    settings: dict                                   # what else shapes the bytes
+    settings: dict                                   # whatever else the bytes depend on
 
 
 def build(sources, tokenizer, directory, *, settings=None, workers=1, executor=None, progress=None):
@@ -57,7 +58,7 @@ def build(sources, tokenizer, directory, *, settings=None, workers=1, executor=N
 
 
 def plan(sources, tokenizer, directory, settings=None):
-    """(the tasks, the tokenizer's copy in the directory, the settings): for engines that have a map of their own."""
+    """(tasks, path of the tokenizer's copy, settings), for other programs that run the tasks."""
     tokenizer_file, identity = move_in(tokenizer, Path(directory))
     settings = {**identity, **(settings or {})}
     tasks = (
@@ -70,7 +71,7 @@ def plan(sources, tokenizer, directory, settings=None):
 # One shard.
 
 def build_shard(task):
-    """Write a shard and its record, if they are not there already; returns the record."""
+    """Write a shard and its record, unless they are there already, and return the record."""
     record = finished(task)
     if record:
         return record
@@ -94,17 +95,17 @@ def build_shard(task):
             "topic": write_atomically(path.with_suffix(".topic"), topics),
         },
     }
-    settle(task.directory)                           # the files before the record that vouches for them
+    settle(task.directory)                           # the files, before the record
     write_json(path.with_suffix(".json"), {"settings": task.settings, "record": record})
     return record
 
 
 def finished(task):
-    """The record of a shard that is there, of this very task, and whole to the last byte; else None."""
+    """The record of the shard if it is there, complete, and made by the same task; else None."""
     try:
-        said = json.loads((Path(task.directory) / f"{task.name}.json").read_text(encoding="utf-8"))
-        record = said["record"]
-        if said["settings"] != task.settings or record["source"] != task.source.describe():
+        content = json.loads((Path(task.directory) / f"{task.name}.json").read_text(encoding="utf-8"))
+        record = content["record"]
+        if content["settings"] != task.settings or record["source"] != task.source.describe():
             return None
         check_shard(task.directory, record, task.settings["vocab_size"], verify=True)
     except (OSError, ValueError, KeyError, TypeError):
@@ -131,8 +132,8 @@ def run_all(tasks, workers, executor, progress):
         return submit_all(tasks, workers, pool, progress)
     except futures.BrokenExecutor as error:
         raise DataError(
-            "a worker died, for want of memory or because the script that called build() does so outside of "
-            "`if __name__ == '__main__':`; finished shards stay, and the same command goes on from there"
+            "a worker died, because memory was short or because the script calls build() outside of "
+            "`if __name__ == '__main__':`; finished shards stay, and the same command continues from there"
         ) from error
     finally:
         pool.shutdown(cancel_futures=True)
@@ -170,7 +171,7 @@ def leave_with_parent():
 # Before and after.
 
 def move_in(tokenizer, directory):
-    """Save the tokenizer in the directory, unless another corpus lives there; returns its path and what it is."""
+    """Save the tokenizer in the directory, unless that has another corpus; returns its path and its identity."""
     loaded = tokenizer if isinstance(tokenizer, Tokenizer) else load_tokenizer(tokenizer)
     identity = {"tokenizer_digest": loaded.digest, "vocab_size": loaded.vocab_size}
     try:
@@ -180,7 +181,7 @@ def move_in(tokenizer, directory):
     for name in FILE_NAMES:
         if (directory / name).exists():
             if not any(directory.glob("shard-*.json")) and not (directory / MANIFEST).exists():
-                (directory / name).unlink()          # of a build that came to nothing
+                (directory / name).unlink()          # of a build that wrote no shard
                 continue
             if not same_tokenizer(directory, name, loaded):
                 raise DataError(f"{directory} holds a corpus made with another tokenizer; name a new directory")
@@ -191,7 +192,7 @@ def move_in(tokenizer, directory):
 
 
 def same_tokenizer(directory, name, loaded):
-    """Is the directory's copy the tokenizer that is wanted? A damaged copy of it is written anew."""
+    """Is the directory's copy the tokenizer that is wanted? A damaged copy of it is written again."""
     try:
         return load_tokenizer(directory / name).digest == loaded.digest
     except DataError:                                # damaged
@@ -202,7 +203,7 @@ def same_tokenizer(directory, name, loaded):
 
 
 def of_this_corpus(tasks, directory, settings):
-    """The tasks, unless the directory has a manifest that tells of other text or settings."""
+    """The tasks; an error if the directory has a manifest of other text or settings."""
     try:
         manifest = read_manifest(directory)
     except DataError:
@@ -245,11 +246,11 @@ def finish(directory, records, tokenizer_file, settings):
 
 
 def clear_up(directory, names):
-    """Remove what kills and other builds left behind; but not what somebody may be writing at this moment."""
+    """Remove files that kills and other builds have left, but not files that may be being written now."""
     left_over = [path for path in directory.glob("shard-*") if path.name.split(".")[0] not in names]
     left_over += directory.glob(f"*{PARTIAL}")
     for path in left_over:
-        with suppress(OSError):                      # gone by now, or held open
+        with suppress(OSError):                      # removed by now, or open
             if not path.name.endswith(PARTIAL) or time.time() - path.stat().st_mtime > HOUR:
                 path.unlink()
 

@@ -5,12 +5,12 @@
     paragraphs   a blank line ends the paragraph, however its lines are wrapped;
                  three blank lines or more end the document, as between the chapters of many plain-text books
 
-The end of a file always ends a document. (The released script glued files together, and learned that the last
-sentence of one is followed by the first of the next.) The last two layouts need a splitter, which makes
-sentences of a paragraph; see `sentences`.
+The end of a file always ends a document. (The released script joins files, so that its models learn that the last
+sentence of one file is followed by the first of the next.) The last two layouts need a splitter, which divides a
+paragraph into sentences; see `sentences`.
 
-Text is UTF-8, with or without a byte-order mark. Only one document is in memory at a time, so any amount of
-text can pass; what is longer than `longest` characters is an error, for it is a file whose documents nobody marked.
+Text is UTF-8, with or without a byte-order mark. Only one document is in memory at a time, so that the text can be of
+any size. A document longer than `longest` characters is an error, because its file probably marks no documents.
 """
 
 import glob
@@ -40,14 +40,14 @@ UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 class Document(NamedTuple):
     sentences: list[str]
-    source: str = ""                                 # "file:line" where it begins, for messages
+    source: str = ""                                 # "file:line" of its beginning, for messages
     topic: int | None = None                         # known for tiny worlds
 
 
 def read_documents(paths, layout="lines", splitter=split_sentences, longest=LONGEST):
     """An iterator of Documents. `paths` are files, directories, globs, or "-" for standard input.
 
-    A path that leads nowhere is an error at once; a byte that is no text, when it is reached.
+    A path that does not exist is an error at once, a byte that is not text when it is reached.
     """
     if layout not in LAYOUTS:
         raise DataError(f"layout is {layout!r}; it must be one of: {', '.join(LAYOUTS)}")
@@ -55,7 +55,7 @@ def read_documents(paths, layout="lines", splitter=split_sentences, longest=LONG
 
 
 def find_files(paths):
-    """The files that paths mean: each directory's .txt and .txt.gz at any depth, each glob's matches, in order."""
+    """The files of all paths, in order: of a directory .txt and .txt.gz at any depth, of a glob its matches."""
     paths = [paths] if isinstance(paths, str | Path) else list(paths)
     files = [file for path in paths for file in _files(str(path))]
     if not files:
@@ -81,11 +81,11 @@ def _files(path):
 
 
 class LineError(DataError):
-    """What is wrong in a line of a file. The number counts from where reading began."""
+    """An error in a line of a file. The number counts from the line at which reading began."""
 
-    def __init__(self, file, number, said):
-        super().__init__(f"{file}:{number}: {said}")
-        self.number, self.said = number, said
+    def __init__(self, file, number, reason):
+        super().__init__(f"{file}:{number}: {reason}")
+        self.number, self.reason = number, reason
 
 
 def _documents(files, layout, splitter, longest):
@@ -100,7 +100,7 @@ def _documents(files, layout, splitter, longest):
 
 
 def file_documents(file, layout, splitter=split_sentences, longest=LONGEST, stretch=None):
-    """The documents of one file, perhaps none; of a stretch (start, end) of its bytes where one is given."""
+    """The documents of one file, possibly none, or of its bytes from `start` to `end` if stretch=(start, end)."""
     name, blanks_to_end = _name(file), BLANKS if layout == "paragraphs" else 1
     lines, start, size, blanks = [], 0, 0, 0
     for number, line in _lines(file, name, longest, stretch):
@@ -128,7 +128,7 @@ def _sentences(lines, layout, splitter):
 
 
 def _lines(file, name, longest, stretch):
-    """(number, line without white space around it) for each line of a file, or of a stretch of it."""
+    """(number, line without white space around it) for each line of a file, or of a stretch of its bytes."""
     stream = nullcontext(sys.stdin.buffer) if file == STDIN else _open(file)
     start, end = stretch or (0, math.inf)
     with stream as stream:
@@ -157,8 +157,8 @@ def _read_line(stream, name, number, longest):
     except OSError as error:
         raise DataError(f"{name} cannot be read: {error.strerror}") from error
     if len(raw) > longest:
-        said = f"the line is longer than {longest:,} bytes; a line must hold one sentence or paragraph"
-        raise LineError(name, number, said)
+        reason = f"the line is longer than {longest:,} bytes; a line must hold one sentence or paragraph"
+        raise LineError(name, number, reason)
     return raw
 
 
@@ -170,8 +170,8 @@ def _decode(raw, name, number):
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        said = f"byte {raw[error.start]:#04x} at place {error.start + 1} of the line is not UTF-8"
-        raise LineError(name, number, said) from error
+        reason = f"byte {raw[error.start]:#04x} at place {error.start + 1} of the line is not UTF-8"
+        raise LineError(name, number, reason) from error
 
 
 def _name(file):

@@ -1,13 +1,13 @@
-"""Instances: an epoch of them is a list of numbers, and each is made when it is asked for.
+"""Instances: an epoch is a list of numbers, and each instance is made when it is needed.
 
-Row i of a batch is a function of (seed, epoch, numbers[i]) and of nothing else: not of the rows beside it, nor
-of what was made before, nor of who makes it. A worker needs no share of a list, a restart no history, and a row
-that looks odd can be made again alone: `detail(epoch, number)`.
+Row i of a batch is a function of (seed, epoch, numbers[i]) and of nothing else: not of the other rows, nor of what was
+made before, nor of the worker that makes it. Workers need no lists, a restart needs no history, and a single row can be
+made again: `detail(epoch, number)`.
 
     chunks    which sentences                        once, when opened
     pairs     which two segments, in which order     ranges of tokens
     masking   which words, and what replaces them    places in the text
-    here      arrays
+    this file arrays
 """
 
 from typing import NamedTuple
@@ -19,7 +19,7 @@ from ..errors import DataError
 from .chunks import build_table
 from .masking import budgets, choose_spans, find_words, replace, tokens_of
 from .order import instances_at
-from .pairs import Pairs
+from .pairs import SegmentPairs
 from .random_draws import keys
 from .recipe import Recipe, whole_number
 from .texts import Texts
@@ -41,7 +41,7 @@ class Span(NamedTuple):
 
 
 class Detail(NamedTuple):
-    """All that is known of one instance."""
+    """One instance, and how it was made."""
 
     epoch: int
     number: int
@@ -55,17 +55,19 @@ class Detail(NamedTuple):
 
 
 class _Made(NamedTuple):
-    """A batch, and what it was made from. N tokens of text in all."""
+    """A batch, and what it was made from: N tokens of text."""
 
     batch: Batch
     segments: NamedTuple                             # pairs.Segments
     tokens: np.ndarray                               # (N,) as they were
-    place: np.ndarray                                # (N,) where each stands in input_ids, rows laid end to end
+    place: np.ndarray                                # (N,) the place of each in input_ids, rows laid end to end
     words: NamedTuple                                # masking.Words
     spans: NamedTuple                                # masking.Spans
 
 
 class Instances:
+    """The training instances of a corpus, made by a recipe."""
+
     def __init__(self, corpus, tokenizer, recipe=Recipe(), seed=0):
         if tokenizer.digest != corpus.tokenizer_digest:
             raise DataError(
@@ -83,17 +85,17 @@ class Instances:
         self.word_starts = np.asarray(tokenizer.word_starts, bool)
         self.texts = Texts(corpus.shards)
         self.table = build_table(self.texts, recipe, self.seed)
-        self.pairs = Pairs(self.texts, self.table, recipe)
+        self.pairs = SegmentPairs(self.texts, self.table, recipe)
 
     def __len__(self):
         return len(self.table)
 
     def batch(self, epoch, numbers):
-        """The instances with these numbers, one a row."""
+        """The batch of the instances with these numbers, one in each row."""
         return self._make(epoch, numbers).batch
 
     def batches(self, size, epoch=0, start=0):
-        """An epoch's batches in its order, from batch number start on. The last may be smaller."""
+        """The batches of an epoch in its order, from batch number `start` on. The last may be smaller."""
         size, epoch, start = whole_number("size", size, 1), whole_number("epoch", epoch), whole_number("start", start)
         stride = max(1, ROWS_AT_ONCE // size) * size
         for first in range(start * size, len(self), stride):
@@ -103,6 +105,7 @@ class Instances:
                 yield Batch(*(array[row : row + size] for array in block))
 
     def detail(self, epoch, number):
+        """Make one instance again, and say all about it."""
         made = self._make(epoch, [number])
         batch, words, (span_words, counts) = made.batch, made.words, made.spans
         length = int(batch.attention_mask.sum())
@@ -129,8 +132,8 @@ class Instances:
     def _make(self, epoch, numbers):
         numbers, epoch = self._checked(numbers), whole_number("epoch", epoch)
         recipe = self.recipe
-        drawn_epoch = epoch % recipe.static_masks if recipe.static_masks else epoch
-        row_keys = keys(self.seed, drawn_epoch, numbers)                          # (B,)
+        mask_epoch = epoch % recipe.static_masks if recipe.static_masks else epoch
+        row_keys = keys(self.seed, mask_epoch, numbers)                          # (B,)
         segments = self.pairs.choose(numbers, row_keys)
         tokens = self.texts.read(segments.shard.ravel(), segments.start.ravel(), segments.stop.ravel())
         ids, mask, types, place = lay_out(tokens, segments.lengths, recipe)

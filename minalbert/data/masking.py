@@ -1,34 +1,34 @@
 """Which tokens a model must guess: n-gram whole-word masking, a whole batch at a time.
 
-The released script masks one instance like this. Shuffle its words. Take one after the other, draw how many
-words its span shall have (n with p(n) ∝ 1 / n), shorten the span while it has more tokens than the budget still
-allows, skip it where one of its words is taken, and go on until the budget is spent.
+The released script masks one instance in this way: shuffle its words; take one after the other and sample the number
+of words of its span (n with p(n) ∝ 1 / n); shorten the span while it has more tokens than the budget still allows; skip
+it if one of its words is taken; stop when the budget is spent.
 
-Rows of a batch know nothing of each other, so this can be done to all of them in step: the k-th word of every
-row, then the (k+1)-th. That is this file, and why its masks have the very same distribution: it is the same
-algorithm, with the loop over rows inside instead of outside. A step is some fifteen NumPy calls, and a batch
-takes as many steps as its slowest row has tries: some 50 for 77 predictions, whether it has 30 rows or 500.
+The rows of a batch are independent, so this can be done to all of them at once: the k-th word of every row, then the
+(k+1)-th. This file does that. Its masks have the same distribution, because it is the same algorithm with the loop over
+rows inside instead of outside. A step is some fifteen NumPy calls, and a batch takes as many steps as its slowest row
+has tries: some 50 for 77 predictions, for 30 rows as for 500.
 
-Two things keep a step small.
-  * The shuffle is dealt, not made beforehand (Fisher and Yates): the k-th card is drawn from those that remain,
-    and the first of these takes its place. Most cards are never looked at.
-  * Text lies on one line, [CLS] and [SEP] left out, and each segment a mile from the one before. A span that
-    would run on into the next segment is then a mile long, which no budget allows: it is shortened like any other.
+Two ideas keep a step short.
+  * The words are shuffled as far as they are used (Fisher and Yates): the k-th is sampled from those that remain, and
+    the first of these takes its place. Most words are never looked at.
+  * The text lies on one line, without [CLS] and [SEP], and each segment begins a mile after the one before. A span that
+    would continue into the next segment is then a mile long, more than any budget, and is shortened like any other.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from .random_draws import Draw, below, bits, chance, lower
+from .random_draws import Choice, below, bits, chance, lower
 from .tokenizer import MASK
 
 MILE = 2**32                                         # more tokens than any instance has
-DEALT = 16                                           # words of each row between looks at which rows are done
+AT_ONCE = 16                                           # words of each row between checks of which rows are done
 
 
 class Words(NamedTuple):
-    """The words of a batch, row after row. W words in all, of N tokens."""
+    """The words of a batch, row after row: W words of N tokens."""
 
     start: np.ndarray                                # (W,) first token
     stop: np.ndarray                                 # (W,) past its last token
@@ -38,15 +38,15 @@ class Words(NamedTuple):
 
 
 class Spans(NamedTuple):
-    """What was chosen, in the order of choosing."""
+    """The chosen spans, in the order of choice."""
 
     word: np.ndarray                                 # (K,) first word of each span
     count: np.ndarray                                # (K,) its number of words
 
 
 def find_words(tokens, word_starts, lengths, cross_segments):
-    """tokens: (N,), lengths: (B, 2) of the segments. A word begins where a piece says so, and at the first token of
-    a segment; where spans may cross segments, at the first of a row only."""
+    """tokens: (N,), lengths: (B, 2) of the segments. A word begins at a piece that begins words and at the first token
+    of a segment; if spans may cross segments, only at the first token of a row."""
     barriers = lengths.sum(1) if cross_segments else lengths.ravel()
     ends = np.cumsum(barriers)
     begins = word_starts[tokens]                                                  # (N,)
@@ -59,62 +59,62 @@ def find_words(tokens, word_starts, lengths, cross_segments):
 
 
 def budgets(lengths, recipe):
-    """How many tokens to mask of each row; lengths count [CLS] and [SEP]. Halves round to even, as in Python."""
+    """The number of tokens to mask in each row. Lengths include [CLS] and [SEP]; halves round to even, as in Python."""
     least = 1 if recipe.mask_fraction else 0
     return np.clip(np.rint(lengths * recipe.mask_fraction).astype(np.int64), least, recipe.max_predictions)
 
 
 def ngram_bounds(recipe):
-    """n words are drawn where a uniform draw is at least bounds[n-2]: the sums of the shares of fewer words."""
+    """A uniform number of at least bounds[n-2] means n words or more: the bounds are sums of probabilities."""
     shares = 1 / np.arange(1, recipe.max_ngram + 1)
     shares = shares if recipe.favor_shorter else shares[::-1]
     return [round(bound * 2**32) for bound in (np.cumsum(shares) / shares.sum())[:-1]]
 
 
 def choose_spans(words, budget, keys, recipe):
-    """Greedy choice in step. budget: (B,) tokens."""
-    ahead = np.arange(recipe.max_ngram)[:, None]                                  # (G, 1)
+    """Choose spans in all rows at once. budget: (B,) tokens."""
+    offsets = np.arange(recipe.max_ngram)[:, None]                                # (G, 1)
     start = words.start + words.lane                                              # (W,) on the line with miles
     stop = np.append(words.stop + words.lane, [2**62] * recipe.max_ngram)
     taken = np.zeros(len(stop), bool)
-    deck = np.arange(len(start))
+    shuffled = np.arange(len(start))
     bounds = ngram_bounds(recipe)
     first, count, left = words.first, words.count, budget
     chosen = []
     rank = 0
     while first.size:
-        tops, picks, drawn = deal(keys, first, count, rank, bounds)               # (DEALT, B) each
-        for top, pick, n in zip(tops, picks, drawn, strict=True):
-            word = deck[pick]                                                     # (B,)
-            deck[pick] = deck[top]
-            span = word + ahead                                                   # (G, B)
+        tops, picks, lengths = next_words(keys, first, count, rank, bounds)       # (AT_ONCE, B) each
+        for top, pick, n in zip(tops, picks, lengths, strict=True):
+            word = shuffled[pick]                                                 # (B,)
+            shuffled[pick] = shuffled[top]
+            span = word + offsets                                                 # (G, B)
             size = stop[span] - start[word]                                       # (G, B) tokens of 1..G words
             n = np.minimum(n, (size <= left).sum(0))
-            inside = ahead < n                                                    # (G, B)
+            inside = offsets < n                                                  # (G, B)
             inside &= ~(taken[span] & inside).any(0)
             taken[span[inside]] = True               # no more than these: the next row's words are near
             left = left - (size * inside).max(0)
             chosen.append((word, inside.sum(0)))
-        rank += DEALT
+        rank += AT_ONCE
         going = np.flatnonzero((left > 0) & (count > rank))
         first, count, left, keys = first[going], count[going], left[going], keys[going]
     word, n = (np.concatenate(column) for column in zip(*chosen, strict=True))
     return Spans(word[n > 0], n[n > 0])
 
 
-def deal(keys, first, count, rank, bounds):
-    """For the next words of each row: the first card of those that remain, the one drawn, and how long a span."""
-    ranks = rank + np.arange(DEALT)[:, None]                                      # (DEALT, 1)
-    draws = bits(keys, Draw.SPAN, ranks)                                          # (DEALT, B)
-    top = np.minimum(ranks, count - 1)               # a row with no cards left goes on with its last, and n = 0
-    pick = top + below(draws, count - top)
-    length = lower(draws) >> 32
+def next_words(keys, first, count, rank, bounds):
+    """For the next words of each row: the first that remains, the one chosen, and the words of its span."""
+    ranks = rank + np.arange(AT_ONCE)[:, None]                                      # (AT_ONCE, 1)
+    random = bits(keys, Choice.SPAN, ranks)                                       # (AT_ONCE, B)
+    top = np.minimum(ranks, count - 1)               # a row without words left repeats its last, with n = 0
+    pick = top + below(random, count - top)
+    length = lower(random) >> 32
     n = 1 + sum(length >= bound for bound in bounds)
     return first + top, first + pick, np.where(ranks < count, n, 0)
 
 
 def tokens_of(words, spans, size):
-    """The tokens of all spans, in the order of the text: places in 0..size-1."""
+    """The places of all tokens in spans, in the order of the text, in 0..size-1."""
     start, stop = words.start[spans.word], words.stop[spans.word + spans.count - 1]
     edges = np.zeros(size + 1, np.int8)              # +1 where a span begins, -1 past its end; no two begin together
     edges[start] += 1
@@ -123,10 +123,10 @@ def tokens_of(words, spans, size):
 
 
 def replace(labels, keys, columns, vocab_size, recipe):
-    """What stands in the masked tokens' places: 80 % [MASK], 10 % the token itself, 10 % any token of the vocabulary.
-    labels, keys, columns: (H,), one a masked token."""
-    draws = bits(keys, Draw.REPLACE, columns)
+    """Replacements of the masked tokens: 80 % [MASK], 10 % the token itself, 10 % any token of the vocabulary.
+    labels, keys, columns: (H,), one for each masked token."""
+    random = bits(keys, Choice.REPLACE, columns)
     lowest = 0 if recipe.special_replacements else MASK + 1
-    other = lowest + below(bits(keys, Draw.REPLACEMENT, columns), vocab_size - lowest)
-    kept = np.where(chance(draws, 0.9), labels, other)
-    return np.where(chance(draws, 0.8), MASK, kept)
+    other = lowest + below(bits(keys, Choice.REPLACEMENT, columns), vocab_size - lowest)
+    kept = np.where(chance(random, 0.9), labels, other)
+    return np.where(chance(random, 0.8), MASK, kept)

@@ -6,8 +6,8 @@
     4. combining marks  are dropped: the accents
     5. lower case       (the released English models know no capitals)
 
-The order matters: a capital that NFKD makes (™ -> TM) is lowered too, and İ becomes i, not i with a dot to spare.
-Step 3 may make spaces; sentencepiece, which comes next, makes one of them.
+The order matters: a capital that NFKD makes (™ -> TM) is lower-cased too, and İ becomes i, not i with another dot.
+Step 3 may make several spaces; sentencepiece, which comes next, makes them one.
 """
 
 import unicodedata
@@ -15,11 +15,13 @@ from dataclasses import dataclass
 
 from ..errors import DataError
 
-PLAIN = bytes([ord("\n"), *range(ord(" "), 127)])     # needs no care; what is in a text besides it is looked at
+PLAIN = bytes([ord("\n"), *range(ord(" "), 127)])     # characters that no step but lower-casing changes
 
 
 @dataclass(frozen=True)
 class Normaliser:
+    """ALBERT's clean-up. lower: lower-case everything; quotes: step 2."""
+
     lower: bool = True
     quotes: bool = False
 
@@ -27,7 +29,7 @@ class Normaliser:
         return self.many([text])[0]
 
     def many(self, texts):
-        """The same of each text. Many are cleaned as one long string of lines: no step sees past a line's end."""
+        """Clean up many texts at once, as one long string of lines: no step reads beyond a line's end."""
         lines = "\n".join(texts)
         others = other_characters(lines)
         if not is_tidy(lines, len(texts), others):
@@ -44,7 +46,7 @@ class Normaliser:
 
 
 def other_characters(text):
-    """The set of characters besides PLAIN ones: few, and found faster than by looking at each in Python."""
+    """The set of characters that are not PLAIN. They are few, and this is faster than a loop in Python."""
     try:
         return set(text.encode("utf-8").translate(None, PLAIN).decode("utf-8"))
     except UnicodeEncodeError as error:
@@ -54,6 +56,6 @@ def other_characters(text):
 
 
 def is_tidy(lines, count, others):
-    """Is there no white space but single spaces between words, and a line's end between texts?"""
+    """Are single spaces between words, and line ends between texts, the only white space?"""
     untidy = "  " in lines or " \n" in lines or "\n " in lines or " " in (lines[:1], lines[-1:])
     return not untidy and lines.count("\n") == count - 1 and not any(map(str.isspace, others))

@@ -1,12 +1,12 @@
-"""The order of an epoch without a list of it: a keyed permutation, computed at any place in O(1).
+"""The order of an epoch as a keyed permutation, of which any place is computed in O(1). No list is needed.
 
-A Feistel network turns a number of 2h bits into another: it halves it into (left, right) and repeats
-(left, right) -> (right, left ^ hash(right)). Each round can be undone, whatever the hash, so the whole is a
-permutation of 0..4^h-1. Where it leads out of 0..count-1 it is applied again: walking along a cycle that
-began inside must come back inside, and the next place inside is the result, so that what remains is a
-permutation of 0..count-1. 4^h < 4 count, hence a walk takes fewer than four steps on average.
+A Feistel network maps a number of 2h bits to another: it halves it into (left, right) and repeats
+(left, right) -> (right, left ^ hash(right)). Each round can be undone, whatever the hash is, so the whole is a
+permutation of 0..4^h-1. If a result is outside 0..count-1, the permutation is applied again. It moves along a cycle
+that began inside, which therefore comes back inside, so that the result is a permutation of 0..count-1. Because
+4^h < 4 count, this takes fewer than four steps on average.
 
-What has been trained on is then one whole number, the batches so far; to resume is to count on from it.
+The state of a run in its data is then one whole number, the batches so far. Resuming counts on from it.
 """
 
 from itertools import count as numbers
@@ -14,15 +14,15 @@ from itertools import islice
 
 import numpy as np
 
-from .random_draws import Draw, bits, keys, mix
+from .random_draws import Choice, bits, keys, mix
 
 ROUNDS = 4
 
 
 def instances_at(positions, count, seed, epoch):
-    """positions: whole numbers in 0..count-1. The instance numbers that stand there in this epoch."""
+    """The instance numbers at these positions (whole numbers in 0..count-1) of an epoch's order."""
     half = max(1, ((count - 1).bit_length() + 1) // 2)
-    rounds = bits(keys(seed, epoch, 0), Draw.ORDER, np.arange(ROUNDS))
+    rounds = bits(keys(seed, epoch, 0), Choice.ORDER, np.arange(ROUNDS))
     numbers = np.array(positions, np.uint64)
     outside = np.arange(numbers.size)
     while outside.size:

@@ -3,9 +3,9 @@
     tokens     the ids of all sentences, one after the other
     sentences  sentence s is tokens[sentences[s] : sentences[s + 1]]
     documents  document d is made of sentences documents[d] ... documents[d + 1] - 1
-    topics     one number a document, -1 where it is not known
+    topics     one number for each document, -1 if it is not known
 
-A sentence without tokens and a document without sentences leave no trace.
+A sentence without tokens and a document without sentences are left out.
 """
 
 from array import array
@@ -28,7 +28,7 @@ def offset_dtype(last):
 
 
 class Packer:
-    """Takes documents one at a time, hands their tokens to `write` and keeps only the offsets."""
+    """Takes documents one at a time, passes their tokens to `write` and keeps only the offsets."""
 
     def __init__(self, tokenizer, write):
         self.tokenizer = tokenizer

@@ -1,14 +1,14 @@
 """Two segments of text for each instance, as ranges of tokens: which, in which order, and what is cut off.
 
-SOP: a chunk's first and second part, at any boundary between its sentences, swapped for half of the instances.
-NSP: for half of the instances, the second part is replaced by sentences from another document. They are found so
-that nothing but their content tells: as many tokens as the part they replace, to the nearest sentence.
+SOP: a chunk is divided at any boundary between its sentences, and the two segments are swapped in half of the
+instances. NSP: in half of the instances, the second segment is replaced by sentences from another document. They have
+as many tokens as the segment they replace, to the nearest sentence, so that only their content reveals the label.
 In policy "released" a chunk of one sentence, in SOP too, is followed by sentences of another document and
 labelled 1, and these are as many as it takes to reach the target.
 
-What does not fit is taken from the longer segment, token by token, until both are equal, and then in turn. How
-much falls on a segment's front is drawn uniformly, so that over the epochs every token has its turn (released: a
-coin for each token, which keeps the middle for ever).
+What does not fit is removed from the longer segment, token by token, until both are equal, and then from each in turn.
+How much is removed at a segment's front is sampled uniformly, so that over the epochs every token is used (released:
+with probability 1/2 for each token, so that the middle is always kept).
 """
 
 from typing import NamedTuple
@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import DataError
-from .random_draws import Draw, below, bits, chance
+from .random_draws import Choice, below, bits, chance
 
 TRIES = 10                                           # of the released script, to find a document that is another
 PLACES = 8                                           # of a document, among which a negative's is chosen
@@ -36,8 +36,8 @@ class Segments(NamedTuple):
         return self.stop - self.start                # (B, 2)
 
 
-class Pairs:
-    """Chooses segments for the rows of a table."""
+class SegmentPairs:
+    """Chooses the two segments of each row of a table."""
 
     def __init__(self, texts, table, recipe):
         self.texts, self.table, self.recipe = texts, table, recipe
@@ -60,29 +60,29 @@ class Pairs:
         )
         chosen = self._replace(chosen, self._negatives(numbers, keys, first, last), numbers, keys)
         if self.recipe.pairs == "sop":
-            chosen = swap(chosen, chance(bits(keys, Draw.SWAP), 0.5) & (last - first > 1))
+            chosen = swap(chosen, chance(bits(keys, Choice.SWAP), 0.5) & (last - first > 1))
         return self._truncate(chosen, keys)
 
     def _splits(self, numbers, keys, first, last):
-        """(B,) the sentence with which the second segment begins."""
+        """(B,) the first sentence of the second segment."""
         if self.recipe.pairs == "none":
             return last
         if self.table.split is not None:
             return first + self.table.split[numbers]
-        return first + np.maximum(1, 1 + below(bits(keys, Draw.SPLIT), np.maximum(last - first - 1, 1)))
+        return first + np.maximum(1, 1 + below(bits(keys, Choice.SPLIT), np.maximum(last - first - 1, 1)))
 
     def _negatives(self, numbers, keys, first, last):
-        """(B,) is the second segment to come from elsewhere?"""
+        """(B,) is the second segment to come from another document?"""
         if self.recipe.pairs == "none":
             return np.zeros(len(numbers), bool)
         if self.table.negative is not None:
             return self.table.negative[numbers]
         if self.recipe.pairs == "nsp":
-            return chance(bits(keys, Draw.NEGATIVE), 0.5)
+            return chance(bits(keys, Choice.NEGATIVE), 0.5)
         return last - first == 1                     # never so under the clean policy
 
     def _replace(self, chosen, negative, numbers, keys):
-        """Second segments from elsewhere, and label 1, for the rows where negative is true."""
+        """Second segments from other documents, and label 1, for the rows whose `negative` is true."""
         rows = np.flatnonzero(negative)
         if not rows.size:
             return chosen
@@ -93,7 +93,7 @@ class Pairs:
             document = another(chosen.document[rows, 0], self.texts.document_count, keys[rows])
             wanted = self.table.target[numbers[rows]] - chosen.lengths[rows, 0]
         shard, first, last = self.texts.sentences_of(document)
-        draws = bits(keys[rows, None], Draw.SENTENCE, np.arange(PLACES))          # (rows, PLACES)
+        draws = bits(keys[rows, None], Choice.SENTENCE, np.arange(PLACES))          # (rows, PLACES)
         starts = below(draws, (last - first)[:, None])
         find = nearest if self.recipe.policy == "clean" else enough
         for i, row in enumerate(rows):
@@ -113,21 +113,21 @@ class Pairs:
         elif self.recipe.truncate == "back":
             front = np.zeros_like(cut)
         elif self.recipe.policy == "clean":
-            front = below(bits(keys[:, None], Draw.TRIM, np.arange(2)), cut + 1)
+            front = below(bits(keys[:, None], Choice.TRIM, np.arange(2)), cut + 1)
         else:
-            front = heads(keys, cut)
+            front = half_of(keys, cut)
         return chosen._replace(start=chosen.start + front, stop=chosen.stop - (cut - front))
 
 
 def enough(begins, starts, wanted):
-    """Sentences start..stop of a document, from the first place on: as many as it takes to have the tokens wanted."""
+    """Sentences start..stop of a document, from the first place on, until they have the tokens wanted."""
     start = starts[0]
     return start, min(max(start + 1, np.searchsorted(begins, begins[start] + wanted)), len(begins) - 1)
 
 
 def nearest(begins, starts, wanted):
-    """From the place, of several, where whole sentences come nearest to the tokens wanted. From a single place the
-    end of the document, or one long sentence, would let the length tell the label."""
+    """Sentences start..stop whose tokens are nearest to the number wanted, of several places to start. With a single
+    place, the end of the document or a long sentence would make a length that reveals the label."""
     after = np.searchsorted(begins, begins[starts] + wanted).clip(starts + 1, len(begins) - 1)
     stops = np.stack([np.maximum(after - 1, starts + 1), after])                  # (2, PLACES)
     misses = np.abs(begins[stops] - begins[starts] - wanted)
@@ -136,7 +136,7 @@ def nearest(begins, starts, wanted):
 
 
 def swap(chosen, swapped):
-    """The rows' segments in the other order, and label 1, where swapped is true."""
+    """Swap the segments of the rows whose `swapped` is true, and label them 1."""
     order = np.stack([swapped, ~swapped], 1).astype(int)                          # (B, 2)
     turned = (np.take_along_axis(column, order, 1) for column in chosen[:4])
     return Segments(*turned, chosen.labels | swapped)
@@ -145,32 +145,32 @@ def swap(chosen, swapped):
 def cuts(lengths, room):
     """(B, 2) lengths -> how many tokens each segment loses: always the longer one, of equals the second."""
     surplus = np.maximum(lengths.sum(1) - room, 0)
-    ahead = lengths[:, 0] - lengths[:, 1]
-    alone = np.minimum(surplus, np.abs(ahead))       # lost by the longer, until both are equal
+    excess = lengths[:, 0] - lengths[:, 1]
+    alone = np.minimum(surplus, np.abs(excess))      # removed from the longer one, until both are equal
     rest = surplus - alone
-    return np.stack([rest // 2 + alone * (ahead > 0), rest - rest // 2 + alone * (ahead < 0)], 1)
+    return np.stack([rest // 2 + alone * (excess > 0), rest - rest // 2 + alone * (excess < 0)], 1)
 
 
-def heads(keys, tosses):
-    """(B, 2) numbers of coins to toss -> how many of each fall on heads."""
-    word = np.arange(-(-int(tosses.max()) // 64))                                 # 64 coins each
-    coins = bits(keys[:, None, None], Draw.TRIM, np.arange(2)[:, None] + 2 * word)           # (B, 2, words)
-    used = np.clip(tosses[:, :, None] - 64 * word, 0, 64).astype(np.uint64)
-    coins = np.where(used > 0, coins >> np.minimum(64 - used, 63), 0)
-    return np.bitwise_count(coins).sum(2, dtype=np.int64)
+def half_of(keys, counts):
+    """Binomial numbers: of each of the (B, 2) counts, every one is taken with probability 1/2."""
+    word = np.arange(-(-int(counts.max()) // 64))                                 # 64 random bits each
+    taken = bits(keys[:, None, None], Choice.TRIM, np.arange(2)[:, None] + 2 * word)         # (B, 2, words)
+    used = np.clip(counts[:, :, None] - 64 * word, 0, 64).astype(np.uint64)
+    taken = np.where(used > 0, taken >> np.minimum(64 - used, 63), 0)
+    return np.bitwise_count(taken).sum(2, dtype=np.int64)
 
 
 def another(document, count, keys):
-    """Ten tries for a document that is another; the last one stands even where it is the same."""
-    tries = below(bits(keys[:, None], Draw.DOCUMENT, np.arange(TRIES)), count)    # (B, 10)
+    """Another document, in ten tries; the last one counts even if it is the same document."""
+    tries = below(bits(keys[:, None], Choice.DOCUMENT, np.arange(TRIES)), count)    # (B, 10)
     differs = tries != document[:, None]
     chosen = np.where(differs.any(1), differs.argmax(1), TRIES - 1)
     return tries[np.arange(len(tries)), chosen]
 
 
 class Elsewhere:
-    """Documents to take negatives from. Sorted by topic, the forbidden ones lie side by side, or the allowed ones
-    do, and drawing one needs no tries."""
+    """Documents to take negatives from. They are sorted by topic, so that the forbidden ones (or the allowed ones) are
+    neighbours, and one is sampled without repeated tries."""
 
     def __init__(self, texts, kind):
         topics = np.concatenate(texts.topics).astype(np.int64)
@@ -192,11 +192,11 @@ class Elsewhere:
             raise DataError("nsp_negatives is 'same_topic', but a topic of the corpus has only one document")
 
     def documents(self, document, keys):
-        draw = bits(keys, Draw.DOCUMENT)
+        random = bits(keys, Choice.DOCUMENT)
         topic = self.topic[document]
         begin, size = self.begin[topic], self.size[topic]
         if self.kind == "same_topic":
-            place = begin + below(draw, size - 1)
+            place = begin + below(random, size - 1)
             return self.sorted[place + (place >= self.rank[document])]            # not itself
-        place = below(draw, len(self.sorted) - size)
+        place = below(random, len(self.sorted) - size)
         return self.sorted[place + size * (place >= begin)]                       # not this topic

@@ -4,7 +4,7 @@ import dataclasses
 import operator
 from dataclasses import dataclass
 
-from ..errors import DataError
+from ..errors import DataError, named_fields
 
 CHOICES = {
     "pairs": ("sop", "nsp", "none"),
@@ -20,22 +20,22 @@ HELP = {
     "favor_shorter": "a span of n words with p ~ 1/n",
     "pairs": "what the second segment is about",
     "policy": "'released': as the released script does, with all its settings",
-    "nsp_negatives": "where a segment that is not the next comes from",
+    "nsp_negatives": "the source of a segment that is not the next",
     "short_fraction": "share of instances that are made shorter",
     "truncate": "which end of a segment is cut",
     "special_replacements": "control tokens among the random replacements",
-    "spans_cross_segments": "spans that go on over a [SEP]",
+    "spans_cross_segments": "spans that continue after a [SEP]",
     "static_masks": "0: new masks each epoch; n: n different ones",
 }
 LEAST = {"max_predictions": 1, "max_ngram": 1, "static_masks": 0}
 SHARES = ("mask_fraction", "short_fraction")
 
 
-HABITS = ("special_replacements", "spans_cross_segments")                 # of the released script
+HABITS = ("special_replacements", "spans_cross_segments")                 # peculiarities of the released script
 
 
 def whole_number(name, value, least=0):
-    """An int, also of one of NumPy's; truth values and fractions are none."""
+    """The value as an int; NumPy's are allowed, truth values and fractions are not."""
     try:
         number = operator.index(value)
     except TypeError:
@@ -45,6 +45,7 @@ def whole_number(name, value, least=0):
     return number
 
 
+@named_fields(DataError)
 @dataclass(frozen=True)
 class Recipe:
     """The defaults are the paper's description; None is what the policy says. `Recipe.released()` is the released

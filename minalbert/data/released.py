@@ -1,16 +1,16 @@
 """The released script's way: one document, one instance, one token at a time, in plain Python.
 
-The same algorithm as google-research/albert's create_pretraining_data.py, written anew, on token ids: what
-`Recipe(policy="released")` is tested against, and the peer of benchmarks/data.py. Its habits are its own:
+The same algorithm as google-research/albert's create_pretraining_data.py, rewritten, on token ids.
+`Recipe(policy="released")` is tested against it, and benchmarks/data.py compares with it. Its peculiarities:
 
   * a chunk of one sentence gets its second segment from another document, and label 1, in SOP too;
-  * whether a document's instances are short is drawn once for the document, so that about a quarter of the
+  * whether a document's instances are short is sampled once for the document, so that about a quarter of the
     instances are, not a tenth;
-  * words and spans run on over a [SEP], which is merely skipped;
+  * words and spans continue over a [SEP], which is only skipped;
   * a random replacement may be a control token.
 
-One thing is better: a single seeded generator draws everything. The script draws the spans' lengths from NumPy's
-global one, which nothing seeds, and so never makes the same data twice.
+One thing is better here: a single seeded generator samples everything. The script samples the spans' lengths from
+NumPy's global generator, which it does not seed, and so never makes the same data twice.
 """
 
 import bisect
@@ -27,8 +27,8 @@ class Instance(NamedTuple):
     positions: list                                  # of the masked tokens, sorted
     labels: list                                     # what stood there
     label: int                                       # SOP: 1 swapped or random; NSP: 1 random
-    random: bool                                     # is the second segment from elsewhere?
-    short: bool                                      # was the target drawn short?
+    random: bool                                     # is the second segment from another document?
+    short: bool                                      # was the target short?
     spans: list                                      # numbers of words, in the order of choosing
 
 
@@ -52,7 +52,7 @@ def document_instances(documents, number, word_starts, vocab_size, recipe, rng):
             label, elsewhere = 0, False
             if len(chunk) == 1 or (recipe.pairs == "nsp" and rng.random() < 0.5):
                 second = random_segment(documents, number, target - len(first), rng)
-                place -= len(chunk) - split          # the unused sentences are taken up again
+                place -= len(chunk) - split          # the unused sentences are used again
                 label, elsewhere = 1, True
             elif recipe.pairs == "sop" and rng.random() < 0.5:
                 first, second, label = second, first, 1
@@ -118,7 +118,7 @@ def mask(ids, word_starts, vocab_size, recipe, rng):
 
 def find_words(ids, word_starts, recipe):
     """Stretches of words, which are lists of positions. One stretch a segment; or, where spans may cross segments,
-    one in all: [CLS] and [SEP] are skipped, and a word may go on behind one."""
+    one in all: [CLS] and [SEP] are skipped, and a word may continue after one."""
     stretches = [[]]
     for position, token in enumerate(ids):
         if token in (CLS, SEP):

@@ -1,17 +1,17 @@
 """sentencepiece as ALBERT uses it: clean-up, pieces, and one rule for a comma after a digit.
 
-The rule. A piece such as "000," or "▁9," joins a number and a comma. It is taken apart: the part before the comma
-is encoded again, alone, and "," follows as its own piece. Encoding puts ▁ (a word begins) before whatever it is
-given, so for a piece that had none the script takes the ▁ off again. At least that was meant:
+The rule: a piece such as "000," or "▁9," joins a number and a comma. It is split: the text before the comma is encoded
+again, alone, and "," follows as its own piece. Encoding puts ▁ (the beginning of a word) before any text, so for a
+piece that had none the script removes the ▁ again. At least that was intended:
 
     digit_commas   "00," of "2000," becomes    where
     "intended"     0 0 ,                       the released script in Python 2; the default
     "python3"      ▁ 0 0 ,                     the released script in Python 3, where the ▁ is not recognised
     "off"          00,                         plain sentencepiece
 
-Nobody knows which made the released models. Where the intended rule leaves a piece that the vocabulary lacks
-(▁200 is a piece and 200 is not), the script gets <unk>; here it becomes its characters. What a piece turns into depends
-on nothing else, so all of it is a table, made once.
+It is not known which of them made the released models. If the intended rule leaves a piece that the vocabulary lacks
+(▁200 is a piece and 200 is not), the script gets <unk>; here it becomes its characters. The result depends on the piece
+alone, so that all results are one table, made once.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ from ..errors import DataError
 from .normalise import Normaliser
 from .tokenizer import SPECIALS, UNK, Tokenizer, read_bytes, write_bytes
 
-WORD = "▁"                                           # U+2581, with which a piece begins where a word does
+WORD = "▁"                                           # U+2581, the first character of a piece that begins a word
 DIGIT_COMMAS = ("intended", "python3", "off")
 JOINING = frozenset(string.punctuation) - frozenset("'<=>")
 LETTERS = frozenset(string.ascii_letters)
@@ -50,43 +50,43 @@ class SentencePieceTokenizer(Tokenizer):
         self.word_starts = np.array([i < len(SPECIALS) or is_start(piece) for i, piece in enumerate(self.pieces)])
         settings = {"model": hashlib.sha256(model).hexdigest(), **self.settings()}
         self.digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
-        self._apart = {}
+        self._splits = {}
         if digit_commas != "off":
-            self._apart = {i: self._without_comma(p) for i, p in enumerate(self.pieces) if has_digit_comma(p)}
+            self._splits = {i: self._without_comma(p) for i, p in enumerate(self.pieces) if has_digit_comma(p)}
 
     def settings(self):
-        """All that decides about ids, apart from the model itself."""
+        """Everything but the model itself that ids depend on."""
         return {"normaliser": asdict(self.normaliser), "digit_commas": self.digit_commas}
 
     def encode_many(self, texts):
         found = self._processor.encode(self.normaliser.many(texts), out_type=int, num_threads=1)
-        if self._apart:
-            found = [ids if self._apart.keys().isdisjoint(ids) else self._take_apart(ids) for ids in found]
+        if self._splits:
+            found = [ids if self._splits.keys().isdisjoint(ids) else self._split(ids) for ids in found]
         return found
 
     def decode(self, ids):
         return self._processor.decode(self.check_ids(ids))
 
-    def _take_apart(self, ids):
-        return [part for i in ids for part in self._apart.get(i, (i,))]
+    def _split(self, ids):
+        return [piece for i in ids for piece in self._splits.get(i, (i,))]
 
     def _without_comma(self, piece):
         pieces = self._processor.encode(piece[:-1].replace(WORD, ""), out_type=str)
         if self.digit_commas == "intended" and not piece.startswith(WORD):
             first = pieces[0].removeprefix(WORD)
             known = self._processor.piece_to_id(first) != UNK
-            pieces[:1] = [first] if known else first               # a string gives its characters; "" gives none
+            pieces[:1] = [first] if known else first               # a string is its characters; "" is none
         return tuple(self._processor.piece_to_id(piece) for piece in [*pieces, ","])
 
     def save(self, path):
-        """The model, and beside it how it was made and must be used."""
+        """Save the model, and beside it a recipe: how it was trained and must be used."""
         recipe = {"model_sha256": hashlib.sha256(self.model).hexdigest(), **self.settings(), "training": self.recipe}
         write_bytes(recipe_path(path), (json.dumps(recipe, ensure_ascii=False, indent=1) + "\n").encode("utf-8"))
         write_bytes(path, self.model)
 
     @classmethod
     def load(cls, path):
-        """A model with the settings written beside it, or, as released models have none, with ALBERT's."""
+        """Load a model with the settings beside it, or with ALBERT's if there are none, as for released models."""
         model, beside = read_bytes(path), recipe_path(path)
         if not beside.exists():
             return cls(model, name=path)
@@ -110,7 +110,7 @@ def sentencepiece():
 
 
 def processor(model, name):
-    """sentencepiece's processor of a model whose first ids are ALBERT's."""
+    """sentencepiece's processor for a model, whose first ids must be ALBERT's."""
     library = sentencepiece()
     try:
         found = library.SentencePieceProcessor(model_proto=model) if model else None
@@ -137,9 +137,9 @@ def has_digit_comma(piece):
 
 
 def is_start(piece):
-    """Does a piece begin a word? By the released script's rule, which knows words in ASCII letters alone.
+    """Does a piece begin a word? By the released script's rule, which knows only words in ASCII letters.
 
-    Yes if it begins with ▁, if it is one sign, or if it holds anything but ASCII letters and signs: a digit, another
-    alphabet, or one of ' < = >, which the rule does not count among the signs.
+    Yes if it begins with ▁, if it is one sign, or if it has any character but ASCII letters and signs: a digit, another
+    alphabet, or one of ' < = >, which are no signs by this rule.
     """
     return piece[0] == WORD or piece in JOINING or not LETTERS.union(JOINING).issuperset(piece)

@@ -1,8 +1,8 @@
-"""A vocabulary is trained as ALBERT's was, and so that the same text gives the same file.
+"""Training a vocabulary as ALBERT's was, so that the same text gives the same file.
 
-Two things decide about the file besides the text. The number of threads, for they add up in another order. And the
-sample, where the text has more sentences than are asked for: sentencepiece (0.2.3) draws another one in each
-process, whatever seed it is given. So the sample is drawn here, and sentencepiece gets no more than it.
+The file depends on two things besides the text: on the number of threads, because they add in another order, and on the
+sample, if the text has more sentences than are wanted. sentencepiece (0.2.3) takes another sample in each process,
+whatever its seed is. So the sample is taken here, and sentencepiece gets nothing else.
 """
 
 import io
@@ -35,7 +35,7 @@ def train(sentences, vocab_size, threads=1, sample=SAMPLE, seed=0, normaliser=No
         if value < least:
             raise DataError(f"{name} is {value}; it must be at least {least}")
     library, model = sentencepiece(), io.BytesIO()
-    chosen, seen = draw(map(normaliser, sentences), sample, seed)
+    chosen, seen = take_sample(map(normaliser, sentences), sample, seed)
     settings = {**SETTINGS, "vocab_size": vocab_size, "num_threads": threads, "input_sentence_size": sample}
     try:
         library.SentencePieceTrainer.train(
@@ -54,8 +54,8 @@ def train(sentences, vocab_size, threads=1, sample=SAMPLE, seed=0, normaliser=No
     return SentencePieceTokenizer(model.getvalue(), normaliser, digit_commas, recipe)
 
 
-def draw(sentences, sample, seed):
-    """`sample` of the sentences, each as likely as any other, and how many there were. Only the sample is kept."""
+def take_sample(sentences, sample, seed):
+    """A uniform sample of the sentences, and the number of all. Only the sample is in memory."""
     uniform, chosen, seen = random.Random(seed).random, [], 0
     for sentence in filter(None, sentences):
         seen += 1

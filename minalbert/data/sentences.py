@@ -1,11 +1,11 @@
-"""Where a sentence ends, by rule: small, for English, and easy to replace.
+"""Splitting English text into sentences, by a small rule that is easy to replace.
 
 A sentence ends after . ! ? or … (with the quotes and brackets that close there) when white space follows, and
 then a capital letter, a digit, or a quote or bracket that opens. A full stop does not end it after a title
-(Mr.), a usual abbreviation (e.g.) or an initial (J. S. Bach); after "No." and the like, if a number follows.
+(Mr.), a common abbreviation (e.g.) or an initial (J. S. Bach); after "No." and the like, if a number follows.
 
-The rule errs at abbreviations that close a sentence (it joins) and at names after a cry ("Yes!" Ann said: it
-splits). Any function from a paragraph to a list of sentences can take its place in `read_documents`.
+The rule fails at abbreviations that end a sentence (it joins) and at names after an exclamation ("Yes!" Ann said: it
+splits). Any function from a paragraph to a list of sentences can replace it in `read_documents`.
 """
 
 import re
@@ -17,8 +17,8 @@ END = re.compile(
 )  # fmt: skip
 LAST_WORD = re.compile(r"""[^\s(\["'“‘«—]*$""")
 TITLES = "mr mrs ms mx dr prof rev hon st messrs mme mlle gen col maj capt lt sgt gov sen rep pres supt esq"
-USUAL = "e.g i.e cf vs viz al approx dept est jan feb mar apr jun jul aug sept oct nov dec"
-NEVER_LAST = frozenset(f"{TITLES} {USUAL}".split())
+COMMON = "e.g i.e cf vs viz al approx dept est jan feb mar apr jun jul aug sept oct nov dec"
+NEVER_LAST = frozenset(f"{TITLES} {COMMON}".split())
 BEFORE_NUMBERS = frozenset(["no", "nos", "fig", "figs", "p", "pp", "vol", "ch", "sec", "art", "eq"])
 
 

@@ -3,12 +3,12 @@
 A corpus is a directory with a `manifest.json` and, for each shard, four little-endian files:
 
     shard-000000.tok    (n,)    uint16, or uint32 for a vocabulary of more than 65,535 pieces
-    shard-000000.sent   (S+1,)  where each sentence begins in .tok; uint32, or uint64 past 4 billion
-    shard-000000.doc    (D+1,)  where each document begins in .sent, in the same way
-    shard-000000.topic  (D,)    int32, -1 where the topic is not known
+    shard-000000.sent   (S+1,)  the first token of each sentence in .tok; uint32, or uint64 past 4 billion
+    shard-000000.doc    (D+1,)  the first sentence of each document in .sent, in the same way
+    shard-000000.topic  (D,)    int32, -1 if the topic is not known
 
-The manifest is written last: a directory without one is a build that did not finish. It holds the counts, from
-which each file's size follows, and the SHA-256 of each file, so that a changed file is found and named.
+The manifest is written last: a directory without one is a build that did not finish. It holds the counts, which
+determine the size of each file, and the SHA-256 of each file, so that a changed file is found and named.
 """
 
 import hashlib
@@ -30,23 +30,27 @@ AGAIN = "build it again with `minalbert data build`"
 
 
 class Shard(NamedTuple):
+    """The arrays of one shard, mapped into memory."""
+
     tokens: np.ndarray                               # (n,)    uint16 or uint32
     sentences: np.ndarray                            # (S+1,)  sentence s is tokens[sentences[s] : sentences[s + 1]]
     documents: np.ndarray                            # (D+1,)  document d has sentences documents[d] : documents[d + 1]
-    topics: np.ndarray                               # (D,)    -1 where unknown
+    topics: np.ndarray                               # (D,)    -1 if unknown
 
-    def part(self, first, last):
-        """The shard of its documents first..last-1; tokens are not copied."""
+    def slice(self, first, last):
+        """A shard of the documents first..last-1; tokens are not copied."""
         documents = self.documents[first : last + 1]
         sentences = self.sentences[documents[0] : documents[-1] + 1]
         tokens = self.tokens[sentences[0] : sentences[-1]]
-        if first:                                    # the other arrays count from this part's begin
+        if first:                                    # the other arrays count from the slice's first document
             documents, sentences = documents - documents[0], sentences - sentences[0]
         return Shard(tokens, sentences, documents, self.topics[first:last])
 
 
 @dataclass
 class Corpus:
+    """Shards, and which tokenizer made them."""
+
     shards: list[Shard]
     vocab_size: int
     tokenizer_digest: str
@@ -55,7 +59,7 @@ class Corpus:
 
     @classmethod
     def open(cls, directory, verify=False):
-        """The corpus in a directory, mapped into memory. Sizes are always checked, checksums with verify=True."""
+        """Open the corpus in a directory. Sizes of files are always checked, checksums with verify=True."""
         directory = Path(directory)
         manifest = read_manifest(directory)
         for record in manifest["shards"]:
@@ -65,11 +69,11 @@ class Corpus:
 
     @classmethod
     def from_documents(cls, documents, tokenizer):
-        """A corpus of one shard, in memory: for tests and small things."""
+        """Make a corpus of one shard, in memory, for tests and small texts."""
         return cls([Shard(*pack(documents, tokenizer))], tokenizer.vocab_size, tokenizer.digest)
 
     def tokenizer(self):
-        """The one it was made with, of which a copy lies beside the shards."""
+        """The tokenizer that made the corpus, from the copy beside the shards."""
         tokenizer = load_tokenizer(self.directory / self.manifest["tokenizer"])
         self.check_tokenizer(tokenizer)
         return tokenizer
@@ -82,14 +86,14 @@ class Corpus:
         }
 
     def split(self, share):
-        """(all but the last documents of each shard, those): two corpora, the second with about `share` of them."""
+        """Two corpora: all but the last documents of each shard, and those, about `share` of all documents."""
         halves = [[], []]
         for shard in self.shards:
             count = len(shard.documents) - 1
             middle = count - round(share * count)
             for half, (first, last) in zip(halves, ((0, middle), (middle, count)), strict=True):
                 if first < last:
-                    half.append(shard.part(first, last))
+                    half.append(shard.slice(first, last))
         return [replace(self, shards=shards) for shards in halves]
 
     def check_tokenizer(self, tokenizer):
@@ -101,9 +105,9 @@ class Corpus:
 
 
 def checksum(manifest):
-    """SHA-256 of all that a manifest says, but for this."""
-    said = {key: value for key, value in manifest.items() if key != "sha256"}
-    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+    """SHA-256 of a manifest without its checksum."""
+    content = {key: value for key, value in manifest.items() if key != "sha256"}
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def read_manifest(directory):
@@ -124,7 +128,7 @@ def read_manifest(directory):
 
 
 def arrays(record, vocab_size):
-    """{file's ending: (dtype, length)} as a shard's counts demand."""
+    """{file's ending: (dtype, length)} for a shard's counts."""
     tokens, sentences, documents = record["tokens"], record["sentences"], record["documents"]
     return {
         "tok": (token_dtype(vocab_size), tokens),

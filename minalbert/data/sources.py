@@ -1,11 +1,11 @@
-"""The input cut into parts, one for each shard.
+"""The input divided into sources, one for each shard.
 
-Files are cut where a document ends, by looking for blank lines near every so many bytes; small files are put
-together. Nothing is read but those places, so a terabyte is cut in seconds, and each worker reads its own part.
-What comes through a pipe, or in a compressed file, cannot be read from its middle: the pipe is read here and
-dealt out, the compressed file makes one shard, however large.
+Large files are cut at ends of documents, which are found by looking for blank lines at regular distances; small files
+are joined. Only these places are read, so that a terabyte is cut in seconds, and each worker reads its own source.
+A pipe or a compressed file cannot be read from its middle: the pipe is read here, document by document, and a
+compressed file makes one shard of any size.
 
-A source has `documents()`, an iterator, and `describe()`, words that tell it from all others.
+A source has `documents()`, an iterator, and `describe()`, a text that identifies it.
 """
 
 import gzip
@@ -22,7 +22,9 @@ TOKENS = 2**24                                       # of a shard
 STORIES = 50_000                                     # of a shard, at most
 
 
-class Part(NamedTuple):
+class FileRange(NamedTuple):
+    """A file, or the bytes of it from start to end."""
+
     path: str
     start: int                                       # bytes
     end: int
@@ -37,32 +39,35 @@ class Part(NamedTuple):
 
 
 class Text(NamedTuple):
-    parts: tuple
+    """Documents to be read from files."""
+
+    ranges: tuple
     layout: str
 
     def describe(self):
-        return "; ".join(f"{part} ({part.size} bytes)" for part in self.parts)
+        return "; ".join(f"{piece} ({piece.size} bytes)" for piece in self.ranges)
 
     def documents(self):
-        for part in self.parts:
+        for piece in self.ranges:
             try:
-                yield from file_documents(part.path, self.layout, stretch=None if part.whole else part[1:3])
-            except LineError as error:               # its number counts from where the part begins
-                line = error.number + lines_before(part)
-                raise DataError(f"{part.path}:{line}: {error.said}") from error
+                yield from file_documents(piece.path, self.layout, stretch=None if piece.whole else piece[1:3])
+            except LineError as error:               # its number counts from the range's first line
+                line = error.number + lines_before(piece)
+                raise DataError(f"{piece.path}:{line}: {error.reason}") from error
 
 
-def lines_before(part):
-    with open(part.path, "rb") as file:
-        left, lines = part.start, 0
+def lines_before(piece):
+    """How many lines the file has before the range."""
+    with open(piece.path, "rb") as file:
+        left, lines = piece.start, 0
         while left and (data := file.read(min(left, 2**20))):
             lines += data.count(b"\n")
             left -= len(data)
     return lines
 
 
-class Dealt(NamedTuple):
-    """Documents that were read already."""
+class ReadText(NamedTuple):
+    """Documents that have been read already, from a pipe."""
 
     name: str
     given: tuple
@@ -76,6 +81,8 @@ class Dealt(NamedTuple):
 
 
 class Stories(NamedTuple):
+    """Stories of tiny worlds, from number `start` to `end` - 1."""
+
     worlds: object                                   # TinyWorlds
     start: int
     end: int
@@ -93,52 +100,55 @@ def text_sources(paths, layout="lines", shard_tokens=TOKENS):
         raise DataError(f"shard_tokens is {shard_tokens}; it must be at least 1")
     files, target = find_files(paths), shard_tokens * BYTES_PER_TOKEN
     if any(file == STDIN or not Path(file).is_file() for file in files):
-        return dealt(files, read_documents(files, layout), target)
-    parts = [part for file in files for part in cut(file, target, BLANKS if layout == "paragraphs" else 1)]
-    if not parts:
-        read_documents(files, layout).__next__()     # says that there is no text, in its own words
-    return [Text(tuple(group), layout) for group in together(parts, target)]
+        return read_now(files, read_documents(files, layout), target)
+    blanks = BLANKS if layout == "paragraphs" else 1
+    ranges = [piece for file in files for piece in cut(file, target, blanks)]
+    if not ranges:
+        next(read_documents(files, layout))          # raises the error that there is no text
+    return [Text(tuple(group), layout) for group in joined(ranges, target)]
 
 
 def story_sources(worlds, count, stories=STORIES):
+    """A source for every `stories` of `count` stories."""
     if count < 1 or stories < 1:
         raise DataError(f"{count} stories, {stories} a shard: both must be at least 1")
     return [Stories(worlds, start, min(start + stories, count)) for start in range(0, count, stories)]
 
 
-def dealt(files, documents, target):
+def read_now(files, documents, target):
+    """Sources of about `target` characters each, read from a pipe."""
     name = "standard input" if STDIN in files else files[0]
-    hand, size = [], 0
+    group, size = [], 0
     for document in documents:
-        hand.append(Document(list(document.sentences), document.source, document.topic))
+        group.append(Document(list(document.sentences), document.source, document.topic))
         size += sum(map(len, document.sentences))
         if size >= target:
-            yield Dealt(name, tuple(hand))
-            hand, size = [], 0
-    if hand:
-        yield Dealt(name, tuple(hand))
+            yield ReadText(name, tuple(group))
+            group, size = [], 0
+    if group:
+        yield ReadText(name, tuple(group))
 
 
-def together(parts, target):
-    """Neighbours in groups of `target` bytes at most, a larger one alone."""
+def joined(ranges, target):
+    """Neighbouring ranges in groups of at most `target` bytes; a larger range stands alone."""
     group, size = [], 0
-    for part in parts:
-        if group and size + part.end - part.start > target:
+    for piece in ranges:
+        if group and size + piece.end - piece.start > target:
             yield group
             group, size = [], 0
-        group.append(part)
-        size += part.end - part.start
+        group.append(piece)
+        size += piece.end - piece.start
     if group:
         yield group
 
 
 def cut(path, target, blanks):
-    """The parts of a file: each begins where a document begins, about every `target` bytes. None if it is blank."""
+    """The ranges of a file, about `target` bytes each. Each begins with a document; a blank file has none."""
     try:
         size = Path(path).stat().st_size
         if path.endswith(".gz"):
             with gzip.open(path, "rb") as file:
-                return [Part(path, 0, size, size)] if first_text(file) is not None else []
+                return [FileRange(path, 0, size, size)] if first_text(file) is not None else []
         with open(path, "rb") as file:
             if (wish := first_text(file)) is None:
                 return []
@@ -147,24 +157,24 @@ def cut(path, target, blanks):
                 starts.append(start)
                 wish = start + target
     except (EOFError, gzip.BadGzipFile):
-        return [Part(path, 0, size, size)]           # for the reader to complain about
+        return [FileRange(path, 0, size, size)]           # reading it raises the error
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}") from error
-    return [Part(path, *ends, size) for ends in zip(starts, [*starts[1:], size], strict=True)]
+    return [FileRange(path, *ends, size) for ends in zip(starts, [*starts[1:], size], strict=True)]
 
 
 def first_text(file):
-    """Where the first line with text in it begins, roughly; None if there is none."""
+    """Roughly the place of the first line with text in it, or None."""
     while line := file.readline(LINE):
         if line.strip():
             return file.tell() - len(line)
     return None
 
 
-def next_document(file, position, blanks):
-    """Where the first document after `position` begins: at a line of text that follows so many blank lines."""
-    file.seek(position)
-    at_start, run = False, 0                         # of a line; we may have landed in the middle of one
+def next_document(file, place, blanks):
+    """The place of the first document after `place`: a line of text that follows so many blank lines."""
+    file.seek(place)
+    at_start, run = False, 0                         # of a line; `place` may be in the middle of one
     while True:
         here = file.tell()
         line = file.readline(LINE)

@@ -1,6 +1,6 @@
-"""The shards of a corpus as one text: documents numbered through, sentences and tokens found by shard.
+"""The shards of a corpus as one text: documents are numbered through all shards.
 
-Arrays of a shard are mapped into memory, so nothing here may copy one whole.
+The arrays of a shard are mapped into memory, so nothing here may copy a whole one.
 """
 
 import numpy as np
@@ -29,7 +29,7 @@ class Texts:
         return shard, _pick(self.documents, shard, local), _pick(self.documents, shard, local + 1)
 
     def begins(self, shard, sentence):
-        """Where sentences begin among their shard's tokens; both of one shape."""
+        """The first tokens of sentences, counted in their shard. `shard` and `sentence` have one shape."""
         return _pick(self.sentences, shard, sentence)
 
     def read(self, shard, start, stop):

@@ -1,9 +1,9 @@
-"""A word is a token: for tiny worlds, whose words are known, so that there is nothing to train.
+"""A tokenizer of whole words, for tiny worlds, whose words are known, so that nothing is trained.
 
     ids 0-4    the special pieces          ids 5...    the words, in the order given
 
-Text is split at white space, and a word outside the list is <unk>. A text of known words with single spaces
-between them comes back as it was.
+Text is split at white space, and a word outside the list is <unk>. A text of known words with single spaces between
+them is decoded to itself.
 """
 
 import hashlib

@@ -16,7 +16,7 @@ from ..model.block import ATTENTION_SITE, FFN_SITE, PROBS_SITE
 from ..params import ATTENTION, FFN, NORM
 
 
-class AttentionCache(NamedTuple):
+class AttentionArrays(NamedTuple):
     layer: int
     x: Any                                           # (R, H)
     qkv: Any                                         # (R, 3H)
@@ -26,7 +26,7 @@ class AttentionCache(NamedTuple):
     rstd: Any                                        # (R,)
 
 
-class FfnCache(NamedTuple):
+class FfnArrays(NamedTuple):
     layer: int
     x: Any                                           # (R, H)
     u: Any                                           # (R, F) before bias and GELU; backward makes it the GELU's output
@@ -54,7 +54,7 @@ def attention_half_forward(x, layer, ctx):
     dropout = ctx.dropout(config.hidden_dropout_prob, layer=layer, site=ATTENTION_SITE)
     do.norm_forward(xhat, gain, bias, config.layer_norm_eps, linear_bias=bo, residual=x, dropout=dropout,
                     out=y, rstd=rstd)  # fmt: skip
-    return y.reshape(shape), AttentionCache(layer, x, qkv, lse, context, xhat, rstd)
+    return y.reshape(shape), AttentionArrays(layer, x, qkv, lse, context, xhat, rstd)
 
 
 def attention_half_backward(dy, cache, ctx, grads):
@@ -100,7 +100,7 @@ def ffn_half_forward(x, layer, ctx):
     do.norm_forward(xhat, gain, bias, config.layer_norm_eps, linear_bias=b_down, residual=x, dropout=dropout,
                     out=y, rstd=rstd)  # fmt: skip
     ctx.scratch.release(mark)
-    return y.reshape(shape), FfnCache(layer, x, u, xhat, rstd)
+    return y.reshape(shape), FfnArrays(layer, x, u, xhat, rstd)
 
 
 def ffn_half_backward(dy, cache, ctx, grads):

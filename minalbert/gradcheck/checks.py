@@ -9,7 +9,7 @@ import numpy as np
 from ..backend import array_module, to_host
 from ..model import PLAIN, pretraining_backward, pretraining_forward
 from .compare import LIMITS, GradientError, Report, TensorResult, judge
-from .contract import Pair, arguments
+from .contract import CheckedPair, arguments
 from .diagnose import guess_shape
 from .numeric import gradient, slope, takes_complex
 
@@ -31,7 +31,7 @@ def check_pair(
                only where a direction fails, to find the place
     method     "complex" (the complex step), or "central" for central differences
     """
-    pair = Pair(forward, backward, static or {}, name)
+    pair = CheckedPair(forward, backward, static or {}, name)
     args, tensors = arguments(pair.name, args, constants)
     rng = _own_rng(seed)
 

@@ -28,7 +28,7 @@ def arguments(name, args, constants):
     return args | tensors, tensors
 
 
-class Pair:
+class CheckedPair:
     """A forward and a backward function that say clearly where they are not a pair."""
 
     def __init__(self, forward, backward, static, name=None):

@@ -1,4 +1,4 @@
-"""The gradient check as a table: one line per tensor."""
+"""The results of gradient checks as a table: one line for each tensor."""
 
 
 def lines(rows):

@@ -1,1 +1,1 @@
-"""Files of other libraries: `huggingface` reads and writes the directories of `transformers`."""
+"""Other libraries' weights. `state_dict` converts names and arrays; `huggingface` reads and writes directories."""

@@ -1,13 +1,12 @@
 """Hugging Face directories: config.json and model.safetensors, as `transformers` reads and writes them.
 
-What their configuration has no key for stands in config.json under "minalbert". transformers ignores it;
-it makes our way back exact.
+Settings for which transformers has no key are in config.json under "minalbert". transformers ignores this entry;
+with it, our configuration is read back exactly.
 """
 
 import dataclasses
 import warnings
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -15,58 +14,42 @@ from ..config import PRESETS, AlbertConfig
 from ..errors import ConfigError, PretrainedError
 from ..params import HEADS, Params, shapes
 from .safetensors_files import ONE_FILE, locate, read, read_json, write, write_json
-from .state_dict import DECODER, from_state_dict, hf_groups, names_as_in, to_state_dict
+from .state_dict import DECODER, WHOLE, compare, first, from_state_dict, hf_groups, to_state_dict
 
-DEFAULTS = dataclasses.asdict(PRESETS["albert-xxlarge-v2"])  # theirs, of keys that config.json leaves out
+DEFAULTS = dataclasses.asdict(PRESETS["albert-xxlarge-v2"])  # theirs, for missing keys
 OFFICIAL = [key for key in DEFAULTS if key not in ("sharing", "embedding_projection")]
-OURS = ["sharing", "num_hidden_groups", "embedding_projection"]  # theirs may be one group per layer
+OURS = ["sharing", "num_hidden_groups", "embedding_projection"]  # transformers may need one group per layer
 FIXED = {
     "model_type": "albert",
     "inner_group_num": 1,
     "position_embedding_type": "absolute",
     "tie_word_embeddings": True,
 }
-BUFFERS = ("embeddings.position_ids", "embeddings.token_type_ids")  # in old files, but no weights
-
-
-class Report(NamedTuple):
-    """Tensors that a model takes from a file, leaves there, and lacks. The tied decoder is not counted."""
-
-    used: list
-    unused: list
-    missing: list
-
-    def __str__(self):
-        lists = {"unused": self.unused, "missing": self.missing}
-        rows = [f"{len(names)} {kind}{': ' if names else ''}{', '.join(names)}" for kind, names in lists.items()]
-        return "\n".join([f"{len(self.used)} tensors used", *rows])
 
 
 def load_report(directory):
-    """The tensors that `load` would use, leave and miss. Reads names alone."""
-    return _report(read_config(directory), locate(Path(directory)))
+    """Which tensors of a directory `load` would use. Reads only their names."""
+    return compare(locate(Path(directory)), read_config(directory))
 
 
 def load(directory, dtype=None, strict=True):
-    """A directory's AlbertConfig and Params, with the heads that its file has, in the file's dtype or another.
+    """Read a directory. Returns its AlbertConfig, and Params with the heads that the file has.
 
-    A tensor that has no place in the model is an error, or with strict=False a warning.
+    dtype: float16, float32 or float64; the file's dtype if none is given. A tensor that the model does not have is an
+    error, or with strict=False a warning.
     """
     config, places = read_config(directory), locate(Path(directory))
-    found = _report(config, places)
+    found = compare(places, config)
     if found.missing:
-        holds = f"; what it holds begins with {found.unused[0]}" if found.unused else ""
-        raise PretrainedError(
-            f"{directory} lacks {_some(found.missing)}: the trunk must be whole, each head whole or absent, "
-            f"and a sop head needs a pooler{holds}"
-        )
+        holds = f"; its first other tensor is {found.unused[0]}" if found.unused else ""
+        raise PretrainedError(f"{directory} lacks {first(found.missing)}: {WHOLE}{holds}")
     if found.unused:
-        message = f"{directory} holds tensors that have no place in this model: {_some(found.unused)}"
+        message = f"{directory} holds tensors that this model does not have: {first(found.unused)}"
         _complain(message, f"{message}\n{found}", strict)
     wanted = {*found.used, *DECODER}
     state = read({name: path for name, path in places.items() if name in wanted})
     _check_decoder(state, directory, strict)
-    arrays = from_state_dict(state, config)
+    arrays = from_state_dict(state, config, strict=False)
     if config.embedding_size == config.hidden_size and not _is_identity(arrays):
         config = config.replace(embedding_projection=True)
     heads = [head for head in HEADS if any(name.startswith(f"{head}.") for name in arrays)]
@@ -76,13 +59,13 @@ def load(directory, dtype=None, strict=True):
 
 
 def save(directory, config, params):
-    """Write config.json and model.safetensors, for `load` and for `from_pretrained` of transformers."""
+    """Write config.json and model.safetensors, which `load` and transformers' from_pretrained read."""
     directory = Path(directory)
     if directory.exists() and not directory.is_dir():
         raise PretrainedError(f"{directory} is a file; it must be a directory, or not be there yet")
     directory.mkdir(parents=True, exist_ok=True)
     arrays = dict(params)
-    if not config.has_projection:  # theirs always has one: the identity changes nothing
+    if not config.has_projection:  # transformers always has one: the identity changes nothing
         H, dtype = config.hidden_size, params.dtype
         arrays |= {"embeddings.projection.w": np.eye(H, dtype=dtype), "embeddings.projection.b": np.zeros(H, dtype)}
     write(directory / ONE_FILE, to_state_dict(arrays, config))
@@ -90,7 +73,7 @@ def save(directory, config, params):
 
 
 def read_config(directory):
-    """config.json as an AlbertConfig. Keys that we do not know are ignored, as transformers does."""
+    """Read config.json as an AlbertConfig. Unknown keys are ignored, as in transformers."""
     directory = Path(directory)
     path = directory / "config.json"
     if not directory.is_dir():
@@ -116,15 +99,9 @@ def read_config(directory):
     if groups != hf_groups(config):
         raise PretrainedError(
             f"{path}: num_hidden_groups is {groups}; with {config.num_hidden_layers} layers and this sharing it must "
-            f"be {hf_groups(config)}, for transformers would give some layer another group than l G // L"
+            f"be {hf_groups(config)}, because transformers would give some layer another group than l G // L"
         )
     return config
-
-
-def _some(names):
-    """The first few of many."""
-    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    return ", ".join(names[:5]) + more
 
 
 def _config_json(config, params):
@@ -134,7 +111,7 @@ def _config_json(config, params):
     return {
         "architectures": [model],
         **FIXED,
-        **{key: types[key](getattr(config, key)) for key in OFFICIAL},  # a float written as 0 is 0.0 to them
+        **{key: types[key](getattr(config, key)) for key in OFFICIAL},  # transformers wants 0.0, not 0
         "num_hidden_groups": hf_groups(config),
         "pad_token_id": 0,
         "bos_token_id": 2,
@@ -142,17 +119,6 @@ def _config_json(config, params):
         "dtype": str(params.dtype),
         "minalbert": {key: getattr(config, key) for key in OURS},
     }
-
-
-def _report(config, found):
-    table = names_as_in(found, config)
-    used = [name for name in table if name in found]
-    heads = {table[name].split(".")[0] for name in used} & set(HEADS)
-    absent = set(HEADS) - heads - ({"pooler"} if "sop" in heads else set())
-    missing = [name for name, ours in table.items() if name not in found and ours.split(".")[0] not in absent]
-    known = {*table, *DECODER}
-    unused = [name for name in found if name not in known and not name.endswith(BUFFERS)]
-    return Report(used, sorted(unused), missing)
 
 
 def _check_decoder(state, directory, strict):

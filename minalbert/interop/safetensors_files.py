@@ -1,7 +1,7 @@
 """The files of a Hugging Face directory: JSON, and weights in one or several safetensors files.
 
-A safetensors file is eight bytes that count a header, the header in JSON (name -> dtype, shape, place), and
-the numbers. The library `safetensors` reads it for us, all but bfloat16, which NumPy does not have.
+A safetensors file is the header's length in eight bytes, the header in JSON (name -> dtype, shape, place), and the
+numbers. The library `safetensors` reads all of it but bfloat16, which NumPy does not have.
 """
 
 import json
@@ -35,7 +35,7 @@ def write_json(path, data):
 
 
 def locate(directory):
-    """tensor name -> the file that holds it."""
+    """tensor name -> the file that has it."""
     whole, index = directory / ONE_FILE, directory / INDEX
     if whole.exists():
         return dict.fromkeys(_names(whole), whole)
@@ -65,7 +65,7 @@ def _locate_shards(directory, index):
 
 
 def read(places):
-    """places: name -> file, as `locate` gives them. Returns name -> array; bfloat16 as float32, exactly."""
+    """Read tensors. places: name -> file, from `locate`. Returns name -> array; bfloat16 becomes float32, exactly."""
     arrays, widened = {}, []
     for path in dict.fromkeys(places.values()):
         with _open(path) as file:
@@ -85,14 +85,14 @@ def read(places):
 
 
 def write(path, arrays):
-    """Under another name first, so that a crash leaves no half file under this one."""
+    """Write a file under another name first, so that a crash leaves no incomplete file under this one."""
     temporary = path.with_name(path.name + ".part")
     safetensors.numpy.save_file(arrays, temporary, metadata={"format": "pt"})
     os.replace(temporary, path)
 
 
 def _widen(tensor):
-    """bfloat16 is the upper half of a float32."""
+    """Convert to float32, whose upper half is bfloat16."""
     upper = np.frombuffer(tensor["data"], np.uint16).astype(np.uint32)
     return (upper << 16).view(np.float32).reshape(tensor["shape"])
 

@@ -1,14 +1,19 @@
-"""Our names and Hugging Face's, one table for both ways.
+"""State dicts of transformers' AlbertForPreTraining: their names and arrays <-> ours.
 
-Two things differ beside the names. Their matrices are (out, in). And of sharing they know
-`num_hidden_groups` alone, so a part that spans several of their groups has a copy in each.
+    state = to_state_dict(model.params, model.config)            # {"albert.embeddings.word_embeddings.weight": ...}
+    arrays = from_state_dict(torch_model.state_dict(), config)   # {"embeddings.word": ...}
+
+Two things differ besides the names. Their matrices are (out, in). And their only kind of sharing is
+`num_hidden_groups`, so weights that we share among several of their groups have a copy in each.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
 from ..backend import to_host
 from ..errors import PretrainedError
-from ..params import ATTENTION, FFN, NORM, half_name, shapes
+from ..params import ATTENTION, FFN, HEADS, NORM, half_name, shapes
 
 MODULES = {
     "embeddings.word": "albert.embeddings.word_embeddings",
@@ -32,19 +37,40 @@ MODULES = {
 }
 LEAVES = {"w": "weight", "b": "bias", "gain": "weight", "bias": "bias"}
 
-# One array with two names. transformers writes only the second and, where a file has both, uses the first.
+# One array with two names. transformers writes only the second; if a file has both, it uses the first.
 DECODER = {
     "predictions.decoder.weight": "albert.embeddings.word_embeddings.weight",
     "predictions.decoder.bias": "predictions.bias",
 }
 
+BUFFERS = ("embeddings.position_ids", "embeddings.token_type_ids")   # in old files, but no weights
+PROJECTION = tuple(f"albert.encoder.embedding_hidden_mapping_in.{leaf}" for leaf in ("weight", "bias"))
+PROJECTION += tuple(name.removeprefix("albert.") for name in PROJECTION)
+WHOLE = "the trunk must be whole, each head whole or absent, and a sop head needs a pooler"
+
+
+class LoadReport(NamedTuple):
+    """Tensors of a file that a model uses, does not use, and misses. The tied decoder is not counted."""
+
+    used: list
+    unused: list
+    missing: list
+
+    def __str__(self):
+        lists = {"unused": self.unused, "missing": self.missing}
+        rows = [f"{len(names)} {kind}{': ' if names else ''}{', '.join(names)}" for kind, names in lists.items()]
+        return "\n".join([f"{len(self.used)} tensors used", *rows])
+
 
 def to_state_dict(named_arrays, config):
-    """Arrays under the names of AlbertForPreTraining, on the host: a model's `params`, or its gradients.
+    """Convert a model's `params`, or its gradients, to a state dict of NumPy arrays.
 
-    Only what is given is in the result: no head that is absent, no projection where E = H has none, and no
-    tied decoder. Where their groups hold copies of one shared part, each gets the same array: each copy's
-    gradient is then the sum over all layers, to which theirs, one per copy, add up.
+    named_arrays   {our name: array}, on any device; heads may be absent
+    config         the AlbertConfig of the model
+
+    The tied decoder is not in the result, nor is a projection if the model has none. If several of transformers' groups
+    have copies of weights that we share, each copy gets the same array. For gradients this is the sum over all layers,
+    which equals the sum of transformers' gradients over all copies.
     """
     state = {}
     for theirs, ours in names(config).items():
@@ -54,8 +80,19 @@ def to_state_dict(named_arrays, config):
     return state
 
 
-def from_state_dict(state, config):
-    """The inverse: arrays under our names. Copies of a shared part must be equal."""
+def from_state_dict(state, config, strict=True):
+    """Convert a state dict to {our name: array}, the inverse of `to_state_dict`.
+
+    state    {transformers' name: array}: the state_dict() of AlbertForPreTraining, AlbertForMaskedLM or AlbertModel,
+             or gradients under the same names
+    config   an AlbertConfig of the same sizes
+    strict   False: ignore tensors that are missing or that the model does not have
+
+    A tensor that is missing, unexpected or of a wrong shape raises a PretrainedError that names it, and so do copies of
+    shared weights that differ. `Params.from_arrays(arrays, shapes(config, heads), dtype)` makes a vector of the result.
+    """
+    if strict:
+        check_names(state, config)
     right, arrays = shapes(with_projection(config)), {}
     for theirs, ours in names_as_in(state, config).items():
         if theirs not in state:
@@ -63,7 +100,7 @@ def from_state_dict(state, config):
         array = to_host(state[theirs])
         shape = right[ours][::-1] if _is_matrix(ours) else right[ours]
         if array.shape != shape:
-            raise PretrainedError(f"{theirs} has shape {array.shape}; by the configuration it must be {shape}")
+            raise PretrainedError(f"{theirs} has shape {array.shape}; for this configuration it must be {shape}")
         array = array.T if _is_matrix(ours) else array
         if not np.array_equal(array, arrays.setdefault(ours, array), equal_nan=True):
             raise PretrainedError(
@@ -73,21 +110,50 @@ def from_state_dict(state, config):
     return arrays
 
 
+def check_names(state, config):
+    """Raise PretrainedError for tensors that are missing or unexpected."""
+    found = compare(state, config)
+    missing = [name for name in found.missing if config.has_projection or name not in PROJECTION]
+    if missing:
+        raise PretrainedError(f"the state dict lacks {first(missing)}: {WHOLE}")
+    if found.unused:
+        raise PretrainedError(f"the state dict has tensors that this model does not have: {first(found.unused)}; "
+                              "strict=False ignores them")  # fmt: skip
+
+
+def compare(found, config):
+    """The LoadReport of the names found."""
+    table = names_as_in(found, config)
+    used = [name for name in table if name in found]
+    heads = {table[name].split(".")[0] for name in used} & set(HEADS)
+    absent = set(HEADS) - heads - ({"pooler"} if "sop" in heads else set())
+    missing = [name for name, ours in table.items() if name not in found and ours.split(".")[0] not in absent]
+    known = {*table, *DECODER}
+    unused = [name for name in found if name not in known and not name.endswith(BUFFERS)]
+    return LoadReport(used, sorted(unused), missing)
+
+
+def first(names):
+    """The first few of many names."""
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return ", ".join(names[:5]) + more
+
+
 def names(config):
-    """Their name -> ours, for all that AlbertForPreTraining has."""
+    """transformers' name -> ours, for every tensor of AlbertForPreTraining."""
     table = {_theirs(name): name for name in shapes(with_projection(config)) if not name.startswith("encoder.")}
     groups = hf_groups(config)
     for group in range(groups):
-        layer = -(-group * config.num_hidden_layers // groups)  # the first one in the group
+        layer = -(-group * config.num_hidden_layers // groups)  # the first layer of the group
         prefix = f"albert.encoder.albert_layer_groups.{group}.albert_layers.0"
-        for part, tensors in (("attention", ATTENTION + NORM), ("ffn", FFN + NORM)):
+        for half, tensors in (("attention", ATTENTION + NORM), ("ffn", FFN + NORM)):
             for tensor in tensors:
-                table[f"{prefix}.{_theirs(f'{part}.{tensor}')}"] = f"{half_name(config, part, layer)}.{tensor}"
+                table[f"{prefix}.{_theirs(f'{half}.{tensor}')}"] = f"{half_name(config, half, layer)}.{tensor}"
     return table
 
 
 def names_as_in(state, config):
-    """The table in a file's own style: a bare AlbertModel has no `albert.`, a decoder may stand for its twin."""
+    """`names` in a file's own style: AlbertModel has no `albert.`, and a decoder may be there instead of its twin."""
     table = names(config)
     for decoder, twin in DECODER.items():
         if decoder in state and twin not in state:
@@ -98,10 +164,10 @@ def names_as_in(state, config):
 
 
 def hf_groups(config):
-    """How many groups transformers needs for our sharing: as many as we have, or one per layer.
+    """The number of groups that transformers needs for our sharing: as many as we have, or one for each layer.
 
-    Its rule for a layer's group is written in floats, and slips for some G that do not divide L: first
-    for 18 layers in 14 groups.
+    Its rule for a layer's group uses floats, and is wrong for some G that do not divide L, first for 18 layers in 14
+    groups.
     """
     L, G = config.num_hidden_layers, config.num_hidden_groups
     same_rule = all(int(layer / (L / G)) == layer * G // L for layer in range(L))
@@ -109,7 +175,7 @@ def hf_groups(config):
 
 
 def with_projection(config):
-    """transformers always has one, also where E = H."""
+    """The config with a projection, which transformers always has, even if E = H."""
     return config.replace(embedding_projection=True)
 
 

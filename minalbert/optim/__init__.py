@@ -1,12 +1,11 @@
 """Optimisers: from a gradient to a step.
 
     g  ->  clip  ->  LAMB or AdamW, which keep two moments of each weight  ->  w -= rate × direction
-                     the schedule says the rate
+                     the schedule gives the rate
 
-Each optimiser is written twice in its file: `lamb_tensor` is the mathematics as one writes it down, for one tensor,
-and `Lamb.step` the same arithmetic over the whole vector, block by block, so that each number crosses the memory as
-few times as can be. Element by element they agree to the last bit; norms, whose sums may be taken in any order, to
-the last digit or so.
+Each optimiser is written twice in its file. `lamb_tensor` is the mathematics of one tensor. `Lamb.step` is the same
+arithmetic over the whole vector, block by block, so that each number is read from memory as seldom as possible. The
+two agree bit by bit, except for norms, whose sums have another order and so another last digit.
 
     optimiser = Lamb(weight_decay=0.01)
     moments = Moments.zeros(params)
@@ -15,6 +14,8 @@ the last digit or so.
         _, grads = model.loss_and_grads(batch)
         scale = clip_factor(global_norm(grads), 1.0)
         ratios = optimiser.step(params, grads, moments, schedule.rate(step), step + 1, scale)
+
+`optimiser.step(..., only=params.select("sop.").names)` trains those tensors and freezes all others.
 
 Read in this order: adamw, lamb, clip, schedule, blocks.
 """

@@ -1,4 +1,4 @@
-"""AdamW: each weight's gradient over its own recent size, and decay beside it (Loshchilov & Hutter, 2019).
+"""AdamW: each gradient divided by its own recent size, and weight decay beside it (Loshchilov & Hutter, 2019).
 
     m ← β₁ m + (1 - β₁) g            a running mean of the gradient
     v ← β₂ v + (1 - β₂) g²           and of its square
@@ -6,12 +6,12 @@
     u ← u + λ w                      decay, not for biases and norms
     w ← w - rate u
 
-Both moments begin at zero and are too small at first, v the longer. Bias correction makes up for it:
+Both moments begin at zero and are too small at first, v for longer. Bias correction compensates for it:
 
     u = m c₁ / (√v c₂ + ε)           c₁ = 1 / (1 - β₁ᵗ)    c₂ = 1 / √(1 - β₂ᵗ)    t = 1, 2, 3, ...
 
-ALBERT leaves it out, for its fine-tuning too: the first steps are c₂ / c₁ too long, 3.2 times at t = 1 and 6.6
-times at t = 12, when its warm-up has hardly begun.
+ALBERT leaves it out, in fine-tuning too. Its first steps are therefore too long by a factor of c₂ / c₁: 3.2 at t = 1
+and 6.6 at t = 12, when the warm-up has hardly begun.
 
 w, g, m, v, u: one shape
 """
@@ -21,11 +21,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..backend import array_module
+from ..errors import ConfigError, named_fields
 from .blocks import blocks, check, check_settings, exempt, scratch, tensors
 
 
 def adamw_tensor(w, g, m, v, rate, t=1, betas=(0.9, 0.999), eps=1e-6, weight_decay=0.01, bias_correction=True):
-    """One step of one tensor: w, m and v anew."""
+    """One step of one tensor. Returns the new w, m and v."""
     beta1, beta2 = betas
     m = beta1 * m + (1 - beta1) * g
     v = beta2 * v + (1 - beta2) * (g * g)
@@ -36,21 +37,34 @@ def adamw_tensor(w, g, m, v, rate, t=1, betas=(0.9, 0.999), eps=1e-6, weight_dec
     return w - rate * u, m, v
 
 
+@named_fields(ConfigError)
 @dataclass(frozen=True)
 class AdamW:
+    """AdamW's settings, and its step over all tensors.
+
+    betas             β₁ and β₂, of the two running means
+    eps               ε, added to √v
+    weight_decay      λ, not for biases and norms
+    bias_correction   False: as in ALBERT's own fine-tuning
+    """
+
     betas: tuple[float, float] = (0.9, 0.999)
     eps: float = 1e-6
     weight_decay: float = 0.01
-    bias_correction: bool = True                     # ALBERT's own fine-tuning: False
+    bias_correction: bool = True
 
     def __post_init__(self):
         check_settings(self)
 
-    def step(self, params, grads, moments, rate, t, scale=1.0):
-        """Change params and moments in place, by `scale` times the gradients. There are no trust ratios: {}."""
+    def step(self, params, grads, moments, rate, t, scale=1.0, only=None):
+        """Change params and moments in place, by `scale` times the gradients. Returns {}: there are no trust ratios.
+
+        only: names of the tensors to change, such as params.select("encoder.").names. All others are frozen: neither
+        they nor their moments change, not even by decay.
+        """
         terms = Terms.of(self, params, grads, moments, t, scale)
         xp, (longest_u, longest_s) = array_module(params.flat), scratch(params, "block", "block")
-        for name, vectors in tensors(params, grads, moments):
+        for name, vectors in tensors(params, grads, moments, only):
             decay = 0.0 if exempt(name, params[name]) else self.weight_decay
             for w, g, m, v in blocks(*vectors):
                 u = longest_u[: len(w)]
@@ -60,26 +74,26 @@ class AdamW:
 
 
 class Terms(NamedTuple):
-    """What a step needs beside the tensors."""
+    """The numbers that a step needs, beside the tensors."""
 
     betas: tuple
     eps: float
     corrections: tuple | None                        # c₁, c₂
-    scale: Any                                       # of the gradient; None: as it is
+    scale: Any                                       # of the gradient; None: 1
 
     @classmethod
     def of(cls, settings, params, grads, moments, t, scale):
         check(params, grads, moments, t)
         if isinstance(scale, float | int) and scale == 1:
             scale = None
-        else:                                        # a number of float64 would widen what it meets
+        else:                                        # a float64 would widen the arrays it is multiplied by
             scale = array_module(params.flat).asarray(scale, dtype=params.dtype)
         corrected = corrections(settings.betas, t) if settings.bias_correction else None
         return cls(settings.betas, settings.eps, corrected, scale)
 
 
 def write_direction(u, w, g, m, v, s, terms, decay):
-    """Into u, for one block; m and v move on, s is scratch. One by one the operations of adamw_tensor."""
+    """Write the direction of one block into u, and update m and v; s is scratch. The operations of adamw_tensor."""
     xp, (beta1, beta2) = array_module(w), terms.betas
     if terms.scale is not None:
         g = xp.multiply(g, terms.scale, out=u)

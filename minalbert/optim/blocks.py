@@ -1,9 +1,9 @@
-"""A long vector in pieces that stay in the cache while all is done to them, and what both optimisers ask for.
+"""Blocks of a vector that stay in the cache, and the checks that both optimisers share.
 
-A step does some 16 things to each weight. One after the other over millions of weights, each of them fetches its
-vectors from memory and puts them back, and waits for that longer than it computes. Done to BLOCK weights at a time,
-all but the first find them in the cache. On a GPU, where starting an operation costs more than fetching, a block is
-a whole tensor. No block is part of two tensors, for LAMB asks for each tensor's norm.
+A step is some 16 operations on each weight. If each of them runs over all weights, it reads its vectors from memory
+and writes them back, and that takes longer than the arithmetic. If all 16 run over BLOCK weights at a time, all but the
+first find their vectors in the cache. On a GPU, where launching an operation takes longer than reading memory, a block
+is a whole tensor. No block spans two tensors, because LAMB needs each tensor's norm.
 """
 
 import math
@@ -31,18 +31,28 @@ class Moments(NamedTuple):
 
 
 def exempt(name, tensor):
-    """From decay and from LAMB's ratio: biases, and the gains of the norms."""
+    """Is the tensor exempt from decay and from LAMB's ratio? Biases and the gains of norms are."""
     return tensor.ndim == 1
 
 
-def tensors(params, grads, moments):
-    """name, and its [w, g, m, v] as vectors."""
-    for name in params:
+def tensors(params, grads, moments, only=None):
+    """(name, [w, g, m, v] as vectors) for each tensor, or for those named in `only`."""
+    for name in params if only is None else chosen(params, only):
         yield name, [kind[name].reshape(-1) for kind in (params, grads, *moments)]
 
 
+def chosen(params, only):
+    """The names of `only`, in the order of params."""
+    if isinstance(only, str):
+        raise ConfigError(f"only is {only!r}; it must be a collection of names, such as params.select({only!r}).names")
+    wanted = set(only)
+    for name in wanted:
+        params[name]                                 # a name that is not there is an error
+    return [name for name in params if name in wanted]
+
+
 def blocks(*vectors):
-    """The same stretch of each, block after block."""
+    """Corresponding blocks of the vectors, one after the other."""
     whole = len(vectors[0])
     length = BLOCK if array_module(vectors[0]) is np else max(whole, 1)
     for start in range(0, whole, length):
@@ -50,7 +60,7 @@ def blocks(*vectors):
 
 
 def scratch(params, *kinds):
-    """Vectors to write into: as long as the longest "block" or the longest "tensor"."""
+    """Vectors to write into, each as long as the longest "block" or the longest "tensor"."""
     xp, longest = array_module(params.flat), max(tensor.size for tensor in params.values())
     lengths = {"tensor": longest, "block": min(longest, BLOCK) if xp is np else longest}
     return [xp.empty(lengths[kind], params.dtype) for kind in kinds]

@@ -1,12 +1,12 @@
-"""The length of the whole gradient, and a limit to it (Pascanu et al., 2013).
+"""The norm of the whole gradient, and a limit to it (Pascanu et al., 2013).
 
     norm = √(Σ g²)   over all tensors            g ← g limit / max(norm, limit)
 
-One bad batch can then move the weights no further than a good one. The direction stays. A norm that is not finite
-comes out as it is, for the training loop to see.
+A bad batch then moves the weights no further than a good one, in the same direction. A norm that is not finite is
+returned as it is, so that the training loop can see it.
 
-The sum is taken over pieces of 4096, each in the gradient's own precision, and over pieces in float64. The pieces
-are short enough for BLAS not to share one out among threads, so that no bit depends on their number.
+The sum over each piece of 4096 numbers is taken in the gradient's own precision, and the sum over pieces in float64.
+BLAS does not divide such short pieces among threads, so that no bit depends on the number of threads.
 """
 
 import math
@@ -19,7 +19,7 @@ PIECE = 4096
 
 
 def sum_of_squares(x):
-    """Σ x² of a vector: a float64 on its device."""
+    """Σ x² of a vector, a float64 on its device."""
     if array_module(x) is not np:
         return array_module(x).square(x.astype("float64")).sum()
     with np.errstate(over="ignore", invalid="ignore"):
@@ -39,7 +39,7 @@ def global_norm(grads):
 
 
 def clip_factor(norm, limit):
-    """What to multiply the gradient by, so that its norm is at most `limit`; a limit of 0 is none."""
+    """The factor that makes the gradient's norm at most `limit`; a limit of 0 means no limit."""
     return limit / array_module(norm).maximum(norm, limit) if limit else 1.0
 
 

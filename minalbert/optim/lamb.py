@@ -1,4 +1,4 @@
-"""LAMB: Adam's direction, with each tensor's step made as long as its weights say (You et al., 2020).
+"""LAMB: Adam's direction, with each tensor's step in proportion to its weights (You et al., 2020).
 
     m ← β₁ m + (1 - β₁) g
     v ← β₂ v + (1 - β₂) g²
@@ -6,11 +6,11 @@
     r = ‖w‖ / ‖u‖                    the trust ratio, one number for a tensor; 1 if either norm is zero
     w ← w - rate r u
 
-A step therefore changes a tensor by ‖Δw‖ = rate ‖w‖, however large or noisy its gradient. That is what lets a batch
-of 4096, with the high rate that so few steps need, not blow up a tensor of small weights.
+A step therefore changes a tensor by ‖Δw‖ = rate ‖w‖, however large or noisy its gradient. So a tensor of small weights
+survives batches of 4096, whose few steps need a high learning rate.
 
 This is the form that ALBERT was trained with: no bias correction, ε outside the root, no limit to r. Biases and the
-gains of the norms are exempt from decay and from the ratio: r = 1, λ = 0. Others' LAMBs are had by switch:
+gains of the norms are exempt from decay and from the ratio: r = 1, λ = 0. Two switches give other libraries' LAMBs:
 `bias_correction` (apex, timm, optax; see adamw) and `clamp`, the largest r allowed (timm's trust_clip: 1).
 
 w, g, m, v, u: one shape   r: a number
@@ -19,7 +19,7 @@ w, g, m, v, u: one shape   r: a number
 from dataclasses import dataclass
 
 from ..backend import array_module
-from ..errors import ConfigError
+from ..errors import ConfigError, named_fields
 from .adamw import Terms, corrections, write_direction
 from .blocks import blocks, check_settings, exempt, is_number, scratch, tensors
 from .clip import sum_of_squares
@@ -28,7 +28,7 @@ from .clip import sum_of_squares
 def lamb_tensor(
     w, g, m, v, rate, t=1, betas=(0.9, 0.999), eps=1e-6, weight_decay=0.01, bias_correction=False, clamp=None
 ):  # fmt: skip
-    """One step of one tensor: w, m and v anew, and the trust ratio."""
+    """One step of one tensor. Returns the new w, m and v, and the trust ratio."""
     xp, (beta1, beta2) = array_module(w), betas
     m = beta1 * m + (1 - beta1) * g
     v = beta2 * v + (1 - beta2) * (g * g)
@@ -45,8 +45,18 @@ def lamb_tensor(
     return w - rate * r * u, m, v, r
 
 
+@named_fields(ConfigError)
 @dataclass(frozen=True)
 class Lamb:
+    """LAMB's settings, and its step over all tensors.
+
+    betas             β₁ and β₂, of the two running means
+    eps               ε, added to √v
+    weight_decay      λ, not for biases and norms
+    bias_correction   as in AdamW; ALBERT was trained without
+    clamp             the largest trust ratio allowed; None: no limit
+    """
+
     betas: tuple[float, float] = (0.9, 0.999)
     eps: float = 1e-6
     weight_decay: float = 0.01
@@ -58,15 +68,18 @@ class Lamb:
         if self.clamp is not None and not (is_number(self.clamp) and self.clamp > 0):
             raise ConfigError(f"clamp is {self.clamp!r}; it must be a number above 0, or None for no limit")
 
-    def step(self, params, grads, moments, rate, t, scale=1.0):
+    def step(self, params, grads, moments, rate, t, scale=1.0, only=None):
         """Change params and moments in place, by `scale` times the gradients. Returns {name: trust ratio}.
 
-        Twice over each tensor: u and the norms first, then w, for the ratio waits for all of u.
+        only: names of the tensors to change, such as params.select("encoder.").names. All others are frozen: neither
+        they nor their moments change, not even by decay.
+
+        Each tensor is passed over twice, for u and the norms and then for w, because the ratio needs all of u.
         """
         terms = Terms.of(self, params, grads, moments, t, scale)
         xp, (longest_u, longest_s) = array_module(params.flat), scratch(params, "tensor", "block")
         ratios = {}
-        for name, vectors in tensors(params, grads, moments):
+        for name, vectors in tensors(params, grads, moments, only):
             adapted, length = not exempt(name, params[name]), float(rate)
             whole_w, whole_u = vectors[0], longest_u[: len(vectors[0])]
             squares = [0.0, 0.0]                     # of w, of u
@@ -82,7 +95,7 @@ class Lamb:
         return ratios
 
     def ratio(self, w_norm, u_norm):
-        """On their device: nobody waits for it."""
+        """The trust ratio of two norms, computed on their device without a synchronisation."""
         xp = array_module(w_norm)
         both = (w_norm > 0) & (u_norm > 0)
         r = xp.where(both, w_norm / xp.where(both, u_norm, 1.0), 1.0)

@@ -4,29 +4,38 @@
                                          rate = peak (1 - step / steps)         from then on
     cosine                               rate = peak (step + 1) / (warmup + 1)  while step < warmup
                                          rate = peak ½ (1 + cos πx)             x = (step - warmup) / (steps - warmup)
-    constant                             as cosine, without the fall
+    constant                             as cosine, without the decay
 
-`step` counts the updates done so far, from 0. In ALBERT's form the first update therefore has rate 0, and since the
-fall counts from step 0, not from the end of the rise, the peak is never reached: of 0.00176, after 3,125 of 125,000
-steps, 0.0017160 is left.
+`step` counts the updates done so far, from 0. In ALBERT's form the first update therefore has rate 0. The decay counts
+from step 0, not from the end of the warm-up, so that the peak is never reached: after 3,125 of 125,000 steps, the rate
+is 0.0017160 of 0.00176.
 
-By the clock (Izsak et al., 2021, 24hBERT): `fraction` is the share of the time that is used up, and the schedule is
-read at the step where it would then be, fraction × steps.
+By time (Izsak et al., 2021, 24hBERT): `time_fraction` is the fraction of the time that is used up. The rate is that of
+step time_fraction × steps.
 """
 
 import math
 from dataclasses import dataclass
 from numbers import Integral
 
-from ..errors import ConfigError
+from ..errors import ConfigError, named_fields
 from .blocks import is_number
 
 SHAPES = ("linear", "cosine", "constant")
 REFERENCE_BATCH, REFERENCE_RATE = 4096, 5 / (2**1.5 * 1000)     # 0.00176777; You et al., 2020, table 4
 
 
+@named_fields(ConfigError)
 @dataclass(frozen=True)
 class Schedule:
+    """The learning rate of a run, step by step.
+
+    peak     the highest rate
+    steps    updates in the run
+    warmup   updates of the rise
+    shape    "linear", "cosine" or "constant"
+    """
+
     peak: float
     steps: int
     warmup: int = 0
@@ -44,10 +53,10 @@ class Schedule:
         if self.shape not in SHAPES:
             raise ConfigError(f"shape is {self.shape!r}; it must be one of: {', '.join(SHAPES)}")
 
-    def rate(self, step, fraction=None):
-        """Of the update that comes after `step` others, or when `fraction` of the time is used up."""
-        if fraction is not None:
-            step = fraction * self.steps
+    def rate(self, step, time_fraction=None):
+        """The learning rate after `step` updates, or after `time_fraction` of the time."""
+        if time_fraction is not None:
+            step = time_fraction * self.steps
         if self.shape == "linear" and step < self.warmup:
             return self.peak * step / self.warmup
         if step < self.warmup:
@@ -62,17 +71,17 @@ class Schedule:
 
 
 def sqrt_rule(batch, reference_batch=REFERENCE_BATCH, reference_rate=REFERENCE_RATE):
-    """LAMB's peak rate for another batch, on the same epochs: rate ∝ √batch, the steps of warm-up unchanged."""
+    """LAMB's peak rate for another batch size and the same epochs: rate ∝ √batch, with the same warm-up steps."""
     return reference_rate * math.sqrt(batch / reference_batch)
 
 
 def rate_warning(rate, batch):
-    """A sentence where LAMB's rate is that of batches more than four times as large, else None."""
+    """A sentence if LAMB's rate fits batches more than four times as large, else None."""
     fitting = sqrt_rule(batch)
     if not rate > 2 * fitting:
         return None
     meant_for = 2 ** round(math.log2(batch * (rate / fitting) ** 2))
     return (
-        f"a rate of {rate:.3g} is the one for batches of {meant_for}; for batches of {batch} the √batch rule gives "
-        f"{fitting:.2g}. Too large a rate shows as a sudden jump of the loss, then a plateau"
+        f"a learning rate of {rate:.3g} suits batches of {meant_for}; for batches of {batch} the √batch rule gives "
+        f"{fitting:.2g}. If the rate is too high, the loss jumps and then stays on a plateau"
     )

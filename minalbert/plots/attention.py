@@ -1,4 +1,4 @@
-"""What the heads look at from a [MASK]: what `minalbert fill` prints, drawn head by head."""
+"""The attention of a [MASK], head by head, as `minalbert fill` prints it."""
 
 import numpy as np
 
@@ -6,13 +6,13 @@ from .style import BLUE, COLUMNS, FILL, FONT, INK, LETTER, TEXT, figure
 
 LEFT, TOP, ROW, GAP = 9, 0.3, 0.3, 0.09              # letters; inches above, of the tokens, and between layers
 TALLEST, LAYER = 0.09, 0.5                           # inches: a head's row at most, and a layer's
-GROUND = "#80808018"                                 # behind the heads: where nothing is looked at
+GROUND = "#80808018"                                 # behind the heads: no attention
 
 
 def attention_strip(filled, columns=COLUMNS):
-    """For each [MASK] its tokens, and below them a row for each head: the bluer, the more it looks there.
+    """The tokens for each [MASK], and below them a row for each head: the bluer, the more attention.
 
-    `filled` is what minalbert.train.fill(model, tokenizer, text) returns.
+    `filled` is the result of minalbert.train.fill(model, tokenizer, text).
     """
     M, L, N, _ = filled.attention.shape
     tall = min(TALLEST, LAYER / N)                   # of a head's row
@@ -55,7 +55,7 @@ def draw_mask(axes, filled, number, y, tall, most, columns):
 
 
 def draw_layers(axes, attention, ends, y, tall, most):
-    """A stack of heads for each layer, as wide as the tokens; between tokens there is nothing."""
+    """Draw a stack of heads for each layer, with gaps between the tokens."""
     from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.patches import Rectangle
 

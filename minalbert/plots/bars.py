@@ -1,4 +1,4 @@
-"""What is saved and what is not: the same measure of several models, bar above bar."""
+"""Several models compared: one bar for each, below the name of a measure."""
 
 from .style import BLUE, FAINT, GREEN, INK, ORANGE, PURPLE, YELLOW, figure
 
@@ -8,17 +8,17 @@ COLOURS = (BLUE, ORANGE, GREEN, PURPLE, YELLOW)
 
 
 def bars(measures):
-    """`measures`: {title: (written, {label: number})}, as {"weights": ("{:.1f} MB", {"shared": 47.3, ...}), ...}.
+    """Bars for each measure. `measures` is {"weights": ("{:.1f} MB", {"shared": 47.3, ...}), ...}.
 
-    Each measure has a scale of its own, from zero to its largest number. Above it stands how many times the smallest
-    the largest is.
+    Each measure has its own scale, from zero to its largest number. Above the bars, the largest number is given as a
+    multiple of the smallest.
     """
     tall = [TITLE + BAR * len(numbers) + GAP for _, numbers in measures.values()]
-    told = "; ".join(
+    description = "; ".join(
         f"{title}: " + ", ".join(f"{label} {written.format(number)}" for label, number in numbers.items())
         for title, (written, numbers) in measures.items()
     )
-    drawn = figure(WIDTH, sum(tall), f"bars, {told}")
+    drawn = figure(WIDTH, sum(tall), f"bars, {description}")
     axes = drawn.add_axes((0, 0, 1, 1), xlim=(0, WIDTH), ylim=(sum(tall), 0))
     axes.axis("off")
     labels = dict.fromkeys(label for _, numbers in measures.values() for label in numbers)
@@ -47,7 +47,7 @@ def draw_measure(axes, title, written, numbers, y, colours):
 
 
 def compared(written, numbers):
-    """7.6 times; or the same, if it is written the same."""
+    """7.6 times; or the same, if all numbers are written the same."""
     if len({written.format(number) for number in numbers}) == 1:
         return "the same"
     low, high = min(numbers), max(numbers)

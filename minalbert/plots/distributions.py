@@ -1,4 +1,4 @@
-"""Probabilities over a few words, and what the loss says to each: bars beside each other, with their numbers."""
+"""Distributions over a few words, such as probabilities and gradients: bars with their numbers."""
 
 from .style import INK, figure, one_line
 from .training import BLUE, ORANGE
@@ -11,8 +11,8 @@ LONGEST, LEAST, GAP = 1.5, 1.7, 0.35                 # of the longest bar, of a 
 def distribution_bars(words, panels, label=None, form="{:.2f}"):
     """A row for each word, a panel for each distribution; bars below zero go to the left, in another colour.
 
-    `panels` is {title: numbers, one a word}; a title's second line is small. `label` is the place of the word that
-    stood there, whose name is bold. All bars have one scale.
+    `panels` is {title: numbers, one a word}; a title's second line is small. `label` is the index of the
+    right word, whose name is bold. All bars have one scale.
     """
     unit = LONGEST / (max(abs(value) for values in panels.values() for value in values) or 1.0)
     sides = [sides_of_zero(values, unit) for values in panels.values()]
@@ -33,7 +33,7 @@ def distribution_bars(words, panels, label=None, form="{:.2f}"):
 
 
 def sides_of_zero(values, unit):
-    """Inches left and right of it, with room for the numbers."""
+    """Inches left and right of zero, with room for the numbers."""
     below, above = max(0.0, -min(values)), max(0.0, *values)
     return unit * below + NUMBER * (below > 0), unit * above + NUMBER
 
@@ -62,6 +62,6 @@ def draw_bars(axes, title, values, form):
 
 
 def number(value, form):
-    """With a real minus, and none before a zero."""
-    said = form.format(value)
-    return said.replace("-", "−") if any(sign in "123456789" for sign in said) else said.replace("-", "")
+    """The number with a minus sign, but with none before a zero."""
+    text = form.format(value)
+    return text.replace("-", "−") if any(sign in "123456789" for sign in text) else text.replace("-", "")

@@ -1,4 +1,4 @@
-"""Shares, side by side: a row for each question, a dot for each run that answered it."""
+"""Shares in rows: a row for each question, a dot for each run's answer."""
 
 import numpy as np
 
@@ -11,18 +11,18 @@ LOOKS = ((TEXT["A"], "o"), (ORANGE, "D"), (GREEN, "s"))
 
 
 def share_dots(rows, title, level=None):
-    """`rows` is {row: {name: shares}}, each share from 0 to 1; a dot a share, and their mean beside them in per cent.
+    """`rows` is {row: {name: shares}}, from 0 to 1. Each share is a dot; their mean is beside them in per cent.
 
-    A title's second line is small. `level` is where a thin line stands, as at a coin's 0.5.
+    A title's second line is small. `level` is the place of a thin line, such as 0.5 for guessing.
     """
     names = list(dict.fromkeys(name for found in rows.values() for name in found))
     if not 1 <= len(names) <= len(LOOKS):
-        raise InputError(f"{len(names)} names were given; from 1 to {len(LOOKS)} can be told apart")
+        raise InputError(f"{len(names)} names were given; from 1 to {len(LOOKS)} are distinguishable")
     looks = dict(zip(names, LOOKS, strict=False))
     height = HEAD + ROW * len(rows) + FOOT
-    told = "; ".join(f"{row}: " + ", ".join(f"{name} {np.mean(shares):.0%}" for name, shares in found.items())
+    description = "; ".join(f"{row}: " + ", ".join(f"{name} {np.mean(shares):.0%}" for name, shares in found.items())
                      for row, found in rows.items())  # fmt: skip
-    drawn = figure(WIDTH, height, f"{title.splitlines()[0]} {told}")
+    drawn = figure(WIDTH, height, f"{title.splitlines()[0]} {description}")
     axes = drawn.add_axes(((WIDTH - WIDE - 0.9) / WIDTH, FOOT / height, WIDE / WIDTH, ROW * len(rows) / height),
                           xlim=(0, 1), ylim=(len(rows) - 0.5, -0.5), facecolor="none")  # fmt: skip
     frame(axes, rows, level)

@@ -1,6 +1,6 @@
-"""Attention and its gradients to click through: which numbers each number is made of, and what moving one does.
+"""Attention and its gradients, interactive: click on a number to see what it depends on, or change it.
 
-The drawing, and all arithmetic, is in explorer.js; this file checks the arrays and puts both into one piece of HTML.
+explorer.js draws and computes; this file checks the arrays and puts both into one piece of HTML.
 """
 
 import hashlib
@@ -12,15 +12,15 @@ import numpy as np
 
 from ..errors import InputError
 
-MOST = 64                                            # heads, tokens, width: more is slow, and nobody reads it
+MOST = 64                                            # heads, tokens, width: more would be slow and unreadable
 MASKED = -10000                                      # as in layers.attention
 
 
 def explorer(q, k, v, dcontext, tokens, attention_mask=None, digits=5):
-    """Of one sequence: q, k, v and the gradient of its context, (N, T, D) each, its T tokens, and which are padding.
+    """Explore the attention of one sequence. q, k, v and dcontext are (N, T, D); tokens are T strings.
 
-    The result shows itself in a notebook. Numbers are kept to some significant digits, and all others computed from
-    these. attention_mask: (T,) of ones and zeros.
+    A notebook shows the result. Numbers are rounded to some significant digits, and all others are computed from
+    these. attention_mask: (T,), 1 for a token, 0 for padding.
     """
     arrays = {"q": q, "k": k, "v": v, "dcontext": dcontext}
     arrays = {name: numbers(name, array) for name, array in arrays.items()}
@@ -52,6 +52,8 @@ def rounded(matrix, digits):
 
 
 class Explorer:
+    """The data of an explorer, which a notebook shows as HTML."""
+
     def __init__(self, data):
         self.data = data
 

@@ -1,4 +1,4 @@
-"""Functions of a number, drawn: curves side by side, errors over a step, and a vector from stage to stage.
+"""Figures of functions: curves side by side, errors against a step, and a vector at several stages.
 
     curves(x, {"GELU": {"tanh form": y, "erf form": z}})
 """
@@ -7,7 +7,7 @@ import numpy as np
 
 from ..errors import InputError
 from .panels import THIN, line, name_ends, panel
-from .style import FAINT, GREEN, INK, ORANGE, TEXT, figure, one_line, told_lines
+from .style import FAINT, GREEN, INK, ORANGE, TEXT, describe_lines, figure, one_line
 
 COLOURS = (TEXT["A"], ORANGE, GREEN, "#BD6297", INK)
 WIDE, TALL, HEAD, FOOT, LEFT, BELOW = 2.9, 2.2, 0.55, 0.35, 0.5, 0.25   # inches
@@ -19,13 +19,13 @@ BAND = "#80808026"
 def curves(x, panels):
     """Panels side by side over the same x. `panels` is {title: {name: y}}; what follows "\\n" in a title is small.
 
-    Where a y is not finite, its line has a gap. The last line is dashed: what lies beneath it is seen, too.
+    If a y is not finite, its line has a gap. The last line is dashed, so that lines beneath it are seen.
     """
     x = np.asarray(x, float)
     rooms = [LEFT + WIDE + 0.15 + LETTER * max(map(len, lines)) for lines in panels.values()]
     width, height = sum(rooms), HEAD + TALL + FOOT
-    told = "; ".join(f"{one_line(title)}: {told_lines(lines)}" for title, lines in panels.items())
-    drawn = figure(width, height, f"curves over {x[0]:g} to {x[-1]:g}. {told}")
+    description = "; ".join(f"{one_line(title)}: {describe_lines(lines)}" for title, lines in panels.items())
+    drawn = figure(width, height, f"curves over {x[0]:g} to {x[-1]:g}. {description}")
     left = LEFT
     for room, (title, lines) in zip(rooms, panels.items(), strict=True):
         axes = drawn.add_axes((left / width, FOOT / height, WIDE / width, TALL / height))
@@ -43,14 +43,14 @@ def curves(x, panels):
 
 
 def styles(lines):
-    """A (dash, colour) for each."""
+    """A (dash, colour) for each line."""
     if lines > len(COLOURS):
-        raise InputError(f"{lines} lines were given; up to {len(COLOURS)} can be told apart")
+        raise InputError(f"{lines} lines were given; up to {len(COLOURS)} are distinguishable")
     return [("--" if i and i == lines - 1 else "-", COLOURS[i]) for i in range(lines)]
 
 
 def limits(axes):
-    """A little room above and below, and ticks at round numbers."""
+    """Leave a margin above and below, and put ticks at round numbers."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     low, high = axes.dataLim.y0, axes.dataLim.y1
@@ -64,10 +64,10 @@ def limits(axes):
 
 
 def error_curves(h, errors, title="error over the step"):
-    """Both axes logarithmic, h falling from left to right. `errors` is {name: an error for each h}.
+    """Errors against the step h, on logarithmic axes. `errors` is {name: an error for each h}; h falls to the right.
 
-    A line that rises again has a dot where it is least. An error of zero, which has no logarithm, leaves a gap.
-    The last line is dashed: what lies beneath it is seen, too.
+    A line that rises again has a dot at its minimum. An error of zero, which has no logarithm, leaves a gap. The last
+    line is dashed, so that lines beneath it are seen.
     """
     from matplotlib.ticker import LogLocator, NullLocator
 
@@ -85,7 +85,7 @@ def error_curves(h, errors, title="error over the step"):
     width = LEFT + wide + 0.25 + LETTER * max(map(len, names.values()))
     height = HEAD + tall + FOOT + BELOW
     drawn = figure(width, height, f"{one_line(title)}, while h shrinks from {h.max():.0e} to {h.min():.0e}: "
-                                  f"{told_lines(errors)}")  # fmt: skip
+                                  f"{describe_lines(errors)}")  # fmt: skip
     axes = drawn.add_axes((LEFT / width, (FOOT + BELOW) / height, wide / width, tall / height))
     panel(axes, *title.split("\n", 1))
     axes.set(xscale="log", yscale="log", xlim=(h.max(), h.min()))
@@ -101,18 +101,18 @@ def error_curves(h, errors, title="error over the step"):
     axes.tick_params(length=0, pad=5, labelsize=8, labelcolor=INK)
     axes.annotate("step h, ever smaller", (0.5, 0), (0, -22), "axes fraction", "offset points", color=INK, fontsize=8,
                   ha="center", va="top")  # fmt: skip
-    axes.set_ylim(axes.get_ylim())                   # settled, before the names are placed
+    axes.set_ylim(axes.get_ylim())                   # fixed, before the names are placed
     name_ends(axes, ends)
     return drawn
 
 
 def stages(vectors, title="one vector"):
-    """A vector's numbers as bars, a row for each stage it goes through. `vectors` is {stage: (H,)}.
+    """The numbers of a vector as bars, with a row for each stage of a computation. `vectors` is {stage: (H,)}.
 
     All rows have one scale. Behind the bars: the mean, a dashed line, and a band, the deviation on each side of it.
     """
     vectors = {name: np.asarray(vector, float) for name, vector in vectors.items()}
-    means, deviations = ({name: part(v) for name, v in vectors.items()} for part in (np.mean, np.std))
+    means, deviations = ({name: measure(v) for name, v in vectors.items()} for measure in (np.mean, np.std))
     lows = {name: min(0, v.min(), means[name] - deviations[name]) for name, v in vectors.items()}
     highs = {name: max(0, v.max(), means[name] + deviations[name]) for name, v in vectors.items()}
     scale = TALLEST / (max(highs[name] - lows[name] for name in vectors) or 1.0)       # inches for 1
@@ -120,8 +120,8 @@ def stages(vectors, title="one vector"):
     left = 0.2 + LETTER * max(map(len, vectors))
     width, y = left + BARS + 1.2, sum(talls.values()) + GAP * len(talls) + 0.1
     height = y + 0.3
-    told = ", ".join(f"{name} (mean {means[name]:.2g}, deviation {deviations[name]:.2g})" for name in vectors)
-    drawn = figure(width, height, f"{title}: {told}")
+    description = ", ".join(f"{name} (mean {means[name]:.2g}, deviation {deviations[name]:.2g})" for name in vectors)
+    drawn = figure(width, height, f"{title}: {description}")
     drawn.text(0.1 / width, 1 - 0.2 / height, title, color=INK, fontsize=10.5, fontweight="bold", va="center")
     for name, vector in vectors.items():
         y -= talls[name] + GAP
@@ -134,6 +134,6 @@ def stages(vectors, title="one vector"):
         axes.bar(np.arange(len(vector)), vector, 0.6, color=TEXT["A"], zorder=2)
         style = {"xycoords": "axes fraction", "fontsize": 8.5, "va": "center", "color": INK}
         axes.annotate(name, (-0.015, 0.5), ha="right", **style)
-        said = f"mean {means[name] + 0.0:.1f}\ndeviation {deviations[name]:.1f}".replace("-0.0", "0.0")
-        axes.annotate(said.replace("-", "\N{MINUS SIGN}"), (1.015, 0.5), **style)
+        text = f"mean {means[name] + 0.0:.1f}\ndeviation {deviations[name]:.1f}".replace("-0.0", "0.0")
+        axes.annotate(text.replace("-", "\N{MINUS SIGN}"), (1.015, 0.5), **style)
     return drawn

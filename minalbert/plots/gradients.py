@@ -1,26 +1,26 @@
-"""Where a gradient is wrong, entry by entry: |yours - expected| on a logarithmic scale."""
+"""The errors of a gradient, entry by entry: |yours - expected| on a logarithmic scale."""
 
 import numpy as np
 
 from .style import INK, LETTER, ORANGE, figure
 
-LIMIT = 1e-10                                        # relative to the largest entry; above it, it is no rounding
+LIMIT = 1e-10                                        # relative to the largest entry; a larger error is not rounding
 CELL, TALL, HEAD, FOOT = 0.42, 0.26, 0.95, 0.62      # inches
 BAR = 4.0                                            # inches: the scale
-DECADES = 16                                         # of the scale; that is where float64 ends
+DECADES = 16                                         # of the scale, the precision of float64
 GROUND = "#80808018"
-ROUNDING, WRONG = ("#80808030", "#808080a0"), ("#F7C9A3", ORANGE)        # from little to much
+ROUNDING, WRONG = ("#80808030", "#808080a0"), ("#F7C9A3", ORANGE)        # from small to large
 
 
 def gradient_errors(yours, expected, rows=None, columns=None, title="yours \N{MINUS SIGN} expected", size=None):
-    """A heat map of two gradients of one tensor: grey is rounding, orange is wrong and has its error written in.
+    """A heat map of the difference of two gradients. Grey is rounding; orange is wrong, and shows its error.
 
     yours, expected: arrays of one shape; a vector is a row, and of more than two axes all but the last are rows.
-    rows, columns: what stands beside and above them, if not their numbers. Wide tensors have no numbers in the cells.
-    size: what an error is divided by; the largest expected entry, if it is not given (or 1, where all are zero).
+    rows, columns: names to use instead of numbers. Wide tensors have no numbers in the cells.
+    size: errors are divided by it; the largest expected entry, if none is given (or 1, if all entries are zero).
     """
     expected = np.atleast_1d(np.asarray(expected, float))
-    said = f"{size:.3g}" if size else f"the largest expected entry, {np.abs(expected).max():.3g}"
+    text = f"{size:.3g}" if size else f"the largest expected entry, {np.abs(expected).max():.3g}"
     size = size or np.abs(expected).max() or 1.0
     errors = np.abs(np.asarray(yours, float).reshape(expected.shape) - expected).reshape(-1, expected.shape[-1]) / size
     R, C = errors.shape
@@ -31,12 +31,12 @@ def gradient_errors(yours, expected, rows=None, columns=None, title="yours \N{MI
     width, height = left + max(cell * C, BAR + 0.3) + 0.3, HEAD + tall * R + FOOT
     row, column = divmod(int(np.nanargmax(errors)), C)
     where = f"the worst in row {rows[row]}, column {columns[column]}" if errors[row, column] > LIMIT else "all rounding"
-    told = f"{title}: a heat map of {R} × {C} errors, {where}"
-    drawn = figure(width, height, told)
+    description = f"{title}: a heat map of {R} × {C} errors, {where}"
+    drawn = figure(width, height, description)
     axes = drawn.add_axes((0, 0, 1, 1), xlim=(-left, width - left), ylim=(height - HEAD, -HEAD))
     axes.axis("off")
     axes.text(-left + 0.1, -HEAD + 0.2, title, color=INK, fontsize=10.5, fontweight="bold", va="center")
-    axes.text(-left + 0.1, -HEAD + 0.42, f"relative to {said}", color=INK, fontsize=8, va="center")
+    axes.text(-left + 0.1, -HEAD + 0.42, f"relative to {text}", color=INK, fontsize=8, va="center")
     draw_names(axes, rows, columns, cell, tall)
     draw_cells(axes, errors, cell, tall)
     draw_bar(axes, tall * R + 0.2)
@@ -44,7 +44,7 @@ def gradient_errors(yours, expected, rows=None, columns=None, title="yours \N{MI
 
 
 def draw_names(axes, rows, columns, cell, tall):
-    """Every one, or every so many of them where they would touch."""
+    """Draw all names, or every so many of them if they would touch."""
     most = max(len(name) for name in columns) * LETTER + 0.08
     for names, step, room in ((rows, tall, 0.16), (columns, cell, most)):
         every = int(np.ceil(room / step))
@@ -62,13 +62,13 @@ def draw_cells(axes, errors, cell, tall):
     if cell >= CELL:
         for (i, j), error in np.ndenumerate(errors):
             if not error <= LIMIT:
-                said = f"{error:.0e}" if not 0.01 <= error < 100 else f"{error:.2g}"
-                axes.text((j + 0.5) * cell, (i + 0.5) * tall, said.replace("e-0", "e-").replace("e+0", "e"),
+                text = f"{error:.0e}" if not 0.01 <= error < 100 else f"{error:.2g}"
+                axes.text((j + 0.5) * cell, (i + 0.5) * tall, text.replace("e-0", "e-").replace("e+0", "e"),
                           color="black", fontsize=7.5, va="center", ha="center")  # fmt: skip
 
 
 def colours(errors):
-    """(..., 4): clear where there is no error, grey up to the limit, orange above it and where it is NaN."""
+    """Colours (..., 4): clear without an error, grey up to the limit, orange above it and for NaN."""
     from matplotlib.colors import LinearSegmentedColormap
 
     with np.errstate(divide="ignore"):
@@ -76,14 +76,14 @@ def colours(errors):
     height = np.nan_to_num(height, nan=1.0, posinf=1.0, neginf=0.0)
     limit = np.log10(LIMIT) / DECADES + 1
     grey, orange = (LinearSegmentedColormap.from_list("", ends) for ends in (ROUNDING, WRONG))
-    below, above = (np.clip(part, 0.0, 1.0) for part in (height / limit, (height - limit) / (1 - limit)))
+    below, above = (np.clip(side, 0.0, 1.0) for side in (height / limit, (height - limit) / (1 - limit)))
     shown = np.where((errors <= LIMIT)[..., None], grey(below), orange(above))
     shown[errors == 0, 3] = 0
     return shown
 
 
 def draw_bar(axes, y):
-    """The scale, from where float64 ends up to the largest entry."""
+    """Draw the scale, from the precision of float64 to the largest entry."""
     middles = (np.arange(320) + 0.5) / 320
     axes.imshow(colours(10 ** (DECADES * (middles - 1)))[None], extent=(0, BAR, y + 0.1, y), aspect="auto",
                 interpolation="nearest")  # fmt: skip
@@ -91,5 +91,5 @@ def draw_bar(axes, y):
     style = {"color": INK, "fontsize": 8, "va": "center", "ha": "center"}
     for power in (-DECADES, split, split // 2, 0):
         axes.text(BAR * (1 + power / DECADES), y + 0.2, f"1e{power}" if power else "1", **style)
-    for power, said in ((split - DECADES) / 2, "rounding"), (split / 2, "wrong"):
-        axes.text(BAR * (1 + power / DECADES), y + 0.36, said, **style)
+    for power, text in ((split - DECADES) / 2, "rounding"), (split / 2, "wrong"):
+        axes.text(BAR * (1 + power / DECADES), y + 0.36, text, **style)

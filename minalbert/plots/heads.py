@@ -1,4 +1,4 @@
-"""What each head looks at: one square for each head, a row for each token that looks."""
+"""Attention probabilities: one square for each head, a row for each query token."""
 
 import numpy as np
 
@@ -6,15 +6,15 @@ from ..errors import InputError
 from .style import BLUE, INK, figure
 
 SMALL, LETTER = {"family": "monospace", "fontsize": 8, "color": INK}, 0.067
-GROUND = "#80808018"                                 # behind a head: where nothing is looked at
+GROUND = "#80808018"                                 # behind a head: no attention
 GAP, NAME, FOOT, EDGE = 0.25, 0.24, 0.42, 0.07       # inches: between heads, above a head, for the scale, at the margin
 
 
 def head_grid(probs, tokens, names=None, columns=4, cell=0.22):
-    """A grid of heads. In each, the row of a token says where it looks: the bluer, the more.
+    """A grid of heads. In each, a token's row shows its attention to all tokens: the bluer, the more.
 
-    `probs`: (N, T, T), rows that sum to one; `tokens`: T strings; `names`: N titles, "head 1" and so on unless given;
-    `columns`: how many heads stand side by side; `cell`: the side of a cell in inches.
+    `probs`: (N, T, T), rows that sum to one; `tokens`: T strings; `names`: N titles, "head 1" and so on if none are
+    given; `columns`: number of heads side by side; `cell`: the side of a cell in inches.
     """
     probs = np.asarray(probs)
     N, T = len(probs), len(tokens)
@@ -51,7 +51,7 @@ def blues():
 
 
 def draw_head(axes, shares, x, y, cell, most):
-    """Row i from the top is token i; column j from the left is what it looks at."""
+    """Draw one head. Row i from the top is token i; column j from the left is the token that it attends to."""
     from matplotlib.patches import Rectangle
 
     edges = np.arange(len(shares) + 1) * cell

@@ -1,10 +1,10 @@
-"""Lengths, masks and labels, counted: what `minalbert data stats` prints, drawn."""
+"""Histograms of lengths, as `minalbert data stats` prints them."""
 
 from .style import BLUE, FAINT, INK, figure
 
 
 def histograms(found, columns=2):
-    """Histograms side by side. `found` is {name: histogram}, as minalbert.data.stats makes them."""
+    """Histograms side by side. `found` is {name: histogram}, as minalbert.data.stats.histogram makes them."""
     rows = -(-len(found) // columns)
     drawn = figure(4.6 * min(columns, len(found)), 2.7 * rows, f"histograms of {', '.join(found)}")
     grid = drawn.subplots(rows, min(columns, len(found)), squeeze=False)

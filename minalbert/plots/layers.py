@@ -1,10 +1,10 @@
-"""Where two models part: the largest difference of their states, layer by layer."""
+"""The largest difference between the states of two models, layer by layer."""
 
 import numpy as np
 
 from ..errors import InputError
 from .panels import line, name_ends, panel
-from .style import INK, figure, told_lines
+from .style import INK, describe_lines, figure
 from .training import BLUE, GREEN, ORANGE, PURPLE
 
 LOOKS = (("-", BLUE), ("--", ORANGE), ("-", GREEN), ("--", PURPLE))
@@ -13,18 +13,18 @@ PLACE = (0.10, 0.15, 0.62, 0.61)
 
 
 def layer_differences(found, limit, title="where two models part"):
-    """A line for each comparison, on a logarithmic scale, and the limit below which two states are the same.
+    """A line for each comparison, on a logarithmic scale, and the limit below which two states are equal.
 
-    `found` is {name: differences}, each with a number for what enters the first layer and for what leaves each layer;
-    a difference of 0 stands at the lower edge, one that is not a number as a cross at the upper.
+    `found` is {name: differences}, each with a number for the first layer's input and for each layer's output. A
+    difference of 0 is at the lower edge, and one that is not a number is a cross at the upper edge.
     """
     from matplotlib.ticker import LogLocator, NullLocator
 
     if not 1 <= len(found) <= len(LOOKS):
-        raise InputError(f"{len(found)} comparisons were given; from 1 to {len(LOOKS)} can be told apart")
+        raise InputError(f"{len(found)} comparisons were given; from 1 to {len(LOOKS)} are distinguishable")
     found = {name: np.asarray(values, float) for name, values in found.items()}
     low, high = limits(found, limit)
-    drawn = figure(WIDTH, HEIGHT, f"{title}, layer by layer: {told_lines(found)}; the limit is {limit:g}")
+    drawn = figure(WIDTH, HEIGHT, f"{title}, layer by layer: {describe_lines(found)}; the limit is {limit:g}")
     axes = drawn.add_axes(PLACE)
     panel(axes, title, "largest difference of the states, over sequences, tokens and their numbers")
     axes.set_yscale("log")
@@ -51,7 +51,7 @@ def layer_differences(found, limit, title="where two models part"):
 
 
 def limits(found, limit):
-    """A tenth of the least that is not 0, ten times the most."""
+    """A tenth of the smallest value that is not 0, and ten times the largest."""
     values = np.concatenate([*found.values(), [limit]])
     values = values[np.isfinite(values) & (values > 0)]
     return values.min() / 10, values.max() * 10

@@ -1,4 +1,4 @@
-"""A row of matrices with their values in the cells, and operators between them, as one writes q @ kᵀ = S."""
+"""A row of matrices with their values in the cells, and operators between them: q @ kᵀ = S."""
 
 import numpy as np
 
@@ -13,9 +13,9 @@ HEAD = 0.56                                          # inches above the tallest:
 
 
 def matrices(items, digits=2):
-    """A row of matrices: blue above zero, orange below, the fuller the further from zero.
+    """A row of matrices: blue above zero, orange below, the stronger the further from zero.
 
-    `items` are dicts and strings. A dict is a matrix: {"values": (R, C)} and, where wanted, its "name", the names of
+    `items` are dicts and strings. A dict is a matrix: {"values": (R, C)} and, if wanted, its "name", the names of
     its "rows" and "columns", and "largest", the value at which its colour is full (else its own largest). A string is
     what stands between two matrices: "@", "=", "softmax". A cell's colour follows what is written in it.
     """
@@ -42,7 +42,7 @@ def numbers_of(item):
 
 
 def measured(item, digits):
-    """The dict, with what is written in its cells, the cells' strengths from -1 to 1, and its widths."""
+    """The dict with the texts of its cells, the strengths of their colours from -1 to 1, and its widths."""
     values = np.asarray(item["values"])
     if values.ndim != 2:
         raise InputError(f"{item.get('name', 'a matrix')} has shape {values.shape}; it must have rows and columns")

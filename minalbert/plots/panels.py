@@ -1,4 +1,4 @@
-"""Small pictures of lines over steps, in the style of all: a title, a few ticks, and each line named at its end."""
+"""Panels of lines over steps: a title, a few ticks, and a name at the end of each line."""
 
 import numpy as np
 
@@ -20,7 +20,7 @@ def panel(axes, title, subtitle=""):
 
 
 def line(axes, steps, values, colour, width=1.6, alpha=1.0, dash="-", dots=False):
-    """The line; returns where it ends, or None where there is none."""
+    """Draw a line through the finite values. Returns its end, or None if there are none."""
     there = np.isfinite(values)
     axes.plot(steps[there], values[there], dash, color=colour, linewidth=width, alpha=alpha, zorder=2 + alpha,
               marker="o" if dots else None, markersize=2.6, solid_capstyle="round")  # fmt: skip
@@ -28,14 +28,14 @@ def line(axes, steps, values, colour, width=1.6, alpha=1.0, dash="-", dots=False
 
 
 def level(axes, y, text, below=False):
-    """A thin line to compare with, named at its right end."""
+    """Draw a thin line to compare with, named at its right end."""
     axes.axhline(y, color=INK, linewidth=0.8, dashes=(4, 3), zorder=1)
     axes.annotate(text, (1, y), (0, -3 if below else 2.5), axes.get_yaxis_transform(), "offset points", color=INK,
                   fontsize=8, ha="right", va="top" if below else "bottom")  # fmt: skip
 
 
 def mark(axes, step, value, colour, text, rises):
-    """A point of the line at which something happened; the text stands where a line that rises, or falls, is not."""
+    """Mark a point of a line that rises or falls, and put the text beside the line."""
     axes.plot([step], [value], "o", color=colour, markersize=6, zorder=5)
     late = step > 0.6 * axes.get_xlim()[1]
     offset = -8 if late else 8, (6 if late else -6) if rises else (-6 if late else 0)
@@ -44,7 +44,7 @@ def mark(axes, step, value, colour, text, rises):
 
 
 def finish(axes, last, low=None, high=None, form="{:g}", log=False):
-    """Limits and ticks; `last` is the last step of all."""
+    """Set limits and ticks; `last` is the last step of all lines."""
     from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
     wide, tall = (side / axes.figure.dpi for side in (axes.bbox.width, axes.bbox.height))
@@ -66,7 +66,7 @@ def finish(axes, last, low=None, high=None, form="{:g}", log=False):
 
 
 def name_ends(axes, ends):
-    """(step, value, text, colour) of each line: the text beside its end, or as near as the others' leave room."""
+    """Write the name of each line, given as (step, value, text, colour), near its end, so that names do not overlap."""
     if not ends:
         return
     points = axes.transData.transform([end[:2] for end in ends])
@@ -85,7 +85,7 @@ def name_ends(axes, ends):
 def spread(wanted, gap):
     """Places at least `gap` apart, in the same order, as near to those wanted as can be (least squares)."""
     order = np.argsort(wanted, kind="stable")
-    groups = []                                      # [mean, size]: neighbours that must stand as close as they may
+    groups = []                                      # [mean, size]: neighbours that are as close as allowed
     for rank, place in enumerate(order):
         groups.append([wanted[place] - rank * gap, 1])
         while len(groups) > 1 and groups[-2][0] > groups[-1][0]:

@@ -1,15 +1,15 @@
-"""What `minalbert find-rate` saw: the loss against the rate, both as they were and averaged."""
+"""The loss against the learning rate, as measured by `minalbert find-rate`, and averaged."""
 
 from .panels import line, panel
-from .style import INK, ORANGE, figure, told_lines
+from .style import INK, ORANGE, describe_lines, figure
 from .training import BLUE, LIGHT
 
 
 def rate_curve(found, optimiser=""):
-    """`found`: what minalbert.train.find_rate(settings) returns."""
+    """The loss against the rate. `found` is the result of minalbert.train.find_rate(settings)."""
     from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
-    drawn = figure(6.4, 3.6, f"loss against learning rate, {told_lines({'averaged': found.means})}")
+    drawn = figure(6.4, 3.6, f"loss against learning rate, {describe_lines({'averaged': found.means})}")
     axes = drawn.add_axes((0.08, 0.14, 0.87, 0.68))
     panel(axes, "which learning rate?", f"MLM + SOP loss of a batch while the rate rises, {optimiser}; dark: averaged")
     low, first = found.means.min(), found.means[0]

@@ -3,22 +3,23 @@
 import numpy as np
 
 from .panels import finish, line, name_ends, panel
-from .style import INK, figure, one_line, told_lines
+from .style import INK, describe_lines, figure, one_line
 from .training import BLUE, FAMILIES, GREEN, ORANGE, PURPLE, without_layer
 
 WIDTH, LEFT, RIGHT = 8.0, 0.6, 1.75                  # inches: of the figure, left of a panel, and right of it
 TITLE, TALL, TICKS = 0.55, 2.4, 0.4                  # above a panel, of a panel, below it
-OTHERS = (BLUE, ORANGE, GREEN, PURPLE)               # of lines that belong to no part of the model
+OTHERS = (BLUE, ORANGE, GREEN, PURPLE)               # of lines that are no tensors of the model
 
 
 def ratio_curves(panels, steps=None, log=True, form="{:g}"):
     """Panels below each other, on one scale, each line named at its end.
 
-    `panels` is {title: {name: values over steps}}; a title's second line is small. `steps` are those of the values;
-    without them they count from 0. A value that is no positive number is left out where the scale is logarithmic.
+    `panels` is {title: {name: values over steps}}; a title's second line is small. `steps` are the steps of the
+    values, which count from 0 if none are given. On a logarithmic scale, values that are not positive are left out.
     """
     height = len(panels) * (TITLE + TALL + TICKS)
-    drawn = figure(WIDTH, height, "; ".join(f"{one_line(title)}: {told_lines(some)}" for title, some in panels.items()))
+    description = "; ".join(f"{one_line(title)}: {describe_lines(some)}" for title, some in panels.items())
+    drawn = figure(WIDTH, height, description)
     low, high = limits([values for found in panels.values() for values in found.values()], log)
     y = height
     for title, found in panels.items():
@@ -30,7 +31,7 @@ def ratio_curves(panels, steps=None, log=True, form="{:g}"):
 
 
 def limits(values, log):
-    """What all panels show: a little more than there is; from 0 on where the scale is not logarithmic."""
+    """The limits of all panels: a margin around all values; a scale that is not logarithmic begins at 0."""
     every = np.concatenate([np.asarray(some, float) for some in values])
     every = every[np.isfinite(every) & ((every > 0) | (not log))]
     if not every.size:

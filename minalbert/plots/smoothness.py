@@ -1,10 +1,10 @@
-"""The paper's figure 1: how far each layer moves what it is given, shared weights against unshared."""
+"""The paper's figure 1: the distance and the angle between each layer's input and output."""
 
 import numpy as np
 
 from ..errors import InputError
 from .panels import THIN, line, name_ends, panel
-from .style import INK, ORANGE, figure, told_lines
+from .style import INK, ORANGE, describe_lines, figure
 from .training import BLUE, GREEN, PURPLE
 
 LOOKS = (("-", BLUE), ("--", ORANGE), ("-", GREEN), ("--", PURPLE))
@@ -19,10 +19,11 @@ def smoothness_curves(found, title=""):
     minalbert.analysis.smoothness.smoothness(states) returns them; the angles are in degrees.
     """
     if not 1 <= len(found) <= len(LOOKS):
-        raise InputError(f"{len(found)} models were given; from 1 to {len(LOOKS)} can be told apart")
-    told = (f"{what} over the layers: {told_lines(dict(zip(found, part, strict=True)))}"
-            for what, part in zip(("distance", "angle"), zip(*found.values(), strict=True), strict=True))  # fmt: skip
-    drawn = figure(WIDTH, HEIGHT, "; ".join(filter(None, [title, *told])))
+        raise InputError(f"{len(found)} models were given; from 1 to {len(LOOKS)} are distinguishable")
+    measured = zip(("distance", "angle"), zip(*found.values(), strict=True), strict=True)
+    description = [f"{what} over the layers: {describe_lines(dict(zip(found, values, strict=True)))}"
+                   for what, values in measured]  # fmt: skip
+    drawn = figure(WIDTH, HEIGHT, "; ".join(filter(None, [title, *description])))
     drawn.text(LEFT / WIDTH, 1 - 0.14 / HEIGHT, title, color=INK, fontsize=11.5, fontweight="bold", va="center")
     panels = (("distance", "‖y - x‖ of what enters a layer, x, and what leaves it, y", "{:g}"),
               ("angle", "between x and y", "{:g}°"))  # fmt: skip
@@ -50,7 +51,7 @@ def draw_lines(axes, found, form):
 
 
 def layer_ticks(axes, places, names, most=13):
-    """As many of them as have room, the first and the last among them."""
+    """Draw as many ticks as there is room for, the first and the last among them."""
     step = -(-(len(places) - 1) // (most - 1)) or 1
     places, names = list(places)[::-step][::-1], list(names)[::-step][::-1]
     axes.set_xticks(places, names)

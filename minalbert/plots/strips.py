@@ -1,13 +1,13 @@
-"""An instance of the training data, token by token: what `minalbert data show` prints, drawn."""
+"""An instance of the training data, token by token, as `minalbert data show` prints it."""
 
 from .style import COLUMNS, FILL, FONT, INK, LETTER, TEXT, figure
 
-SAID = {"mask": "hidden by [MASK]", "random": "replaced at random (≠)", "kept": "left as it is (=)"}
+KINDS = {"mask": "hidden by [MASK]", "random": "replaced at random (≠)", "kept": "left as it is (=)"}
 ROW, LABELS = 0.36, 0.36                             # inches: a row, and what is below it
 
 
 def instance_strip(strip, columns=COLUMNS):
-    """An instance, token by token: what the model reads, below it what it must find, and the spans.
+    """An instance, token by token: what the model reads, below it what it must predict, and the spans.
 
     `strip` is what minalbert.data.strip.strip(instances, tokenizer, epoch, number) returns.
     """
@@ -62,12 +62,12 @@ def draw_legend(axes, strip, y):
     from matplotlib.patches import Rectangle
 
     x = 0
-    for said in legend(strip):
-        axes.add_patch(Rectangle((x, y - 0.08), 2, 0.16, color=FILL[said], linewidth=0))
-        axes.text(x + 2.6, y, SAID[said], color=INK, fontsize=9, va="center")
-        x += 5 + 0.8 * len(SAID[said])
+    for kind in legend(strip):
+        axes.add_patch(Rectangle((x, y - 0.08), 2, 0.16, color=FILL[kind], linewidth=0))
+        axes.text(x + 2.6, y, KINDS[kind], color=INK, fontsize=9, va="center")
+        x += 5 + 0.8 * len(KINDS[kind])
 
 
 def legend(strip):
     there = {cell.kind for _, cells in strip.rows for cell in cells}
-    return [kind for kind in SAID if kind in there]
+    return [kind for kind in KINDS if kind in there]

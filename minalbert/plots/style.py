@@ -1,7 +1,5 @@
-"""What all figures have in common.
-
-No frames, few lines, greys that can be read on white and on dark pages (the background is clear), and the colours of
-Okabe and Ito, which colour-blind eyes tell apart.
+"""The style of all figures: no frames, few lines, greys that are readable on white and on dark pages (the background is
+clear), and the colours of Okabe and Ito, which colour-blind eyes can distinguish.
 """
 
 import base64
@@ -19,8 +17,8 @@ FONT = {"family": "monospace", "fontsize": 10.5, "va": "center"}
 LETTER = 0.0879                                      # inches: a letter of that font
 
 
-def figure(width, height, told):
-    """A Figure that belongs to no window, and that a notebook shows; `told` says it to those who do not see it."""
+def figure(width, height, description):
+    """A Figure without a window, which a notebook shows. `description` is its text for those who do not see it."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
@@ -32,32 +30,34 @@ def figure(width, height, told):
             unsigned = {"Software": None}            # no version of matplotlib in the file
             self.savefig(picture, format="png", dpi=110, bbox_inches="tight", pad_inches=0.1, metadata=unsigned)
             png = base64.b64encode(picture.getvalue()).decode()
-            return {"image/png": png, "text/plain": f"Figure: {told}"}, {"image/png": {"alt": told}}
+            return {"image/png": png, "text/plain": f"Figure: {description}"}, {"image/png": {"alt": description}}
 
     return Drawn(figsize=(width, height), facecolor="none", layout="none")
 
 
 def one_line(title):
+    """A title of two lines in one."""
     return ", ".join(title.split("\n"))
 
 
-def told_lines(lines):
-    """{name: values} in words: where each line begins and ends, and how far it went elsewhere, if that is far."""
-    return ", ".join(f"{name} {told_values(values)}" for name, values in lines.items())
+def describe_lines(lines):
+    """{name: values} in words: the first and the last value of each line, and its extremes if they lie far outside."""
+    return ", ".join(f"{name} {describe_values(values)}" for name, values in lines.items())
 
 
-def told_values(values):
+def describe_values(values):
     values = [value for value in map(float, values) if math.isfinite(value)]
     if not values:
         return "nowhere"
     low, high = min(values), max(values)
     far = max((high - low) / 4, 1e-9)                # less is rounding
-    told = f"from {values[0]:.3g} to {values[-1]:.3g}"
-    told += f", at least {low:.3g}" * (low < min(values[0], values[-1]) - far)
-    return told + f", at most {high:.3g}" * (high > max(values[0], values[-1]) + far)
+    description = f"from {values[0]:.3g} to {values[-1]:.3g}"
+    description += f", at least {low:.3g}" * (low < min(values[0], values[-1]) - far)
+    return description + f", at most {high:.3g}" * (high > max(values[0], values[-1]) + far)
 
 
 def save(drawn, path):
+    """Write a figure as .png, .svg or .pdf."""
     try:
         drawn.savefig(path, dpi=200, bbox_inches="tight", pad_inches=0.15)
     except (OSError, ValueError) as error:

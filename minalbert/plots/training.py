@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import InputError
 from .panels import finish, level, line, mark, name_ends, panel
-from .style import GREEN, INK, ORANGE, TEXT, figure, told_lines
+from .style import GREEN, INK, ORANGE, TEXT, describe_lines, figure
 
 WIDTH, LEFT = 8.0, 0.5                               # inches: of the figure, and left of a panel
 HEAD, TITLE, TICKS = 0.4, 0.5, 0.35                  # above them all; above and below a panel
@@ -26,17 +26,17 @@ MANY = 40                                            # tests, from which on a li
 
 
 def training_curves(runs):
-    """`runs`: what minalbert.train.curves.read_curves(run) returns, of each."""
+    """The curves of one or several runs. `runs` are the results of minalbert.train.curves.read_curves(run)."""
     runs = list(runs)
     if not 1 <= len(runs) <= len(STYLES):
-        raise InputError(f"{len(runs)} runs were given; from 1 to {len(STYLES)} can be told apart")
+        raise InputError(f"{len(runs)} runs were given; from 1 to {len(STYLES)} are distinguishable")
     rows = list(rows_of(runs))
     if not rows:
         raise InputError(f"{', '.join(run.name for run in runs)}: nothing was measured yet")
     height = HEAD + sum(TITLE + tall + TICKS for tall, _, _, _ in rows)
-    told = {f"{what} of {run.name}": run.held_out[column] for run in runs
+    description = {f"{what} of {run.name}": run.held_out[column] for run in runs
             for what, column in (("MLM loss", "mlm_loss"), ("SOP accuracy", "sop_accuracy"))}  # fmt: skip
-    drawn = figure(WIDTH, height, f"training curves on held-out text: {told_lines(told)}")
+    drawn = figure(WIDTH, height, f"training curves on held-out text: {describe_lines(description)}")
     draw_head(drawn, runs, height)
     y = height - HEAD
     for tall, right, draws, some in rows:
@@ -50,7 +50,7 @@ def training_curves(runs):
 
 
 def rows_of(runs):
-    """(height, room for names, panels, runs) of each row; panels without data are left out."""
+    """(height, room for names, panels, runs) of each row of panels. Panels without data are left out."""
     large = {draw_mlm_loss: ("held_out", "mlm_loss"), draw_order: ("held_out", "sop_accuracy")}
     small = {
         draw_words: ("held_out", "mlm_accuracy"),
@@ -69,14 +69,13 @@ def rows_of(runs):
 
 def draw_head(drawn, runs, height):
     y = 1 - 0.2 / height
-    said = [f"{len(runs)} runs", ""]
+    title, sizes = f"{len(runs)} runs", []
     if len(runs) == 1:
         start = runs[0].start
-        sizes = [f"{start['parameters']:,} parameters"] if "parameters" in start else []
+        title, sizes = runs[0].name, [f"{start['parameters']:,} parameters"] if "parameters" in start else []
         sizes += [f"batch {start['batch']:,}"] if "batch" in start else []
-        said = [runs[0].name, ", ".join(sizes)]
-    drawn.text(LEFT / WIDTH, y, said[0], color=INK, fontsize=13, fontweight="bold", va="center")
-    drawn.text(1 - 0.45 / WIDTH, y, said[1], color=INK, fontsize=9, va="center", ha="right")
+    drawn.text(LEFT / WIDTH, y, title, color=INK, fontsize=13, fontweight="bold", va="center")
+    drawn.text(1 - 0.45 / WIDTH, y, ", ".join(sizes), color=INK, fontsize=9, va="center", ha="right")
 
 
 # Panels
@@ -129,8 +128,8 @@ def draw_rate(axes, runs):
 def draw_norm(axes, runs):
     troubles = [event for run in runs for event in run.events if event.event in TROUBLES]
     counts = Counter(event.event for event in troubles)
-    said = ", ".join(f"{count} × {event}" for event, count in counts.items())
-    panel(axes, "gradient norm", said or "before clipping")
+    seen = ", ".join(f"{count} × {event}" for event, count in counts.items())
+    panel(axes, "gradient norm", seen or "before clipping")
     for run, (dash, colour) in zip(runs, STYLES, strict=False):
         steps, norms = run.train["step"], run.train["gradient_norm"]
         if len(runs) == 1:
@@ -142,7 +141,7 @@ def draw_norm(axes, runs):
 
 
 def draw_ratios(axes, runs):
-    """One run's. Tensors whose names differ in the layer's number only share a name, where the middle one ends."""
+    """The ratios of one run. Tensors that differ only in the layer's number share a name, at the middle one's end."""
     (run,) = runs
     panel(axes, "trust ratios", f"‖w‖ / ‖u‖ of each tensor in {run.name}: how much of the rate it takes, by its size")
     ends = {}
@@ -163,7 +162,7 @@ def draw_ratios(axes, runs):
 
 
 def held_out(axes, runs, column, form):
-    """A line for each run; returns how they are to be named."""
+    """Draw a line for each run. Returns their ends and names."""
     ends = []
     for run, (dash, colour) in zip(runs, STYLES, strict=False):
         end = line(axes, run.held_out["step"], run.held_out[column], colour, dash=dash,
@@ -184,11 +183,11 @@ def milestone(axes, runs, column, event, rises):
 
 
 def baseline(runs, name):
-    """What the runs say of themselves, if they agree but for the held-out masks that each drew."""
-    said = [run.start.get(name) for run in runs]
-    if None in said or max(said) - min(said) > 0.02 * max(said):
+    """A baseline that the runs report, if they agree except for their random held-out masks; else None."""
+    values = [run.start.get(name) for run in runs]
+    if None in values or max(values) - min(values) > 0.02 * max(values):
         return None
-    return sum(said) / len(said)
+    return sum(values) / len(values)
 
 
 def last_step(runs):
@@ -206,7 +205,7 @@ def without_layer(name):
 
 
 def smooth(values, share=0.02, log=False):
-    """A mean over neighbours: a window of that share of all values, without those that are NaN."""
+    """A moving mean over `share` of all values, without those that are NaN."""
     if log:
         return np.exp(smooth(np.log(np.where(values > 0, values, np.nan)), share))
     reach, places, there = int(share * len(values) / 2), np.arange(len(values)), np.isfinite(values)

@@ -1,4 +1,4 @@
-"""Where the parameters are: boxes as large as what they hold, models above each other at one scale."""
+"""Boxes whose areas are numbers of parameters, for several models at one scale."""
 
 from ..errors import InputError
 from .style import GREEN, INK, ORANGE, PURPLE, TEXT, YELLOW, figure
@@ -10,14 +10,14 @@ COLOURS = (YELLOW, TEXT["A"], PURPLE, GREEN, ORANGE)  # black is read on each
 
 
 def treemap(models):
-    """`models`: {title: {group: {name: count}}}, of one model or more; at most five groups.
+    """Boxes for {title: {group: {name: count}}}, of one model or more, with at most five groups.
 
-    Areas are to scale, within a model and between them. What has no room for its name is named below.
+    Areas are to scale, within a model and between models. Boxes too small for their names are named below.
     """
     models = {title: counted(groups) for title, groups in models.items()}
     names = list(dict.fromkeys(group for groups in models.values() for group in groups))
     if not 1 <= len(names) <= len(COLOURS):
-        raise InputError(f"{len(names)} groups were given; from 1 to {len(COLOURS)} can be told apart")
+        raise InputError(f"{len(names)} groups were given; from 1 to {len(COLOURS)} are distinguishable")
     colours = dict(zip(names, COLOURS, strict=False))
     most = max(total(groups) for groups in models.values())
     blocks = []                                      # (title, groups, high, boxes, lines below)
@@ -27,9 +27,9 @@ def treemap(models):
         nameless = [f"{name} {count:,}" for _, name, count, box in boxes if not label(name, count, box)]
         blocks.append((title, groups, high, boxes, wrapped("too small for a name here: ", nameless)))
     height = sum(HEAD + high + LINE * (1 + len(lines)) + AFTER for _, _, high, _, lines in blocks) - AFTER / 2
-    told = (f"{title}: " + ", ".join(f"{group} {sum(parts.values()):,}" for group, parts in groups.items())
+    description = (f"{title}: " + ", ".join(f"{group} {sum(parts.values()):,}" for group, parts in groups.items())
             for title, groups in models.items())  # fmt: skip
-    drawn = figure(WIDTH, height, "areas as large as parts have weights. " + "; ".join(told))
+    drawn = figure(WIDTH, height, "areas as large as parts have weights. " + "; ".join(description))
     axes = drawn.add_axes((0, 0, 1, 1), xlim=(-0.02, WIDTH + 0.02), ylim=(height, 0))
     axes.axis("off")
     y = 0
@@ -48,7 +48,7 @@ def treemap(models):
 
 
 def counted(groups):
-    """Without what holds nothing."""
+    """The groups without empty ones."""
     groups = {group: {name: count for name, count in parts.items() if count} for group, parts in groups.items()}
     return {group: parts for group, parts in groups.items() if parts}
 
@@ -68,7 +68,7 @@ def boxes_of(groups, high):
 def squarified(counts, x, y, wide, high):
     """{name: count} -> (name, (x, y, wide, high)), largest first (Bruls, Huizing and van Wijk, 2000).
 
-    Boxes stand in rows along the shorter side; a row takes another box for as long as that makes none more oblong.
+    Boxes stand in rows along the shorter side; a row takes another box as long as no box becomes more oblong.
     """
     scale = wide * high / sum(counts.values())
     rest = [(name, count * scale) for name, count in sorted(counts.items(), key=lambda item: -item[1])]
@@ -89,16 +89,16 @@ def squarified(counts, x, y, wide, high):
 
 
 def worst(row, side):
-    """How many times as long as wide the most oblong box of a row is."""
+    """The length of the most oblong box of a row, divided by its width."""
     deep = sum(area for _, area in row) / side
     return max(max(area / deep / deep, deep / (area / deep)) for _, area in row)
 
 
-# What is written
+# Text
 
 
 def label(name, count, box):
-    """What the box has room for: name and count, in two lines or in one; or nothing."""
+    """Name and count in two lines or in one, if the box has room for them; else nothing."""
     _, _, wide, high = box
     for text in (f"{name}\n{count:,}", f"{name} {count:,}"):
         lines = text.split("\n")
@@ -120,7 +120,7 @@ def draw_boxes(axes, boxes, top, colours):
 
 
 def draw_groups(axes, groups, y, colours):
-    """The groups' shares in one line, each with its colour; names in the boxes say the same."""
+    """Draw the groups' shares in one line, each with its colour."""
     from matplotlib.patches import Rectangle
 
     x, every = 0, total(groups)

@@ -1,8 +1,8 @@
 """Tiny worlds: a corpus of short English-like stories in which topic and order are two knobs.
 
-Sixteen scripts, eight of them lines (bake, fish, ...: a step has its place in the story) and eight rings
-(a farm's year, a ferry's round, ...: a story begins anywhere, so that only what follows what tells the
-order). A story is a pure function of (seed, knobs, index); nothing is stored. Its labels come with it.
+There are sixteen scripts. Eight are lines (bake, fish, ...): a step has its place in the story. Eight are rings (a
+farm's year, a ferry's round, ...): a story begins anywhere, so that only the succession of steps reveals their order. A
+story is a pure function of (seed, knobs, index); nothing is stored. It comes with its labels.
 
 Read in this order: schemas, lines, rings, lexicon, grammar, scripts, stories.
 """
@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 
-from ...errors import DataError
+from ...errors import DataError, named_fields
 from . import lexicon
 from .scripts import CONNECTIVE_WORDS, SCHEMAS, base_words, words_of_sentence
-from .stories import Story, tell
+from .stories import Story, make_story
 
 LARGEST_SCALE = 5.1                                  # some 8,000 words
 
@@ -23,19 +23,22 @@ SHARES = ("ring_fraction", "topic_strength", "order_strength", "p_conn", "p_true
           "p_branch", "p_handover", "p_long", "p_place", "p_adverb", "p_adjective")  # fmt: skip
 
 
+@named_fields(DataError)
 @dataclass(frozen=True)
 class TinyWorlds:
+    """The knobs of the stories. `story(index)` makes one; `documents(start, stop)` makes training text."""
+
     seed: int = 0
     ring_fraction: float = 0.5                       # of the stories
-    topic_strength: float = 1.0                      # 0: only the verbs tell the topic
+    topic_strength: float = 1.0                      # 0: only the verbs reveal the topic
     order_strength: float = 1.0                      # 0: every story has its steps shuffled
-    entity_cues: bool = True                         # False: no a/an, it, she, he tells what was named before
+    entity_cues: bool = True                         # False: no a/an, it, she, he reveals what was named before
     lexicon_scale: float = 1.0                       # how many times the base vocabulary, in surnames and adjectives
-    p_conn: float = 0.3                              # connectives that say nothing about the order
-    p_true_conn: float = 0.0                         # connectives that do: a planted shortcut
+    p_conn: float = 0.3                              # connectives that do not depend on the order
+    p_true_conn: float = 0.0                         # connectives that do depend on it: a planted shortcut
     p_fill: float = 0.2                              # weather, feelings, passers-by
     p_pron: float = 0.4
-    p_branch: float = 0.125                          # a condition turns two blocks round
+    p_branch: float = 0.125                          # a condition swaps two blocks
     p_handover: float = 0.05                         # an item goes from hand to hand
     hops: int = 0                                    # how often; 0: once to six times
     p_long: float = 0.1                              # two episodes, the second with new people and things
@@ -58,7 +61,7 @@ class TinyWorlds:
     def story(self, index):
         if not isinstance(index, int) or index < 0:
             raise DataError(f"index is {index!r}; stories are numbered 0, 1, 2, ...")
-        return tell(self, index)
+        return make_story(self, index)
 
     def documents(self, start, stop):
         """The stories as documents for `WordTokenizer(self.words())`: lower case, words and full stops apart."""
@@ -70,7 +73,7 @@ class TinyWorlds:
             yield Document(sentences, f"tiny worlds, seed {self.seed}, story {index}", story.topic)
 
     def words(self):
-        """Every word a story can say, in lower case, and the full stop; always in the same order."""
+        """Every word of all stories, in lower case, and the full stop; always in the same order."""
         return list(dict.fromkeys([*base_words(), *map(str.lower, self._surnames), *self._adjectives]))
 
     def surname(self, random):
@@ -101,7 +104,7 @@ class TinyWorlds:
 
 
 def _zipf(count):
-    """Where in 0..1 each word's share ends, the k-th word's being proportional to 1/k."""
+    """Cumulative shares of words in 0..1; the k-th word's share is proportional to 1/k."""
     ends = list(accumulate(1 / rank for rank in range(1, count + 1)))
     return [end / ends[-1] for end in ends[:-1]]
 

@@ -1,8 +1,8 @@
-"""From a step's pattern to a sentence: parse once, then tell it in the state of one story.
+"""From a step's pattern to a sentence: parse the pattern once, then write it in the state of one story.
 
-A pattern is split into parts, each a kind and its words. What a part becomes depends on the story so far:
-the first mention of a thing is `a bowl`, the next `the bowl`, or `it` if the sentence before spoke of it;
-a person is a name first, then a name or a pronoun.
+A pattern is split into parts, each a kind and its words. The text of a part depends on the story so far:
+the first mention of a thing is `a bowl`, the next `the bowl`, or `it` if the sentence before names it;
+a person is a name at first, then a name or a pronoun.
 """
 
 import re
@@ -37,7 +37,7 @@ def parse(pattern):
 
 
 def _noun(parts, nouns):
-    """A noun with an article before it: `a` is taken off again, for the noun decides between a and an."""
+    """A noun and its article. `a` is removed, because the noun decides between a and an."""
     before = parts.pop()[1] if parts and parts[-1][0] == SAY else ""
     rest, _, article = before.rpartition(" ")
     if article not in ("a", "an"):
@@ -48,19 +48,19 @@ def _noun(parts, nouns):
 
 
 def words_of(parts):
-    """Every word the parts can become, but for persons and things."""
+    """Every word that the parts can become, except for persons and things."""
     for kind, value in parts:
         for phrase in (value,) if kind == SAY else value if kind in (ANY, NOUN, A_NOUN, BARE_NOUN) else ():
             yield from phrase.split()
 
 
-class Telling:
-    """What a story has said so far, and how to say the next thing. `world` holds the knobs."""
+class Writer:
+    """Writes the sentences of a story and keeps track of what they have mentioned. `world` holds the knobs."""
 
     def __init__(self, world, random, actor, helper, pronouns, things):
         self.world, self.random = world, random
         self.actor, self.helper = actor, helper              # (name, surname or "")
-        self.pronouns = pronouns                             # she, and for the helper: he, him
+        self.pronouns = pronouns                             # she; he, him for the helper
         self.things = things                                 # name -> the noun of this story
         self.known = set()                                   # the things and persons mentioned
         self.before, self.here = None, None                  # the thing of the last sentence, and of this one
@@ -130,7 +130,7 @@ class Telling:
         return pronoun if self.random() < self.world.p_pron else name
 
     def forget_pronouns(self):
-        """Other persons were spoken of: the next mention is by name, and no `it` reaches back."""
+        """After other persons, the next mention is by name, and `it` is not used for earlier things."""
         self.known -= {"actor", "helper"}
         self.here = None
 

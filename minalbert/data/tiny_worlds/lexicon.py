@@ -1,4 +1,4 @@
-"""The words that belong to no script: names, connectives, adverbs, adjectives, and as many more as one asks for."""
+"""The words outside of scripts: names, connectives, adverbs, adjectives, and any number of compounds."""
 
 
 def _words(text):
@@ -15,7 +15,7 @@ MEN = _words("""
 """)
 
 CONNECTIVES = ("then", "next", "after that", "also", "meanwhile", "soon", "again", "later", "now", "still")
-EARLY = ("first", "at the start", "early on")        # true connectives: said only where they hold
+EARLY = ("first", "at the start", "early on")        # true connectives: used only where they hold
 LATE = ("finally", "at last", "in the end")
 
 ADVERBS = _words("""
@@ -73,13 +73,13 @@ def modifiers(count):
 
 
 def _compounds(ends, count, spelling):
-    """Roots with ends, the commonest first, each neighbour a new root and a new end."""
+    """Compounds of roots and ends; neighbours have other roots and other ends."""
     pairs = ((root, ends[(i + turn) % len(ends)]) for turn in range(len(ends)) for i, root in enumerate(ROOTS))
     words = dict.fromkeys(spelling(root + end) for root, end in pairs)
     return tuple(words)[:count]
 
 
 def indefinite(noun):
-    """The noun with a or an before it, by its first sound."""
+    """The noun with a or an before it, depending on its first sound."""
     vowel = noun[0] in "aeiou" and not noun.startswith(("uni", "usu", "use", "one", "eu"))
     return ("an " if vowel else "a ") + noun

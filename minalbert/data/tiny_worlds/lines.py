@@ -1,7 +1,7 @@
-"""Eight line scripts: things done once, from a first step to a last. A step's place in the story is absolute.
+"""Eight line scripts: activities from a first step to a last. A step's place in the story is absolute.
 
-`either` lists the steps that may change places with the one after them; the condition, where it holds,
-makes the steps of the second block (middle to stop) come before those of the first (start to middle).
+`either` lists the steps that may change places with the next one. If a story has the condition, the steps of the second
+block (middle to stop) come before those of the first (start to middle).
 """
 
 from .schemas import Schema

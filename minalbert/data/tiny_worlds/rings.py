@@ -1,6 +1,6 @@
-"""Eight ring scripts: rounds that begin anywhere and come back. A step has a next one but no place of its own.
+"""Eight ring scripts: rounds that begin anywhere and return. A step has a successor but no absolute place.
 
-`blocks` is empty here: where the condition holds, the two halves of what follows it change places.
+`blocks` is empty here: if a story has the condition, the two halves of what follows it change places.
 """
 
 from .schemas import Schema

@@ -1,4 +1,4 @@
-"""The shape of a script, the steps that several scripts share, and how a step is written.
+"""The form of a script, the steps that several scripts share, and how a step is written.
 
 A step is the sentence without its subject:
 
@@ -6,12 +6,12 @@ A step is the sentence without its subject:
     (ate|shared) <bread|soup> with {helper}         < > one of these nouns     { } the second person's name
     = wash                                          the shared step of that name
 
-A noun in < > may get an adjective, and is what `topic_strength` exchanges for one that tells no topic.
+A noun in < > may get an adjective; `topic_strength` may replace it by a noun that reveals no topic.
 """
 
 from typing import NamedTuple
 
-SHARED = {                                           # the same words, in many scripts and at many places of them
+SHARED = {                                           # the same words, in many scripts and at many places in them
     "open": "(opened|unlatched|unbolted) the <gate|door|hatch> for {helper}",
     "close": "(closed|shut|fastened) the <gate|door|hatch> with a <bolt|latch|chain>",
     "draw": "(fetched|drew|carried) <water|coal|firewood> from the <well|shed|yard>",
@@ -33,7 +33,7 @@ class Schema(NamedTuple):
     kind: str                                        # "line" or "ring"
     place: str                                       # in the bakery|kitchen|pantry
     things: dict                                     # name -> the nouns a story may choose from
-    condition: str                                   # a sentence that, early in a story, turns two blocks round
+    condition: str                                   # a sentence that, early in a story, swaps two blocks
     steps: str                                       # one a line
     either: tuple = ()                               # step i may change places with step i + 1
     blocks: tuple = ()                               # (start, middle, stop) of the two blocks, in a line

@@ -1,4 +1,4 @@
-"""The sixteen scripts, parsed once: what stories are told from, and every word they can say."""
+"""The sixteen scripts of the stories, parsed once, and all of their words."""
 
 from functools import cache
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from .lines import LINES
 from .rings import RINGS
 from .schemas import Schema
 
-SCHEMAS = LINES + RINGS                              # a story's topic is its schema's number here
+SCHEMAS = LINES + RINGS                              # a story's topic is the number of its schema in this tuple
 
 
 class Script(NamedTuple):
@@ -54,5 +54,5 @@ def base_words():
 
 
 def words_of_sentence(sentence):
-    """The sentence as a word tokenizer takes it, in lower case with spaces between: ada took a bowl ."""
+    """The sentence for a word tokenizer, in lower case and with spaces between words: ada took a bowl ."""
     return sentence[:-1].lower() + " ."

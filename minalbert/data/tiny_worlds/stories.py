@@ -1,13 +1,13 @@
 """One story: which script, which steps in which order, who and what is in it, and then its sentences.
 
-First a plan (a list of events with their labels), then the telling of it. The plan draws from one generator
-that belongs to (seed, index) alone. Only `random()` of it is used, whose values every Python repeats.
+First a plan is made, a list of events with their labels, and then its sentences. All random numbers come from one
+generator for (seed, index). Only its `random()` is used, whose values are the same in every version of Python.
 """
 
 from random import Random
 from typing import NamedTuple
 
-from .grammar import Telling
+from .grammar import Writer
 from .lexicon import ADVERBS, ANY_THING, CONNECTIVES, EARLY, GIVING, ITEMS, KEEPING, LATE, MEN, WOMEN, indefinite
 from .scripts import BY_KIND, FILLERS
 
@@ -24,9 +24,9 @@ class Story(NamedTuple):
     kind: str                                        # "line" or "ring"
     steps: list                                      # for each sentence its step, None for any other sentence
     episodes: list                                   # for each sentence 0, or 1 in a second episode
-    holders: list                                    # in a handover chain who has the item then, else None
+    holders: list                                    # in a handover chain the owner of the item then, else None
     item: str | None                                 # what is handed over
-    branch: bool                                     # a condition has turned two blocks round
+    branch: bool                                     # a condition has swapped two blocks
     ordered: bool                                    # the steps come in the script's order
     people: list                                     # for each episode (actor, helper)
     things: list                                     # for each episode {thing: its noun}
@@ -34,7 +34,7 @@ class Story(NamedTuple):
     def __str__(self):
         """The sentences, each with its step, below what is known of the story."""
         order = "in order" if self.ordered else "shuffled"
-        turned = ", two blocks turned round" if self.branch else ""
+        turned = ", two blocks swapped" if self.branch else ""
         lines = [f"story {self.index}: {self.schema} (topic {self.topic}), a {self.kind}, {order}{turned}"]
         for (actor, helper), things in zip(self.people, self.things, strict=True):
             lines.append(f"  {actor} with {helper}; " + ", ".join(f"{name}: {noun}" for name, noun in things.items()))
@@ -45,7 +45,7 @@ class Story(NamedTuple):
         return "\n".join(lines)
 
 
-def tell(world, index):
+def make_story(world, index):
     random = Random(f"{world.seed}/{index}").random
     rings = random() < world.ring_fraction
     script = pick(random, BY_KIND["ring" if rings else "line"])
@@ -65,7 +65,7 @@ def tell(world, index):
     fit(random, plan, first, LONGEST - hops - chain)
     if chain:
         plan.insert(first + int(random() * (len(plan) + 1 - first)), (CHAIN, hops, 0))
-    return told(world, random, index, script, plan, branch, ordered)
+    return write_sentences(world, random, index, script, plan, branch, ordered)
 
 
 def steps_in_order(random, script, branch, short):
@@ -92,22 +92,22 @@ def steps_in_order(random, script, branch, short):
 
 
 def events(random, world, steps, branch, ordered, episode):
-    """(what, step, episode) of each sentence."""
+    """(kind of event, step, episode) of each sentence."""
     plan = []
     for step in steps:
         plan.append((STEP, step, episode))
         while random() < world.p_fill:
             plan.append((FILLER, None, episode))
     early, late = int(random() * 3), len(plan) - int(random() * 3)
-    if branch:                                       # early, before what it turns round
+    if branch:                                       # early, before the blocks that it swaps
         plan.insert(early, (CONDITION, None, episode))
-    elif random() * (1 - world.p_branch) < world.p_branch:    # as often late, where nothing is left to turn
+    elif random() * (1 - world.p_branch) < world.p_branch:    # as often late, when nothing is left to swap
         plan.insert(late if ordered or random() < 0.5 else early, (CONDITION, None, episode))
     return plan
 
 
 def fit(random, plan, first, longest):
-    """Fillers in or out until the story has its length."""
+    """Add or remove fillers until the story has its length."""
     while len(plan) < SHORTEST:
         plan.insert(first + int(random() * (len(plan) + 1 - first)), (FILLER, None, 0))
     while len(plan) > longest:
@@ -115,21 +115,22 @@ def fit(random, plan, first, longest):
         del plan[pick(random, fillers) if fillers else -1]
 
 
-def told(world, random, index, script, plan, branch, ordered):
+def write_sentences(world, random, index, script, plan, branch, ordered):
+    """The story of a plan."""
     schema = script.schema
     story = Story(index, [], schema.name, script.topic, schema.kind, [], [], [], None, branch, ordered, [], [])
     place = pick(random, script.places)
-    telling = None
+    writer = None
     for number, (what, step, episode) in enumerate(plan):
         if episode == len(story.people):
-            telling = cast(world, random, script, story)
+            writer = cast(world, random, script, story)
         if what == CHAIN:
-            story = handover(world, random, telling, story, step)
+            story = handover(world, random, writer, story, step)
             continue
         if what == STEP:
-            text = telling.sentence(script.steps[step], opening(world, random, telling, place, number / len(plan)))
+            text = writer.sentence(script.steps[step], opening(world, random, writer, place, number / len(plan)))
         else:
-            text = telling.sentence(script.condition if what == CONDITION else pick(random, FILLERS))
+            text = writer.sentence(script.condition if what == CONDITION else pick(random, FILLERS))
         story.sentences.append(text)
         story.steps.append(step)
         story.episodes.append(episode)
@@ -138,7 +139,7 @@ def told(world, random, index, script, plan, branch, ordered):
 
 
 def cast(world, random, script, story):
-    """Who acts, who helps, and which noun each thing is: drawn once an episode, so that they stay the same."""
+    """Choose the actor, the helper and the noun of each thing, once for an episode."""
     used = {name for pair in story.people for name in pair}
     if random() < 0.5:
         (women, men), pronouns = (0, 1), ("she", "he", "him")
@@ -152,28 +153,30 @@ def cast(world, random, script, story):
                   for name, noun in things.items()}  # fmt: skip
     story.people.append((actor, helper))
     story.things.append(things)
-    return Telling(world, random, (actor, world.surname(random)), (helper, world.surname(random)), pronouns, things)
+    return Writer(world, random, (actor, world.surname(random)), (helper, world.surname(random)), pronouns, things)
 
 
-def opening(world, random, telling, place, position):
-    """What stands before the verb: a connective or a place, the subject, an adverb."""
+def opening(world, random, writer, place, progress):
+    """The words before the verb: a connective or a place, the subject, an adverb.
+
+    progress: from 0 at the story's first sentence to 1 at its end."""
     words = []
-    if world.p_true_conn and random() < world.p_true_conn and not 1 / 3 <= position < 2 / 3:
-        words.append(pick(random, EARLY if position < 1 / 3 else LATE))
+    if world.p_true_conn and random() < world.p_true_conn and not 1 / 3 <= progress < 2 / 3:
+        words.append(pick(random, EARLY if progress < 1 / 3 else LATE))
     elif random() < world.p_conn:
         words.append(pick(random, CONNECTIVES))
     elif random() < world.p_place:
         words.append(place)
-    words.append(telling.subject())
+    words.append(writer.subject())
     if random() < world.p_adverb:
         words.append(pick(random, ADVERBS))
     return " ".join(words)
 
 
-def handover(world, random, telling, story, hops):
-    """X gave a kettle to Y. Y passed it to Z. Z kept the kettle: who has it is a question of as many hops."""
+def handover(world, random, writer, story, hops):
+    """X gave a kettle to Y. Y passed it to Z. Z kept the kettle: to know the owner, one follows so many hops."""
     item = pick(random, ITEMS)
-    giver, used = telling.actor[0], set(story.people[0])
+    giver, used = writer.actor[0], set(story.people[0])
     texts, holders = [], []
     for hop in range(hops):
         taker = another(random, pick(random, (WOMEN, MEN)), used)
@@ -187,7 +190,7 @@ def handover(world, random, telling, story, hops):
     story.steps.extend([None] * len(texts))
     story.episodes.extend([0] * len(texts))
     story.holders.extend([*holders, giver])
-    telling.forget_pronouns()
+    writer.forget_pronouns()
     return story._replace(item=item)
 
 

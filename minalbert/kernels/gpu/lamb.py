@@ -79,9 +79,11 @@ class GpuLamb:
         launch(("lamb.cu", "gradient_scale"), (1,), (THREADS,), squares, *numbers, self.norm, self.scale)
         return self.norm, self.scale
 
-    def step(self, params, grads, moments, rate, t, scale=1.0, half=None):
+    def step(self, params, grads, moments, rate, t, scale=1.0, only=None, half=None):
         """As Lamb.step; `half`, a vector of bf16 or float16, becomes the new weights in 16 bits."""
         check(params, grads, moments, t)
+        if only is not None:
+            raise ConfigError("only was given, but LAMB's CUDA kernels step all tensors; use optim.Lamb itself")
         if params.shapes != self.shapes:
             raise ConfigError("these are not the tensors that this optimiser was made for")
         if scale is not self.scale:
