@@ -42,9 +42,9 @@ MAY_IMPORT = {
     "encoding": "backend batch errors model parallel",
     "albert": "backend batch compute config encoding errors interop model parallel params",
     "train": "albert backend batch config data errors files fused interop layers lazy optim parallel params",
-    "commands": "albert analysis backend batch compute config data errors files gradcheck interop layers model optim "
-                "params plots train",
     "__init__": "albert backend batch config errors interop lazy model params",
+    "commands": "__init__ albert analysis backend batch compute config data errors files gradcheck interop layers model "
+                "optim params plots train",
     "__main__": "commands",
 }  # fmt: skip
 MAY_IMPORT = {name: set(row.split()) for name, row in MAY_IMPORT.items()}
@@ -211,7 +211,7 @@ def test_docstrings_say_what_a_function_does():
     for path in FILES + COURSE_FILES:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             documented = isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module)
-            text = documented and ast.get_docstring(node) or ""
+            text = (documented and ast.get_docstring(node)) or ""
             if re.match(r"(Of|What is|Whether|How many) ", text):
                 found.append(f"{path.name}: {text.splitlines()[0]}")
     assert found == []

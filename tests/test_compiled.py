@@ -12,9 +12,8 @@ import pytest
 
 pytest.importorskip("numba", reason="numba is not installed (pip install 'minalbert[fast]')")
 
-from minalbert.fused import fused_pairs
-
 from minalbert import AlbertConfig, Batch, DropoutKey, Totals, layers
+from minalbert.fused import fused_pairs
 from minalbert.gradcheck.cases import hard_batch, hard_params, model_cases
 from minalbert.kernels import Dropout, compiled, cpu
 from minalbert.kernels.compiled import loops
