@@ -78,7 +78,7 @@ def compare(before, name, kernels, runs, threads):
     now, then = processes
     for process in processes:
         process.step()
-        process.step()                               # the first touches fresh memory
+        process.step()  # the first touches fresh memory
     runs = max(runs, min(101, round(3 / (now.step()[0] + then.step()[0]))))
     ratios, times = [], ([], [])
     for run in range(runs):

@@ -214,8 +214,9 @@ class Albert:
     def _batch(self, batch, totals, dropout=None):
         if not {"mlm.bias", "sop.b"} & set(self.params):
             raise InputError("this model has neither an mlm nor a sop head, so a batch has no loss")
-        for name, value, kind in (("batch", batch, Batch), ("totals", totals, Totals), ("dropout", dropout, DropoutKey | None)):
-            self._check_kind(name, value, kind)
+        self._check_kind("batch", batch, Batch)
+        self._check_kind("totals", totals, Totals)
+        self._check_kind("dropout", dropout, DropoutKey | None)
         if any(total is not None and not total > 0 for total in totals):
             raise InputError(f"totals are {totals}; what a loss is divided by must be above 0")
         batch = batch.as_whole_numbers().to(self.params.device)

@@ -32,11 +32,11 @@ from minalbert.data.tiny_worlds import TinyWorlds
 from minalbert.data.word_tokenizer import WordTokenizer
 from minalbert.params import count
 from minalbert.plots import instance_strip, training_curves
+from minalbert.train.assemble import pretrain
 from minalbert.train.curves import read_curves
 from minalbert.train.filling import fill
-from minalbert.train.assemble import pretrain
-from minalbert.train.training_data import prepare
 from minalbert.train.settings import Settings
+from minalbert.train.training_data import prepare
 
 # %% [markdown]
 # ## A model

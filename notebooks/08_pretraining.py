@@ -38,13 +38,13 @@ from minalbert.data.tiny_worlds import TinyWorlds
 from minalbert.data.word_tokenizer import WordTokenizer
 from minalbert.optim import Moments, clip_factor, global_norm
 from minalbert.plots import instance_strip, share_dots, training_curves
+from minalbert.train.assemble import pretrain
 from minalbert.train.curves import read_curves
 from minalbert.train.evaluation import evaluate
-from minalbert.train.assemble import pretrain
 from minalbert.train.records import read_lines
-from minalbert.train.training_data import prepare
 from minalbert.train.settings import Settings
 from minalbert.train.trained import open_trained
+from minalbert.train.training_data import prepare
 
 FAST = os.environ.get("MINALBERT_FAST") == "1"
 STEPS, STORIES, SEEDS = (40, 600, [0]) if FAST else (6500, 30_000, [0, 1, 2])

@@ -1,6 +1,7 @@
 """A checkpoint comes back bit for bit; damage is found, named, and put aside."""
 
 import errno
+import json
 
 import numpy as np
 import pytest
@@ -201,3 +202,9 @@ def test_a_run_goes_on_from_an_earlier_step_when_the_later_are_put_aside(tmp_pat
     save_step(tmp_path, 10)
     assert len(checkpoint.put_aside(tmp_path, 5)) == 1
     assert "aside-step-00000010-2" in names_in(tmp_path)
+
+
+def test_its_names_on_the_disk_are_those_of_earlier_versions(tmp_path):
+    note = json.loads((save_step(tmp_path, 5) / "state.json").read_text())
+    assert list(note) == ["sha256", "format", "step", "position", "extra", "circumstances", "files"]
+    assert (note["format"], note["position"], note["circumstances"]) == (1, 15, ENVIRONMENT)

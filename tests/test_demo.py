@@ -83,3 +83,9 @@ def test_the_recipe_leaves_the_plateau_within_some_seconds(monkeypatch, tmp_path
     assert found["after"]["mlm_loss"] < 0.95 * found["baselines"]["unigram_entropy"]
     assert found["after"]["mlm_accuracy"] > found["baselines"]["most_frequent_word"] + 0.05
     assert checkpoint.steps(tmp_path / "run")[-1] == 500
+
+
+def test_the_demo_runs_the_kernels_that_are_asked_for(small, tmp_path, capsys):
+    assert main(["demo", "--out", str(tmp_path / "demo"), "--steps", "4", "--kernels", "plain"]) == 0
+    assert "plain kernels: the model runs the files that you read" in capsys.readouterr().err
+    assert 'kernels = "plain"' in (tmp_path / "demo" / "run" / "config.toml").read_text()

@@ -132,5 +132,5 @@ def test_the_screen_has_the_scores_beside_the_guesses(place, capsys, monkeypatch
     assert guessing.split()[0] == "guessing"
     assert float(guessing.split()[2]) == pytest.approx(found["baselines"]["unigram_entropy"], abs=5e-4)
     assert guessing.endswith("50.0%")
-    assert said.endswith("in the training documents, a coin")
+    assert said.endswith("in the training documents, a random order")
     assert np.isfinite(found["evaluation"]["sop_recall_swapped"])

@@ -115,7 +115,7 @@ def test_the_heads_of_a_file_are_the_heads_of_the_model(heads, tmp_path):
     model = tiny(heads=heads)
     model.save_pretrained(tmp_path)
     assert_same(Albert.from_pretrained(tmp_path).params, model.params)
-    assert not huggingface.report(tmp_path).missing
+    assert not huggingface.load_report(tmp_path).missing
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def test_old_buffers_and_the_tied_decoder_are_no_surprise(saved):
 
     edit_tensors(saved, add)
     assert_same(Albert.from_pretrained(saved).params, tiny().params)
-    assert huggingface.report(saved).unused == []
+    assert huggingface.load_report(saved).unused == []
 
 
 def test_a_decoder_stands_for_its_twin_where_a_file_has_it_alone(saved):
@@ -337,7 +337,7 @@ def test_report_lists_what_is_used_unused_and_missing(saved):
         del tensors["predictions.bias"], tensors["albert.pooler.weight"]
 
     edit_tensors(saved, edit)
-    report = huggingface.report(saved)
+    report = huggingface.load_report(saved)
     assert len(report.used) == 30
     assert report.unused == ["classifier.weight"]
     assert set(report.missing) == {"predictions.bias", "albert.pooler.weight"}
@@ -347,7 +347,7 @@ def test_report_lists_what_is_used_unused_and_missing(saved):
 
 
 def test_report_of_a_right_directory_is_short(saved):
-    assert str(huggingface.report(saved)) == "32 tensors used\n0 unused\n0 missing"
+    assert str(huggingface.load_report(saved)) == "32 tensors used\n0 unused\n0 missing"
 
 
 # Errors

@@ -4,8 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from minalbert.fast.plain import PlainEngine
-from minalbert.fast.precision import engine_for
 
 from minalbert import PRESETS, Albert, AlbertConfig, Batch, DropoutKey, Totals
 from minalbert.backend import to_host

@@ -101,6 +101,8 @@ def test_instances_fit_the_model_unless_told_otherwise():
 class Words:
     """As much of a tokenizer as a run directory asks for."""
 
+    file_name = "tokenizer.json"
+
     def save(self, path):
         path.write_text("words")
 

@@ -141,7 +141,7 @@ def learnt_lines(result, making):
     yield "3  What it learnt, tested on stories that were kept from it"
     lines = [*evaluation_lines(result.before, result.after), guessing_line(result.baselines)]
     yield from (f"      {line}" for line in lines)
-    yield "      guessing: always the most frequent word, or a coin. Often several words fit: 100 % is out of reach."
+    yield "      guessing: always the most frequent word, or a random order. Often several words fit: no 100 %."
     if any(result.spent.values()):
         yield f"      {time_line(result.spent | {'data': result.spent['data'] + making})}"
 

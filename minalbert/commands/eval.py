@@ -107,4 +107,4 @@ def result_lines(result, found, scored):
     heads, scores = evaluation_lines(None, found)
     yield from (heads, scores.replace("now  ", "model", 1))
     yield guessing_line(scored.baselines)
-    yield f"guessing: always the most frequent word, each word as often as it occurs in {scored.counted}, a coin"
+    yield f"guessing: the most frequent word, each word as often as it occurs in {scored.counted}, a random order"

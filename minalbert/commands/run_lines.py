@@ -44,6 +44,6 @@ def number(value):
 
 
 def guessing_line(known):
-    """What one gets without reading: always the most frequent word, each as often as it occurs, a coin."""
+    """What one gets without reading: always the most frequent word, each as often as it occurs, an order at random."""
     guesses = (percent(known.most_frequent_word), number(known.unigram_entropy), percent(0.5))
     return f"{'guessing':<9}" + "".join(f"{value:>14}" for value in guesses)

@@ -1,9 +1,9 @@
 """The cases of the gradient check, at points chosen so that mistakes show.
 
-All sizes differ, so that nothing fits transposed. Gains are not one and biases not zero. The norm's eps is
-0.1, because at 1e-12 nobody would notice that it is forgotten. Activations are of size one, where GELU bends. Ids repeat,
-one sequence is padded, both segments occur, a position is predicted twice, weights differ, and a shared
-layer is passed at least three times.
+All sizes differ, so that nothing fits transposed. Gains are not one and biases not zero. The norm's eps is 0.1,
+because at 1e-12 forgetting it would not show. Activations are of size one, where GELU bends. Ids repeat, one
+sequence is padded, both segments occur, a position is predicted twice, weights differ, and a shared layer is
+passed at least three times.
 """
 
 from dataclasses import dataclass, field, replace

@@ -42,8 +42,8 @@ class Report(NamedTuple):
         return "\n".join([f"{len(self.used)} tensors used", *rows])
 
 
-def report(directory):
-    """What `load` would find. Reads names alone."""
+def load_report(directory):
+    """The tensors that `load` would use, leave and miss. Reads names alone."""
     return _report(read_config(directory), locate(Path(directory)))
 
 

@@ -49,7 +49,9 @@ class Workers:
         with blas_threads(1 if len(slices) > 1 else None):
             yield slices
 
-    def gradient(self, slices, dropout=None, totals=Totals(), into=None, scale=1.0, recompute=False, weights=(1.0, 1.0)):
+    def gradient(
+        self, slices, dropout=None, totals=Totals(), into=None, scale=1.0, recompute=False, weights=(1.0, 1.0)
+    ):
         """The losses of a batch given in slices, and `scale` times their gradient.
 
         dropout    a DropoutKey, or None to drop nothing; each slice's masks are those of its place in the batch

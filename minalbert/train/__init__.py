@@ -13,22 +13,10 @@
 Read in this order: loop, gradient_step, state, watch, checkpoint; then assemble.
 """
 
-import importlib
+from ..lazy import public
 
-PUBLIC = {
+__getattr__, __dir__, __all__ = public(__name__, {
     "Settings": "settings", "pretrain": "assemble", "prepare": "training_data", "Observer": "records",
     "read_lines": "records", "read_curves": "curves", "evaluate": "evaluation", "baselines": "evaluation",
     "open_trained": "trained", "fill": "filling", "find_rate": "trials", "overfit": "trials",
-}  # fmt: skip
-__all__ = sorted(PUBLIC)
-
-
-def __getattr__(name):
-    """Import what is asked for, and nothing before."""
-    if name not in PUBLIC:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f".{PUBLIC[name]}", __name__), name)
-
-
-def __dir__():
-    return [*globals(), *PUBLIC]
+})  # fmt: skip

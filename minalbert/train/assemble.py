@@ -26,7 +26,7 @@ from .gradient_step import gradient_step
 from .loop import Trainer
 from .process import StopSignals, lock
 from .records import Metrics, Observer, Records, first_evaluation
-from .state import Checkpoints, Limits, RunState, on_device
+from .state import Checkpoints, RunLimits, RunState, on_device
 from .tensorboard import Board
 from .trained import model_directory
 from .training_data import prepare
@@ -211,7 +211,7 @@ def compute_of(settings, own_code):
 
 
 def limits_of(settings):
-    return Limits(settings.training.steps, settings.schedule.minutes, settings.training.precision, settings.watch,
+    return RunLimits(settings.training.steps, settings.schedule.minutes, settings.training.precision, settings.watch,
                   tuple(settings.watch.batches_passed_over()))  # fmt: skip
 
 

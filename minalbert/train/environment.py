@@ -12,8 +12,6 @@ from importlib.metadata import version
 
 import numpy as np
 
-import minalbert
-
 from ..backend import gpu_circumstances
 
 FUNCTIONS = "^(add|subtract|multiply|divide|maximum|exp|log|tanh|sqrt|power|square)$"
@@ -78,7 +76,7 @@ def _switches():
 
 
 FACTS = {
-    "minalbert": lambda: minalbert.__version__,
+    "minalbert": lambda: sys.modules["minalbert"].__version__,
     "Python": lambda: f"{platform.python_implementation()} {platform.python_version()}",
     "NumPy": lambda: np.__version__,
     "NumPy kernels": _numpy_kernels,

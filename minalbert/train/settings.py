@@ -262,7 +262,7 @@ class Settings:
 
     @property
     def slices(self):
-        """How many micro-batches make a batch."""
+        """The number of micro-batches in a batch."""
         return self.training.batch // self.training.micro_batch
 
     def make_optimiser(self):

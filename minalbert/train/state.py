@@ -12,7 +12,7 @@ SLACK = 0.05                                         # a hiccup of the machine c
 ROLLBACKS = 3                                        # to one checkpoint, before giving up
 
 
-class Limits(NamedTuple):
+class RunLimits(NamedTuple):
     """What ends a run, and what it must not do; the same through all of it."""
 
     steps: int

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from ..optim import first_bad
 
 LEFT_PLATEAU = 0.95                                  # of the unigram entropy
-ORDER_LEARNT = 0.60                                  # mean of both recalls; a coin and a constant answer have half
+ORDER_LEARNT = 0.60                                  # mean of both recalls; random and constant answers have half
 
 
 class Verdict(NamedTuple):
@@ -89,4 +89,4 @@ def milestones(found, baselines, pairs="sop"):
                                    "frequency: the model reads the other words")  # fmt: skip
     recalls = found.sop_recall_in_order, found.sop_recall_swapped
     if pairs == "sop" and None not in recalls and sum(recalls) / 2 > ORDER_LEARNT:
-        yield "order learnt", f"held-out SOP accuracy {found.sop_accuracy:.0%}, where a coin gets 50 %"
+        yield "order learnt", f"held-out SOP accuracy {found.sop_accuracy:.0%}, where random answers get 50 %"

@@ -29,7 +29,7 @@ lesson = Lesson(
         "first_difference": "index",
         "fill_mask": "guesses",
     },
-    withheld=(huggingface.load, huggingface.report, huggingface.read_config, huggingface.read,
+    withheld=(huggingface.load, huggingface.load_report, huggingface.read_config, huggingface.read,
               state_dict.from_state_dict, state_dict.to_state_dict, state_dict.names, state_dict.names_as_in),
 )  # fmt: skip
 LESSONS = [lesson]
