@@ -1,4 +1,4 @@
-"""What all benchmarks share: threads, turns, floors, and how a row is told.
+"""What all benchmarks share: threads, turns, floors, and how a row is printed.
 
 Ours and the peer's runs take turns, so that a busy machine slows both; a ratio is the median over pairs of neighbours.
 The floor is what no program that multiplies these matrices can be faster than: the operations at the rate of one large
@@ -12,16 +12,19 @@ import statistics
 import sys
 import time
 
-early = argparse.ArgumentParser(add_help=False)  # libraries read the number of threads when they are imported
-early.add_argument("--threads", default="2", help="for both sides (default: 2)")
-early.add_argument("--kernels", default="numpy", choices=("numpy", "compiled"), help="of ours (default: numpy)")
+threads = argparse.ArgumentParser(add_help=False)  # libraries read the number of threads when they are imported
+threads.add_argument("--threads", default="2", help="for both sides (default: 2)")
+early = argparse.ArgumentParser(add_help=False, parents=[threads])
+early.add_argument(
+    "--kernels", default="fused", choices=("plain", "fused", "compiled"), help="of ours (default: fused)"
+)
 THREADS, KERNELS = vars(early.parse_known_args()[0]).values()
 os.environ |= {"OMP_NUM_THREADS": THREADS, "OPENBLAS_NUM_THREADS": THREADS, "MKL_NUM_THREADS": THREADS}
 
 import numpy as np  # noqa: E402
 from tqdm import tqdm  # noqa: E402
 
-from minalbert.kernels import bf16 as bf16_kernels  # noqa: E402
+from minalbert.kernels.cpu import bf16 as bf16_kernels  # noqa: E402
 
 
 def seconds(call):
@@ -36,7 +39,7 @@ def product_seconds(bf16=False):
     if not bf16:
         return seconds(lambda: np.matmul(a, b, out=out)) / (2 * 2048**3)
     a, b = bf16_kernels.rounded(a), bf16_kernels.rounded(b)
-    return seconds(lambda: bf16_kernels.gemm(a, b, out)) / (2 * 2048**3)
+    return seconds(lambda: bf16_kernels.gemm(a, b, out=out)) / (2 * 2048**3)
 
 
 def copy_seconds():
@@ -89,9 +92,10 @@ def line(row):
 
 
 def main(doc, cases, measure, runs):
-    """measure(name, runs) -> a row, for each of the cases asked for."""
+    """measure(name, runs) -> a row, for each of the cases asked for. Plain kernels compute in full precision only."""
+    cases = [name for name in cases if not (KERNELS == "plain" and "bf16" in name)]
     parser = argparse.ArgumentParser(description=doc.splitlines()[0], parents=[early])
-    parser.add_argument("--case", nargs="*", default=list(cases), choices=cases, metavar="NAME", help=" | ".join(cases))
+    parser.add_argument("--case", nargs="*", default=cases, choices=cases, metavar="NAME", help=" | ".join(cases))
     parser.add_argument("--runs", type=int, default=runs, help=f"pairs of runs per case (default: {runs})")
     parser.add_argument("--json", action="store_true", help="one object per case")
     options = parser.parse_args()

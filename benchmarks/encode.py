@@ -1,6 +1,6 @@
 """How long does it take to encode a batch, and how long does PyTorch take?
 
-    python benchmarks/encode.py [--case NAME ...] [--runs 9] [--threads 2] [--json]
+    python benchmarks/encode.py [--case NAME ...] [--kernels plain|fused|compiled] [--runs 9] [--threads 2] [--json]
 
 ids to last states, no gradients, the same weights and ids on both sides, whose states must agree before anything is
 timed. float32, or on both sides bf16 for what is multiplied. The floor is the matrix products at the rate of one large

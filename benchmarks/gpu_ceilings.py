@@ -12,13 +12,12 @@ import numpy as np
 from gpu_clock import free, milliseconds
 
 from minalbert.kernels import gpu
-from minalbert.kernels.cublas import WORKSPACE
 
 KINDS = ("bf16", "TF32")
 
 
 def gemm(kind):
-    return gpu.Gemm(cupy.empty(WORKSPACE, np.uint8), gpu.current_stream, kind == "TF32")
+    return gpu.Kernels(tf32=kind == "TF32").gemm
 
 
 def numbers(kind, rows, columns):
@@ -42,7 +41,7 @@ def ceilings(sizes):
     for kind in KINDS:
         x, y, multiply = numbers(kind, n, n), numbers(kind, n, n), gemm(kind)
         out = cupy.empty_like(x)
-        call = {kind: lambda multiply=multiply, x=x, y=y, out=out: multiply(x, y, out)}
+        call = {kind: lambda multiply=multiply, x=x, y=y, out=out: multiply(x, y, out=out)}
         rates[kind] = 2 * n**3 / (milliseconds(call, sizes)[kind] / 1000)
     free()
     return rates
@@ -76,9 +75,9 @@ def ours(kind, rows, i, o):
     x, w, dy = numbers(kind, rows, i), numbers(kind, i, o), numbers(kind, rows, o)
     y, dx, dw = cupy.empty_like(dy), cupy.empty_like(x), cupy.zeros((i, o), np.float32)
     return {
-        "forward": lambda: multiply(x, w, y),
-        "input": lambda: multiply(dy, w.T, dx),
-        "weights": lambda: multiply(x.T, dy, dw, add=True),
+        "forward": lambda: multiply(x, w, out=y),
+        "input": lambda: multiply(dy, w.T, out=dx),
+        "weights": lambda: multiply(x.T, dy, out=dw, add=True),
     }
 
 

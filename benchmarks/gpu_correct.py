@@ -7,10 +7,9 @@ import sys
 
 import numpy as np
 from gpu_clock import ROOT
+from gpu_graph import gradient_pass
 
-from minalbert import Albert, Batch, Totals
-from minalbert.fast.plain import PlainEngine
-from minalbert.fast.precision import How, engine_for
+from minalbert import Albert, Batch
 
 TAKES_DEVICE = re.compile(r"def test_\w+\([^)]*\bdevice\b")
 # of the gradient as a whole, a few times what the kernels have on a CPU: 3e-7, 7e-3, 9.5e-4; tf32 has 11 bits like
@@ -42,17 +41,15 @@ def gradients(config, size, length):
     wide.flat[...] += 0.05 * np.random.default_rng(4).standard_normal(wide.flat.size)  # biases too, and GELU's bend
     for name, allowed in ALLOWED.items():
         params = wide if name == "float64, plain" else wide.astype("float32")
-        expected = gradient(PlainEngine(config, params.astype("float64")), batch)
-        there = params.to("cuda")
-        engine = PlainEngine(config, there) if params is wide else engine_for(config, there, How(name))
+        expected = gradient(Albert(config, params.astype("float64")), batch)
+        compute = {} if params is wide else {"kernels": "fused", "precision": name}
         factor = 1024.0 if name == "float16" else 1.0
-        found = gradient(engine, batch.to("cuda"), factor) / factor
+        found = gradient(Albert(config, params.to("cuda"), **compute), batch.to("cuda"), factor) / factor
         rows.append((name, float(np.linalg.norm(found - expected) / np.linalg.norm(expected)), allowed))
     return rows
 
 
-def gradient(engine, batch, factor=1.0):
-    grads = engine.params.zeros_like()
-    engine.forward(batch, None, Totals(), "all")
-    engine.backward(grads, factor)
+def gradient(model, batch, factor=1.0):
+    grads = model.params.zeros_like()
+    gradient_pass(model, model.pairs.memory(model.params), batch, grads, scale=factor)
     return grads.to("cpu").flat.astype(np.float64)

@@ -6,14 +6,11 @@ padding and no dropout.
 
 import cupy
 from gpu_clock import free, host_milliseconds, milliseconds
+from gpu_graph import GradientGraph, gradient_pass
 from workloads import Workload
 
-from minalbert import Albert, Totals
-from minalbert.fast.graph import GradientGraph
-from minalbert.fast.plain import PlainEngine
-from minalbert.fast.precision import How, engine_for
-from minalbert.fast.prepared import Prepared
-from minalbert.kernels.gpu_lamb import GpuLamb
+from minalbert import Albert
+from minalbert.kernels.gpu.lamb import GpuLamb
 from minalbert.optim import Lamb, Moments, clip_factor, global_norm
 
 RATE = 1e-6
@@ -33,30 +30,27 @@ class Step:
 
     def __init__(self, stage, params, batch, config):
         self.params, self.moments, self.t = params, Moments.zeros(params), 0
-        self.grads, self.graph, self.stage = params.zeros_like(), None, stage
-        plain = stage == PLAIN
-        self.engine = PlainEngine(config, params) if plain else engine_for(config, params, How(precision(stage)))
-        self.batch, self.plain_lamb, self.lamb = batch, Lamb(), GpuLamb(Lamb(), params)
-        self.inputs = None if stage == PLAIN else Prepared.of(batch, params, Totals())
+        self.grads, self.batch, self.stage = params.zeros_like(), batch, stage
+        compute = {} if stage == PLAIN else {"kernels": "fused", "precision": precision(stage)}
+        self.model = Albert(config, params, **compute)
+        self.memory, self.graph = self.model.pairs.memory(params), None
+        self.plain_lamb, self.lamb = Lamb(), GpuLamb(Lamb(), params)
         if stage == GRAPH:
-            self.graph = GradientGraph(self.engine, self.grads, self.inputs)
+            self.graph = GradientGraph(self.model, self.grads, batch)
 
     def __call__(self):
         """The loss, on the GPU."""
         self.t += 1
         if self.graph:
-            losses = self.graph(self.inputs)
+            losses = self.graph(self.batch)
         else:
-            self.grads.flat.fill(0)
-            forward = self.engine.forward if self.inputs is None else self.engine.forward_prepared
-            losses = forward(*((self.batch, None, Totals()) if self.inputs is None else (self.inputs, None)), "all")
-            self.engine.backward(self.grads)
-        where = self.params, self.grads, self.moments, RATE, self.t
+            losses = gradient_pass(self.model, self.memory, self.batch, self.grads)
+        given = self.params, self.grads, self.moments, RATE, self.t
         if self.stage == PLAIN:
-            self.plain_lamb.step(*where, clip_factor(global_norm(self.grads), 1.0))
+            self.plain_lamb.step(*given, clip_factor(global_norm(self.grads), 1.0))
         else:
             _, scale = self.lamb.gradient_scale(self.grads, 1.0)
-            self.lamb.step(*where, scale)
+            self.lamb.step(*given, scale)
         return losses.total
 
     @property

@@ -1,11 +1,11 @@
 """How do time and memory of a training step grow with batch, length, width and depth?
 
-    python benchmarks/growth.py [--runs 3] [--threads 2] [--json]
+    python benchmarks/growth.py [--kernels plain|fused|compiled] [--runs 3] [--threads 2] [--json]
 
 Around one model (H 512, 6 layers, 4 sequences of 128) one size is doubled three times, ours and PyTorch's steps taking
 turns. An exponent is the slope of log time over log size, by least squares: 1 is proportional, 2 quadratic. Memory is
-our workspace: what a step needs beside weights, gradients and moments. At last: from which length on
-does a layer's attention take longer than its FFN? By operations from 2 H on.
+the most that NumPy and Python allocate during a gradient: what it needs beside weights, gradients and moments. At last:
+from which length on does a layer's attention take longer than its FFN? By operations from 2 H on.
 """
 
 import argparse
@@ -14,7 +14,7 @@ import math
 import statistics
 import sys
 import time
-from contextlib import contextmanager
+import tracemalloc
 from itertools import pairwise
 
 import comparison
@@ -25,7 +25,8 @@ from tqdm import tqdm
 from workloads import Workload
 
 from minalbert import Albert, AlbertConfig
-from minalbert.fast import encoder
+from minalbert.compute import Compute
+from minalbert.model import Pair
 
 SIZES = {"batch": (1, 2, 4, 8), "length": (64, 128, 256, 512), "width": (128, 256, 512, 1024), "depth": (2, 4, 8, 16)}
 LENGTHS = (128, 256, 512, 1024, 2048)
@@ -40,14 +41,24 @@ def workload(batch=4, length=128, width=512, depth=6):
 
 
 def measure(work, runs):
-    """Seconds of ours and of the peer's step, and bytes of our workspace."""
-    model, batch = Albert.init(work.config), work.batch()
+    """Seconds of ours and of the peer's step, and bytes that a gradient of ours needs."""
+    model, batch = Albert.init(work.config, kernels=comparison.KERNELS), work.batch()
     calls = stepper(model, batch), Peer(model, batch, tuned=True).step
     for call in calls:
         call()
     times = [[comparison.seconds(call) for call in calls] for _ in range(runs)]
-    memory = sum(sum(engine.workspace.sizes().values()) for engine in model._crew._idle)
-    return *(statistics.median(column) for column in zip(*times, strict=True)), memory
+    return *(statistics.median(column) for column in zip(*times, strict=True)), allocated(model, batch)
+
+
+def allocated(model, batch):
+    """The most bytes at a time during a gradient."""
+    grads = model.params.zeros_like()
+    model.release()
+    tracemalloc.start()
+    model.loss_and_grads(batch, into=grads)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return most
 
 
 def exponent(sizes, values):
@@ -55,37 +66,32 @@ def exponent(sizes, values):
     return float(slope)
 
 
-@contextmanager
-def timed(*names):
-    """Seconds spent in these functions of the fast encoder."""
-    spent, before = dict.fromkeys(names, 0.0), {name: getattr(encoder, name) for name in names}
+def timed(pair, seconds):
+    """The pair, which adds its time to the list."""
 
-    def clocked(name):
+    def timed_function(function):
         def call(*arguments):
             start = time.perf_counter()
-            before[name](*arguments)
-            spent[name] += time.perf_counter() - start
+            result = function(*arguments)
+            seconds.append(time.perf_counter() - start)
+            return result
 
         return call
 
-    for name in names:
-        setattr(encoder, name, clocked(name))
-    try:
-        yield spent
-    finally:
-        for name in names:
-            setattr(encoder, name, before[name])
+    return Pair(*map(timed_function, pair))
 
 
 def attention_and_ffn(length):
     """Seconds of one pass through the layers' two halves."""
     work = workload(batch=max(1, 1024 // length), length=length)
-    model, batch = Albert.init(work.config), work.batch()
-    halves = [f"{part}_part_{way}" for part in ("attention", "ffn") for way in ("forward", "backward")]
+    pairs, attention, ffn = Compute(comparison.KERNELS).pairs(), [], []
+    pairs = pairs._replace(attention_half=timed(pairs.attention_half, attention), ffn_half=timed(pairs.ffn_half, ffn))
+    model, batch = Albert.init(work.config, pairs=pairs), work.batch()
     model.loss_and_grads(batch)
-    with timed(*halves) as spent:
-        model.loss_and_grads(batch)
-    return sum(spent[name] for name in halves[:2]), sum(spent[name] for name in halves[2:])
+    attention.clear()
+    ffn.clear()
+    model.loss_and_grads(batch)
+    return sum(attention), sum(ffn)
 
 
 def crossing(lengths, ratios):

@@ -1,9 +1,9 @@
-"""What does each rung from the plain pairs to the fast path bring?
+"""What does each rung from the plain pairs to compiled kernels with bf16 products bring?
 
     python benchmarks/ladder.py [--case NAME] [--runs 5] [--threads 2] [--json]
 
-Forward and backward of one batch, all rungs in turn, their medians and ratios to the first. The lower half takes one
-thing away from the fast path at a time.
+Forward and backward of one batch, all rungs in turn, their medians and ratios to the first. The lower rows take one
+thing away from the fused kernels at a time.
 """
 
 import argparse
@@ -18,42 +18,33 @@ from tqdm import tqdm
 from workloads import WORKLOADS
 
 from minalbert import Albert
-from minalbert.fast import crew
-from minalbert.fast.plain import PlainEngine
-from minalbert.fast.precision import numba_missing
-from minalbert.kernels import attention, bf16, cross_entropy, gemm, tiles
-
-
-def plain_engine(config, params, how):
-    return PlainEngine(config, params)
+from minalbert.kernels import missing
+from minalbert.kernels.cpu import attention, cross_entropy, tiles
+from minalbert.parallel import workers
 
 
 def whole(batch, *_):
     return [batch]
 
 
-PLAIN = (crew, "engine_for", plain_engine)
-ONE_PART = (crew, "cut", whole)
-NO_ADDING = (gemm, "_blas_gemm", lambda dtype: None)
+ONE_SLICE = [(workers, "split", whole)]
 NO_TILES = [(module, "TILE_BYTES", 2**40) for module in (tiles, attention, cross_entropy)]
 RUNGS = {
-    # name: (precision, what is put in place of what)
-    "plain pairs": ("full", [PLAIN, ONE_PART]),
-    "plain pairs, a thread for each half": ("full", [PLAIN]),
-    "kernels over a workspace, one part": ("full", [ONE_PART]),
-    "kernels, a thread for each half": ("full", []),
-    "the same, chains compiled": ("full", []),
-    "the same with bf16 products": ("bf16", []),
-    "bf16 products, chains compiled": ("bf16", []),
-    "without products that add": ("full", [NO_ADDING]),
-    "without tiles": ("full", NO_TILES),
-    "without a workspace that stays": ("full", []),
+    # name: (kernels, precision, what is put in place of what)
+    "plain pairs": ("plain", "full", ONE_SLICE),
+    "plain pairs, a thread for each slice": ("plain", "full", []),
+    "fused, one slice": ("fused", "full", ONE_SLICE),
+    "fused, a thread for each slice": ("fused", "full", []),
+    "compiled": ("compiled", "full", []),
+    "fused, bf16 products": ("fused", "bf16", []),
+    "compiled, bf16 products": ("compiled", "bf16", []),
+    "fused, without tiles": ("fused", "full", NO_TILES),
+    "fused, without memory that stays": ("fused", "full", []),
 }
 
 
 def stepper(name, work):
-    precision, changes = RUNGS[name]
-    kernels = "compiled" if "compiled" in name else "numpy"
+    kernels, precision, changes = RUNGS[name]
     model, batch = Albert.init(work.config, precision=precision, kernels=kernels), work.batch()
     grads = model.params.zeros_like()
 
@@ -69,14 +60,13 @@ def stepper(name, work):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0], parents=[comparison.early])
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0], parents=[comparison.threads])
     parser.add_argument("--case", default=next(iter(WORKLOADS)), choices=WORKLOADS, metavar="NAME")
     parser.add_argument("--runs", type=int, default=5, help="of each rung (default: 5)")
     parser.add_argument("--json", action="store_true", help="one object per rung")
     options = parser.parse_args()
     work = WORKLOADS[options.case]
-    names = [name for name in RUNGS if not ("bf16" in name and bf16.bf16_missing())]
-    names = [name for name in names if not ("compiled" in name and numba_missing())]
+    names = [name for name, (*compute, _) in RUNGS.items() if not missing(*compute, "cpu")]
     steps = {name: stepper(name, work) for name in names}
     times = {name: [] for name in names}
     for run in tqdm(range(options.runs + 1), leave=False, disable=not sys.stderr.isatty()):

@@ -1,6 +1,6 @@
 """How much memory does a training step need, and how much does PyTorch need for the same one?
 
-    python benchmarks/memory.py [--case NAME ...] [--json]
+    python benchmarks/memory.py [--case NAME ...] [--kernels plain|fused|compiled] [--json]
 
 Each side runs three steps in a process of its own. Counted is the most that the process ever held, less what it held
 before the model was made: weights, gradients, moments, activations and all that libraries take for themselves. The
@@ -36,7 +36,7 @@ def take_steps(name, side):
     else:
         from peer import Peer
     before = held("VmRSS")
-    model, batch = Albert.init(work.config), work.batch()
+    model, batch = Albert.init(work.config, kernels=comparison.KERNELS), work.batch()
     if side.startswith("ours"):
         grads, moments = model.params.zeros_like(), Moments.zeros(model.params)
 
@@ -53,7 +53,8 @@ def take_steps(name, side):
 
 
 def in_a_process(name, side):
-    command = [sys.executable, __file__, "--threads", comparison.THREADS, "--side", side, "--case", name]
+    given = ["--threads", comparison.THREADS, "--kernels", comparison.KERNELS]
+    command = [sys.executable, __file__, *given, "--side", side, "--case", name]
     return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 

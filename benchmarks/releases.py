@@ -9,6 +9,7 @@ largest resident size of each process, less what it had before its first step. L
 """
 
 import argparse
+import contextlib
 import json
 import os
 import statistics
@@ -21,7 +22,7 @@ WORKER = r"""
 import resource, sys, time
 import numpy as np
 from workloads import WORKLOADS
-from minalbert import Albert, Params
+from minalbert import Albert
 from minalbert.optim import AdamW, Moments
 
 name, kernels = sys.argv[1:]
@@ -54,6 +55,7 @@ for line in sys.stdin:
 
 class Process:
     def __init__(self, checkout, name, kernels, threads):
+        self.checkout, self.case = checkout, f"{name}, {kernels}"
         paths = os.pathsep.join([str(Path(checkout).resolve()), str(Path(checkout).resolve() / "benchmarks")])
         variables = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), threads) | {"PYTHONPATH": paths}
         self.process = subprocess.Popen(
@@ -63,9 +65,12 @@ class Process:
 
     def step(self):
         """(seconds, peak memory so far)"""
-        self.process.stdin.write("\n")
-        self.process.stdin.flush()
-        seconds, memory = self.process.stdout.readline().split()
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.write("\n")
+            self.process.stdin.flush()
+        if not (line := self.process.stdout.readline()):
+            sys.exit(f"{self.checkout} takes no step of {self.case}: see above")
+        seconds, memory = line.split()
         return float(seconds), int(memory)
 
     def close(self):

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import comparison
 
-from minalbert.fast.precision import numba_missing
+from minalbert.kernels import missing
 
 HERE = Path(__file__).parent
 MAIN = [
@@ -31,6 +31,7 @@ BF16 = ["ALBERT-base, 8 × 128, bf16 as released"]
 TABLES = {
     # title: (script, cases of --quick, what follows them)
     "A training step: forward, backward, AdamW": ("step.py", [*MAIN, *BF16], ["--runs", "3"]),
+    "A training step of the plain pairs": ("step.py --kernels plain", [MAIN[1], MAIN[3]], ["--runs", "3"]),
     "A training step, kernels compiled by numba": ("step.py --kernels compiled", [*MAIN[3:], *BF16], ["--runs", "3"]),
     "Encoding": ("encode.py", [MAIN[1], *MAIN[3:]], ["--runs", "3"]),
     "Memory of a training step": ("memory.py", ["ALBERT-base, 8 × 128"], []),
@@ -51,7 +52,7 @@ def machine():
     yield f"{name}, {os.cpu_count()} cores, {comparison.THREADS} threads; {system}"
     yield ", ".join(f"{package} {version(package)}" for package in PACKAGES) + f"; OpenBLAS kernels: {kernels}"
     yield f"a large product, NumPy: {rate(comparison.product_seconds)} GFLOP/s; PyTorch: {rate(torch_seconds)}"
-    if not comparison.bf16_kernels.bf16_missing():
+    if not missing("fused", "bf16", "cpu"):
         ours, theirs = (rate(partial(price, True)) for price in (comparison.product_seconds, torch_seconds))
         yield f"the same in bf16, oneDNN from NumPy: {ours} GFLOP/s; PyTorch: {theirs}"
     yield f"a large copy, read and written: {rate(comparison.copy_seconds)} GB/s"
@@ -89,7 +90,7 @@ def rows(script, cases, options):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0], parents=[comparison.early])
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0], parents=[comparison.threads])
     parser.add_argument("--quick", action="store_true", help="the main cases alone, few runs of each")
     parser.add_argument("--write", action="store_true", help="keep the table under benchmarks/results")
     options = parser.parse_args()
@@ -103,10 +104,10 @@ def main():
         say(fact)
     for title, (script, cases, few) in TABLES.items():
         say(f"\n{title}\n{comparison.HEAD}")
-        if "compiled" in script and numba_missing():
-            say(numba_missing())
+        if "compiled" in script and (reason := missing("compiled", "full", "cpu")):
+            say(reason)
             continue
-        chosen = [case for case in cases if "bf16" not in case or not comparison.bf16_kernels.bf16_missing()]
+        chosen = [case for case in cases if "bf16" not in case or not missing("fused", "bf16", "cpu")]
         for row in rows(script, chosen if options.quick else None, few if options.quick else []):
             say(comparison.line(row))
     if options.write:

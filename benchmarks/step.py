@@ -1,6 +1,6 @@
 """How long does a training step take, and how long does PyTorch take for the same one?
 
-    python benchmarks/step.py [--case NAME ...] [--runs 7] [--threads 2] [--json]
+    python benchmarks/step.py [--case NAME ...] [--kernels plain|fused|compiled] [--runs 7] [--threads 2] [--json]
 
 Forward, backward and AdamW, MLM and SOP losses, the same weights and batch on both sides, which must give the same loss
 before anything is timed. float32, or on both sides bf16 for what is multiplied. The floor is the step's matrix products

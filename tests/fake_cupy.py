@@ -129,7 +129,7 @@ def asarray(value, dtype=None):
 
 
 class RawModule:
-    """Only what `kernels.launch` asks of CuPy's."""
+    """Only what `kernels.gpu.launch` asks of CuPy's."""
 
     def __init__(self, *, code, options=()):
         if (here := str(Path(__file__).parent / "cuda")) not in sys.path:

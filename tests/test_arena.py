@@ -45,7 +45,7 @@ def test_an_empty_stack_gets_one_block_of_the_largest_size_so_far():
     (block,) = arena.blocks
     use()
     assert arena.blocks[0] is block
-    assert arena.largest() == [("a", 832), ("b", 8000)]
+    assert arena.largest() == [("a", 800), ("b", 8000)]
 
 
 def test_a_larger_use_grows_it_and_loses_nothing():

@@ -12,8 +12,7 @@ import pytest
 
 pytest.importorskip("numba", reason="numba is not installed (pip install 'minalbert[fast]')")
 
-from minalbert.fast.engine import Engine
-from minalbert.fast.plain import PlainEngine
+from minalbert.fused import fused_pairs
 
 from minalbert import AlbertConfig, Batch, DropoutKey, Totals, layers
 from minalbert.gradcheck.cases import hard_batch, hard_params, model_cases
@@ -21,8 +20,9 @@ from minalbert.kernels import Dropout, compiled, cpu
 from minalbert.kernels.compiled import loops
 from minalbert.kernels.cpu import attention, cross_entropy, tiles
 from minalbert.layers.attention import split_heads
+from minalbert.model import PLAIN, pretraining_backward, pretraining_forward
 
-KERNELS = compiled.KERNELS
+KERNELS, COMPILED = compiled.KERNELS, fused_pairs("compiled")
 MODULES = [
     compiled.gelu, compiled.norm, compiled.attention, compiled.cross_entropy, compiled.embedding, compiled.loops,
 ]  # fmt: skip
@@ -269,22 +269,20 @@ def test_embedding(dtype):
     assert_as_good("embedding_backward", arguments, expected, 16)
 
 
-def passed(engine, batch, stream=None, totals=Totals(), keep="all"):
-    grads = engine.params.zeros_like()
-    losses = engine.forward(batch, stream, totals, keep)
-    engine.backward(grads)
+def passed(pairs, config, params, batch, key=None, memory=None, recompute=False):
+    """Losses and gradient of one pass."""
+    grads = params.zeros_like()
+    ctx = pairs.context(pairs, config, params, batch.attention_mask, key, memory or pairs.memory(params))
+    losses, cache = pretraining_forward(batch, ctx, Totals(), recompute)
+    pretraining_backward(cache, ctx, grads)
     return losses, grads
-
-
-def compiled_engine(config, params):
-    return Engine(config, params, lambda: KERNELS, params.dtype)
 
 
 @pytest.mark.parametrize("case", model_cases(), ids=lambda case: case.name)
 def test_every_case_agrees_with_the_plain_model_in_float64(case):
     params, batch = hard_params(case.config, case.heads).astype("float32"), hard_batch(case.config)
-    losses, expected = passed(PlainEngine(case.config, params.astype("float64")), batch, case.stream)
-    found, grads = passed(compiled_engine(case.config, params), batch, case.stream)
+    losses, expected = passed(PLAIN, case.config, params.astype("float64"), batch, case.key)
+    found, grads = passed(COMPILED, case.config, params, batch, case.key)
     assert found.total == pytest.approx(float(losses.total), rel=16 * EPS)
     for name, grad in grads.items():
         atol = 64 * EPS * np.abs(expected.flat).max()
@@ -294,26 +292,27 @@ def test_every_case_agrees_with_the_plain_model_in_float64(case):
 @pytest.fixture(scope="module")
 def work():
     params, batch = hard_params(WIDE).astype("float32"), Batch.random(WIDE, 7, 33, 9, seed=1)
-    return params, batch, passed(compiled_engine(WIDE, params), batch, DropoutKey(5))[1].flat.tobytes()
+    return params, batch, passed(COMPILED, WIDE, params, batch, DropoutKey(5))[1].flat.tobytes()
 
 
 def test_recomputing_and_what_was_left_behind_change_no_bit(work):
     params, batch, bits = work
-    engine = compiled_engine(WIDE, params)
-    passed(engine, Batch.random(WIDE, 9, 60, 9, seed=2), DropoutKey(6))
-    for block in engine.workspace._blocks.values():
-        block.fill(np.nan)
-    assert passed(engine, batch, DropoutKey(5), keep="inputs")[1].flat.tobytes() == bits
+    memory = COMPILED.memory(params)
+    passed(COMPILED, WIDE, params, Batch.random(WIDE, 9, 60, 9, seed=2), DropoutKey(6), memory)
+    for block in [*memory.arena.blocks, *memory.scratch.blocks]:
+        block.fill(0xFF)
+    again = passed(COMPILED, WIDE, params, batch, DropoutKey(5), memory, recompute=True)
+    assert again[1].flat.tobytes() == bits
 
 
 def test_two_threads_at_once_change_no_bit(work):
     params, batch, bits = work
 
-    def pass_by(engine):
-        return [passed(engine, batch, DropoutKey(5))[1].flat.tobytes() for _ in range(5)]
+    def five_passes(memory):
+        return [passed(COMPILED, WIDE, params, batch, DropoutKey(5), memory)[1].flat.tobytes() for _ in range(5)]
 
     with ThreadPoolExecutor(2) as pool:
-        found = list(pool.map(pass_by, [compiled_engine(WIDE, params) for _ in range(2)]))
+        found = list(pool.map(five_passes, [COMPILED.memory(params) for _ in range(2)]))
     assert found == [[bits] * 5] * 2
 
 

@@ -1,4 +1,4 @@
-"""Operations, counted in a real pass; memory, counted in a real workspace and by Python's own allocator trace."""
+"""Operations, counted in a real pass; memory, counted in a real arena and by Python's own trace of allocations."""
 
 import gc
 import tracemalloc
@@ -7,13 +7,12 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from minalbert import PRESETS, Albert, AlbertConfig, Batch, DropoutKey, Params, Totals
+from minalbert import PRESETS, Albert, AlbertConfig, Batch, DropoutKey, Params
 from minalbert.analysis import cost, memory
 from minalbert.config import SHARING
-from minalbert.fast.precision import engine_for
-from minalbert.model.embeddings import embeddings_forward
-from minalbert.model.encoder import Context, encoder_forward
-from minalbert.model.pretraining import pretraining_backward, pretraining_forward
+from minalbert.fused import fused_pairs
+from minalbert.model import PLAIN, pretraining_backward, pretraining_forward
+from minalbert.model.encoder import encoder_forward
 from minalbert.params import HEADS
 
 B, T, P = 3, 10, 4
@@ -56,14 +55,21 @@ class Counting(np.ndarray):
         return result.view(Counting) if isinstance(result, np.ndarray) else result
 
 
-def counted(config, heads=HEADS, recompute=False):
-    """Operations of a real forward pass, and of a real forward and backward pass."""
+def plain_context(config, batch, heads=HEADS):
+    """Of a model whose weights count."""
     params = Albert.init(config, heads=heads).params
     params = Params(params.flat.view(Counting), params.shapes)
     Counting.operations = 0
-    _, cache = pretraining_forward(params, Batch.random(config, B, T, P), config, recompute=recompute)
+    return PLAIN.context(PLAIN, config, params, batch.attention_mask)
+
+
+def counted(config, heads=HEADS, recompute=False):
+    """Operations of a real forward pass, and of a real forward and backward pass."""
+    batch = Batch.random(config, B, T, P)
+    ctx = plain_context(config, batch, heads)
+    _, cache = pretraining_forward(batch, ctx, recompute=recompute)
     forward = Counting.operations
-    pretraining_backward(cache, params.zeros_like())
+    pretraining_backward(cache, ctx, ctx.params.zeros_like())
     return forward, Counting.operations
 
 
@@ -83,12 +89,10 @@ def test_recomputation_runs_the_layers_twice(config):
 
 
 def test_operations_without_heads_are_those_of_the_trunk():
-    params = Albert.init(SMALL).params
-    params = Params(params.flat.view(Counting), params.shapes)
     batch = Batch.random(SMALL, B, T, P)
-    Counting.operations = 0
-    x, _ = embeddings_forward(batch.input_ids, batch.token_type_ids, params, SMALL)
-    encoder_forward(x, Context(params, np.zeros((B, 1, 1, T), np.float32), SMALL))
+    ctx = plain_context(SMALL, batch)
+    x, _ = PLAIN.embeddings.forward(batch.input_ids, batch.token_type_ids, ctx)
+    encoder_forward(x, ctx)
     assert Counting.operations == B * cost.forward_operations(SMALL, T, heads=())
 
 
@@ -128,44 +132,59 @@ def test_optimiser_holds_four_vectors():
     assert cost.all_reduced_bytes(SMALL) == params.zeros_like().flat.nbytes
 
 
-def real_workspace(config, dtype="float32", stream=None, recompute=False, heads=HEADS):
-    """{name: bytes} of what a real step holds, all layers' buffers of one kind together."""
-    engine = engine_for(config, Albert.init(config, dtype=dtype, heads=heads).params)
+def largest_stacks(config, dtype="float32", key=None, recompute=False, heads=HEADS, P=P):
+    """{label: bytes} of both stacks of a real pass at their largest, all layers' arrays of one label together."""
+    params, pairs = Albert.init(config, dtype=dtype, heads=heads).params, fused_pairs()
+    own = pairs.memory(params)
     batch = Batch.random(config, B, T, P)._replace(mlm_weights=np.ones((B, P), np.float32))
-    engine.forward(batch, stream, Totals(), "inputs" if recompute else "all")
-    engine.backward(engine.params.zeros_like())
+    ctx = pairs.context(pairs, config, params, batch.attention_mask, key, own)
+    _, cache = pretraining_forward(batch, ctx, recompute=recompute)
+    pretraining_backward(cache, ctx, params.zeros_like())
     held = Counter()
-    for name, size in engine.workspace.sizes().items():
-        kind, _, layer = name.rpartition(".")
-        held[kind if layer.isdigit() or layer == "all layers" else name] += size
+    for label, size in own.arena.largest() + own.scratch.largest():
+        held[label] += size
     return held
 
 
 @every_config
 @both_dtypes
 @recomputing_or_not
-@pytest.mark.parametrize("stream", [None, DropoutKey(seed=5)], ids=["no coins", "coins"])
-def test_prediction_is_what_a_workspace_holds(config, dtype, recompute, stream):
-    held, itemsize = real_workspace(config, dtype, stream, recompute), np.dtype(dtype).itemsize
-    rows = [(row, config.num_hidden_layers) for row in memory.BLOCK]
-    if recompute:
-        rows = [(row, count if row is memory.LAYER_INPUT else 1) for row, count in rows]
-    rows += [(row, 1) for row in memory.outside_layers(config, dropout=stream is not None)]
-    predicted, buffers = Counter(), {}
+@pytest.mark.parametrize("key", [None, DropoutKey(seed=5)], ids=["no dropout", "dropout"])
+def test_prediction_is_what_a_pass_holds(config, dtype, recompute, key):
+    held, itemsize = largest_stacks(config, dtype, key, recompute), np.dtype(dtype).itemsize
+    layers = config.num_hidden_layers
+    rows = [(row, 1 if recompute else layers) for row in memory.BLOCK]
+    rows += [(memory.LAYER_INPUT, layers)] if recompute else []
+    rows += [(row, 1) for row in memory.outside_layers(config, B, T, P, key is not None, recompute)]
+    predicted = Counter()
     for row, count in rows:
-        predicted[row.buffers] += count * memory.held_bytes([row], config, B, T, P, itemsize)
-        buffers |= dict.fromkeys(row.buffers)
-    for names, size in predicted.items():
-        assert size == sum(held[name] for name in names), names
-    assert set(held) == set(buffers)
-    whole = memory.activation_bytes(config, B, T, P, itemsize, stream is not None, recompute)
+        predicted[row.labels] += count * memory.held_bytes([row], config, B, T, P, itemsize)
+    for labels, size in predicted.items():
+        assert size == sum(held[label] for label in labels), labels
+    assert set(held) == {label for labels in predicted for label in labels}
+    whole = memory.activation_bytes(config, B, T, P, itemsize, key is not None, recompute)
     assert whole == sum(held.values())
 
 
 @every_heads
 def test_prediction_knows_the_heads(heads):
-    held = real_workspace(SMALL, heads=heads)
+    held = largest_stacks(SMALL, heads=heads)
     assert sum(held.values()) == memory.activation_bytes(SMALL, B, T, P, heads=heads)
+
+
+LARGEST_SCRATCH = {
+    "dqkv": (SMALL, P),
+    "du": (SMALL.replace(intermediate_size=200), P),
+    "embeddings.dy": (SMALL.replace(embedding_size=200), 1),
+    "mlm.dx": (SMALL.replace(embedding_size=200), T),
+}
+
+
+@pytest.mark.parametrize(("label", "config", "P"), [(label, *case) for label, case in LARGEST_SCRATCH.items()])
+def test_the_scratch_stack_is_that_of_whatever_needs_most(label, config, P):
+    held = largest_stacks(config, P=P)
+    assert label in held
+    assert sum(held.values()) == memory.activation_bytes(config, B, T, P)
 
 
 @pytest.mark.parametrize("dropout", [0.0, 0.1])
@@ -174,14 +193,19 @@ def test_one_more_layer_takes_what_is_predicted(dropout, recompute):
     """What the allocator gives out, Python's own small objects included."""
     B, T = 8, 128
     config = PRESETS["mini"].replace(hidden_dropout_prob=dropout, attention_probs_dropout_prob=dropout)
-    batch = Batch.random(config, B, T, 20)
+    batch, pairs = Batch.random(config, B, T, 20), fused_pairs()
 
     def held(layers):
-        engine = engine_for(config.replace(num_hidden_layers=layers), Albert.init(config).params)
+        params = Albert.init(config).params
+        grads, own = params.zeros_like(), pairs.memory(params)
+        deep = config.replace(num_hidden_layers=layers)
         gc.collect()
         tracemalloc.start()
-        engine.forward(batch, DropoutKey(seed=1), Totals(), "inputs" if recompute else "all")
-        size, _ = tracemalloc.get_traced_memory()
+        for _ in range(2):  # after the first pass each stack is one block
+            ctx = pairs.context(pairs, deep, params, batch.attention_mask, DropoutKey(seed=1), own)
+            _, cache = pretraining_forward(batch, ctx, recompute=recompute)
+            size, _ = tracemalloc.get_traced_memory()
+            pretraining_backward(cache, ctx, grads)
         tracemalloc.stop()
         return size
 

@@ -201,6 +201,14 @@ def test_after_two_batches_memory_stays_where_it_is():
     assert len(addresses[1]) == 2
 
 
+@pytest.mark.parametrize("recompute", [False, True], ids=["keep", "recompute"])
+def test_every_half_releases_what_it_needed_for_a_moment(recompute):
+    params, pairs = Albert.init(WIDE, seed=3).params, fused_pairs()
+    memory, batch = pairs.memory(params), Batch.random(WIDE, 3, 20, 5, seed=1)
+    passed(pairs, WIDE, params, batch, DropoutKey(5), recompute=recompute, memory=memory)
+    assert [entry.label for entry in memory.scratch.stack] == ["dhidden"]
+
+
 @pytest.mark.parametrize("case", model_cases(), ids=lambda case: case.name)
 def test_the_gradient_is_the_slope_of_the_loss(case):
     """Against nothing but the fused forward pass itself: differences of fourth order along a random direction.

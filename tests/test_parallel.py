@@ -197,10 +197,11 @@ def test_an_interrupted_call_leaves_no_job_running(monkeypatch):
         events.append("done")
 
     slices = split(hard_batch(TINY), 3, TINY.hidden_size)
-    with Workers(Albert(TINY, hard_params(TINY)), 3) as workers_of_three, pytest.raises(KeyboardInterrupt):
-        list(workers_of_three.run(work, placed(slices)))
-    finished = len(events)
-    time.sleep(0.3)
+    with Workers(Albert(TINY, hard_params(TINY)), 3) as workers_of_three:
+        with pytest.raises(KeyboardInterrupt):
+            list(workers_of_three.run(work, placed(slices)))
+        finished = len(events)
+        time.sleep(0.3)
     assert len(events) == finished
 
 

@@ -82,7 +82,7 @@ def test_every_file_of_the_library_has_a_page_and_every_notebook(site):
 
 def test_a_link_to_a_file_of_code_leads_to_its_listing(site):
     page = (site / "docs" / "walkthrough" / "linear.html").read_text(encoding="utf-8")
-    assert re.search(r'href="../../code/minalbert/kernels/gemm.py.html"[^>]*>(<[^>]*>)*kernels/gemm.py<', page)
+    assert re.search(r'href="../../code/minalbert/kernels/cpu/gemm.py.html"[^>]*>(<[^>]*>)*kernels/cpu/gemm.py<', page)
     listed = (site / "code" / "minalbert" / "kernels" / "gemm.py.html").read_text(encoding="utf-8")
     assert "blas_gemm" in listed or "def " in listed
 

@@ -1,11 +1,13 @@
-"""What a training step holds in its workspace, predicted from the sizes, buffer by buffer.
+"""The memory of a training step with fused kernels, predicted from the sizes, array by array.
 
-Each layer keeps its own activations for the backward pass, whosever weights it used, so sharing saves nothing here.
-What saves is recomputation: keep each layer's input, and make the rest again when backward comes by, in buffers that
-all layers use in turn.
+Each layer keeps its own activations for the backward pass, whether or not it has weights of its own, so sharing saves
+nothing here. Recomputation does: it keeps each layer's input, and the backward pass makes the rest again, one layer at
+a time.
 
-Besides there are the buffers that hold something in passing, once for all layers. Not in the tables: weights, gradients
-and moments (`cost.optimiser_bytes`), ids and masks, and the tiles that a kernel works on, some hundred kilobytes.
+A pass has two stacks (`fused.arena`). The arena holds what the backward pass needs, and grows with the layers. The
+scratch stack holds what one function needs while it runs; its size is that of the function that needs most. Not in
+the tables: weights, gradients and moments (`cost.optimiser_bytes`), ids and masks, and what a kernel allocates while it
+runs: tiles of some hundred kilobytes, and a product of a weight's shape before it is added to the weight's gradient.
 """
 
 from typing import NamedTuple
@@ -17,51 +19,73 @@ from .formulas import evaluate, sizes
 class Held(NamedTuple):
     name: str
     formula: str                                     # how many numbers
-    buffers: tuple                                   # by their names in `fast.workspace`
+    labels: tuple                                    # of these arrays in the arena or the scratch stack
 
 
 LAYER_INPUT = Held("layer input", "B T H", ("x",))
 BLOCK = (
-    LAYER_INPUT,
     Held("query, key, value", "3 B T H", ("qkv",)),
     Held("log-sums of scores", "B N T", ("lse",)),
     Held("context", "B T H", ("context",)),
-    Held("attention norm", "B T H + B T", ("xhat_attention", "rstd_attention")),
-    Held("feed-forward input", "B T H", ("y",)),
+    Held("attention norm", "B T H + B T", ("attention.xhat", "attention.rstd")),
+    Held("feed-forward input", "B T H", ("attention.y",)),
     Held("before GELU", "B T F", ("u",)),
-    Held("feed-forward norm", "B T H + B T", ("xhat_ffn", "rstd_ffn")),
+    Held("feed-forward norm", "B T H + B T", ("ffn.xhat", "ffn.rstd")),
+    Held("layer output", "B T H", ("ffn.y",)),
 )
-TRUNK = (
-    Held("embedding norm", "B T E + B T", ("xhat_embeddings", "rstd_embeddings")),
-    Held("last states", "B T H", ("x",)),
-    Held("after GELU, its gradient", "B T F", ("g",)),
-    Held("gradient of states", "B T H", ("d",)),
+EMBEDDINGS = (
+    Held("embedding norm", "B T E + B T", ("embeddings.xhat", "embeddings.rstd")),
+    Held("embeddings", "B T E", ("embeddings.y",)),
+)
+PROJECTED = Held("projected embeddings", "B T H", ("x",))
+MLM = (
+    Held("masked states", "B P H", ("mlm.x",)),
+    Held("before GELU", "B P E", ("mlm.u",)),
+    Held("norm", "B P E + B P", ("mlm.xhat", "mlm.rstd")),
+    Held("after the norm", "B P E", ("mlm.y",)),
+    Held("log-sums of scores", "B P", ("mlm.lse",)),
+)
+SOP = (
+    Held("first states, pooled", "2 B H", ("sop.first", "sop.pooled")),
+    Held("scores of orders", "2 B", ("sop.logits",)),
+)
+
+DHIDDEN = Held("gradient of states", "B T H", ("dhidden",))          # below all others from the losses on
+DROPPED = Held("gradient of dropout's output", "B T H", ("dh",))
+ATTENTION_BACKWARD = (
     Held("gradient of context", "B T H", ("dcontext",)),
     Held("gradient of query, key, value", "3 B T H", ("dqkv",)),
 )
-DROPPED = Held("gradient before dropout", "B T H", ("dh",))
-PROJECTION = Held("projection input, its gradient", "2 B T E", ("embedded", "dembedded"))
-MLM = (
-    Held("masked states, their gradient", "2 B P H", ("words.x", "words.dx")),
-    Held("before GELU", "B P E", ("words.u",)),
-    Held("norm", "B P E + B P", ("words.xhat", "words.rstd")),
-    Held("after the norm, its gradient", "2 B P E", ("words.y", "words.dy")),
-    Held("log-sums of scores, losses", "2 B P", ("words.lse", "words.losses")),
-)
-SOP = (
-    Held("first states, pooled, its gradient", "3 B H", ("order.first", "order.pooled", "order.dpooled")),
-    Held("scores of orders", "2 B", ("order.logits",)),
-)
+FFN_AGAIN = (Held("after GELU", "B T F", ("gelu(u)",)),)             # recomputed
+FFN_BACKWARD = (Held("gradient before GELU", "B T F", ("du",)),)
+EMBEDDINGS_BACKWARD = (Held("gradient of embeddings", "B T E", ("embeddings.dy",)),)
+MLM_BACKWARD = (Held("gradients of masked states", "B P E + B P H", ("mlm.dy", "mlm.dx")),)
+SOP_BACKWARD = (Held("gradients of pooled and first states", "2 B H", ("sop.dpooled", "sop.dfirst")),)
 
 
-def outside_layers(config, dropout=True, heads=HEADS):
-    """What there is once, however many layers. `dropout`: whether the step throws the configuration's coins."""
-    held = [*TRUNK]
-    held += [DROPPED] if dropout and config.hidden_dropout_prob else []
-    held += [PROJECTION] if config.has_projection else []
+def arena_outside_layers(config, heads=HEADS):
+    """The arrays of the arena that exist once, however many layers there are."""
+    held = [*EMBEDDINGS]
+    held += [PROJECTED] if config.has_projection else []
     held += MLM if "mlm" in heads else []
     held += SOP if "sop" in heads else []
     return held
+
+
+def scratch(config, B, T, P=None, dropout=True, recompute=False, heads=HEADS):
+    """The largest scratch stack, which one of the functions below reaches, in the order of a backward pass."""
+    dropped = [DROPPED] if dropout and config.hidden_dropout_prob else []
+    stacks = [SOP_BACKWARD] if "sop" in heads else []
+    stacks += [MLM_BACKWARD] if "mlm" in heads else []
+    stacks += [FFN_AGAIN] if recompute else []
+    stacks += [(*dropped, *FFN_BACKWARD), (*dropped, *ATTENTION_BACKWARD)]
+    stacks += [EMBEDDINGS_BACKWARD] if config.has_projection else []
+    return [DHIDDEN, *max(stacks, key=lambda stack: held_bytes(stack, config, B, T, P))]
+
+
+def outside_layers(config, B, T, P=None, dropout=True, recompute=False, heads=HEADS):
+    """All arrays that exist once, of both stacks. `dropout`: whether this step samples dropout masks."""
+    return [*arena_outside_layers(config, heads), *scratch(config, B, T, P, dropout, recompute, heads)]
 
 
 def held_bytes(table, config, B, T, P=None, itemsize=4):
@@ -70,12 +94,13 @@ def held_bytes(table, config, B, T, P=None, itemsize=4):
 
 
 def layer_bytes(config, B, T, itemsize=4, recompute=False):
-    """What one more layer takes."""
+    """The bytes that one more layer needs."""
     return held_bytes([LAYER_INPUT] if recompute else BLOCK, config, B, T, None, itemsize)
 
 
 def activation_bytes(config, B, T, P=None, itemsize=4, dropout=True, recompute=False, heads=HEADS):
-    """What a whole pretraining step holds."""
+    """The bytes that a whole pretraining step needs."""
     layers = config.num_hidden_layers * layer_bytes(config, B, T, itemsize, recompute)
-    used_in_turn = held_bytes(BLOCK[1:], config, B, T, None, itemsize) if recompute else 0
-    return layers + used_in_turn + held_bytes(outside_layers(config, dropout, heads), config, B, T, P, itemsize)
+    one_at_a_time = layer_bytes(config, B, T, itemsize) if recompute else 0
+    outside = outside_layers(config, B, T, P, dropout, recompute, heads)
+    return layers + one_at_a_time + held_bytes(outside, config, B, T, P, itemsize)

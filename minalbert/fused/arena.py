@@ -19,7 +19,8 @@ ALIGNMENT = 64                                       # bytes: a line of the cach
 
 class Entry(NamedTuple):
     label: str
-    nbytes: int
+    size: int                                        # bytes that were asked for
+    nbytes: int                                      # rounded up to ALIGNMENT
     block: int                                       # which of the blocks
     end: int                                         # in bytes
 
@@ -32,12 +33,12 @@ class Arena:
     def empty(self, label, shape, dtype):
         size = math.prod(shape) * np.dtype(dtype).itemsize
         nbytes = -(-size // ALIGNMENT) * ALIGNMENT
-        block, start = self.stack[-1][2:] if self.stack else (0, 0)
+        block, start = self.stack[-1][-2:] if self.stack else (0, 0)
         while block < len(self.blocks) and self.blocks[block].size < start + nbytes:
             block, start = block + 1, 0
         if block == len(self.blocks):
             self.blocks.append(self.xp.empty(nbytes, np.uint8))
-        self.stack.append(Entry(label, nbytes, block, start + nbytes))
+        self.stack.append(Entry(label, size, nbytes, block, start + nbytes))
         return self.blocks[block][start : start + size].view(dtype).reshape(shape)
 
     def mark(self):
@@ -58,5 +59,5 @@ class Arena:
         return sum(entry.nbytes for entry in self.stack)
 
     def largest(self):
-        """[(label, bytes)] of the largest stack so far, from the bottom."""
-        return [(entry.label, entry.nbytes) for entry in self.highest]
+        """[(label, bytes asked for)] of the largest stack so far, from the bottom."""
+        return [(entry.label, entry.size) for entry in self.highest]

@@ -22,11 +22,11 @@ from pathlib import Path
 
 import numpy as np
 
-from minalbert.kernels.launch import read_source, signatures
+from minalbert.kernels.gpu.launch import read_source, signatures
 
 HERE = Path(__file__).parent
 WEEK = 7 * 24 * 3600
-KERNELS = HERE.parents[1] / "minalbert" / "kernels"
+KERNELS = HERE.parents[1] / "minalbert" / "kernels" / "gpu"
 SANITIZERS = ("-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined")
 FLAGS = SANITIZERS if os.environ.get("CUDA_ON_CPU") == "sanitized" else ("-O2",)
 # Each library has its own shared memory, though names be the same; one type may be read as another, as with NVRTC; and

@@ -13,12 +13,12 @@ COLUMNS = (1, 5, 64, 100, 768, 3072)  # eight at a time: fewer, a rest, whole wa
 SIZES = [(rows, columns) for rows in ROWS for columns in COLUMNS]
 
 
-def workspace(name, shape, dtype):
+def scratch(name, shape, dtype):
     count = math.prod(shape) * np.dtype(dtype).itemsize
     return sys.modules["cupy"].asarray(np.full(count, 0xFF, np.uint8).view(dtype).reshape(shape))
 
 
-def gemm(a, b, out, add=False):
+def gemm(a, b, *, out, add=False):
     """The product with sums in float64, of pretended arrays and real ones."""
     cupy = sys.modules["cupy"]
     name = {"uint16": "bf16", "float16": "f16", "float32": "f32"}[str(out.dtype)]
@@ -27,7 +27,9 @@ def gemm(a, b, out, add=False):
 
 
 def kernels(storage="float32"):
-    return Kernels(workspace, storage, gemm=gemm)
+    made = Kernels(storage, gemm=gemm)
+    made.scratch = scratch
+    return made
 
 
 def shifted(cupy, x):

@@ -9,7 +9,7 @@ import numpy as np
 from storage import as_float64, of_storage
 
 from minalbert.kernels import gpu
-from minalbert.kernels.cublas import plan
+from minalbert.kernels.gpu.gemm import column_product
 
 NAMES = {"uint16": "bf16", "float16": "f16", "float32": "f32"}
 
@@ -18,12 +18,12 @@ class Gemm:
     def __init__(self, workspace, stream, tf32=False):
         self.tf32 = tf32
 
-    def __call__(self, a, b, out, add=False):
+    def __call__(self, a, b, *, out, add=False):
         fake_cupy.run(product, a, b, out, add, self.tf32, effect=True)
 
 
 def product(a, b, out, add, tf32):
-    plan(a, b, out, tf32)  # refuses what cuBLAS cannot do
+    column_product(a, b, out, tf32)  # refuses what cuBLAS cannot do
     result = as_float64(a) @ as_float64(b) + (as_float64(out) if add else 0.0)
     out[...] = of_storage(result.astype(np.float32), NAMES[str(out.dtype)])
 
@@ -32,6 +32,6 @@ def product(a, b, out, add, tf32):
 def pretended_gpu():
     with contextlib.ExitStack() as stack:
         stack.enter_context(mock.patch.dict(sys.modules, {"cupy": fake_cupy}))
-        stack.enter_context(mock.patch.object(gpu, "Gemm", Gemm))
+        stack.enter_context(mock.patch.object(gpu.kernels, "Gemm", Gemm))
         stack.enter_context(mock.patch.object(gpu, "find_library", return_value=None))
         yield fake_cupy

@@ -13,13 +13,15 @@ import subprocess
 import sys
 
 import numpy as np
+import poisoned
 import pytest
 from cpu_module import HERE, KERNELS, CpuKernel
 from storage import NAMES, as_float64, of_storage, unwritten
 
 from minalbert import layers
 from minalbert.backend import DropoutKey
-from minalbert.kernels import Coins, gpu_attention
+from minalbert.kernels import Dropout
+from minalbert.kernels.gpu.attention import attention_launch
 
 TOLERANCE = {"f32": 1e-6, "bf16": 2**-8, "f16": 2**-11}
 ROUNDED_LSE = 2**-11
@@ -40,25 +42,25 @@ class Example:
         self.qkv = of_storage(spread * rng.standard_normal((B * T, 3 * heads * D), np.float32), name)
         self.dcontext = of_storage(rng.standard_normal(self.tokens, np.float32), name)
         self.mask = masks(B, T) if mask is None else mask
-        self.stream = DropoutKey(seed=2**63 + 1, step=7, layer=3, site=2**40, example=5)
+        self.key = DropoutKey(seed=2**63 + 1, step=7, layer=3, site=2**40, example=5)
         self.rate, self.tolerance = rate, TOLERANCE[name]
 
     def gpu(self, cupy):
         """context, lse, dqkv"""
-        coins = Coins(self.rate, self.stream, self.T) if self.rate else None
+        dropout = Dropout(self.rate, self.key, self.T) if self.rate else None
         outputs = unwritten(self.tokens, self.name), unwritten((self.B, self.heads, self.T), "f32")
         context, lse = map(cupy.asarray, outputs)
         qkv, mask, dcontext = map(cupy.asarray, (self.qkv, self.mask, self.dcontext))
-        dqkv, delta = cupy.asarray(unwritten(self.qkv.shape, self.name)), cupy.asarray(unwritten(lse.shape, "f32"))
-        gpu_attention.attention_forward(qkv, mask, self.heads, coins, context, lse)
-        gpu_attention.attention_backward(dcontext, qkv, mask, self.heads, coins, context, lse, dqkv, delta)
+        dqkv, do = cupy.asarray(unwritten(self.qkv.shape, self.name)), poisoned.kernels()
+        do.attention_forward(qkv, mask, self.heads, dropout, context=context, lse=lse)
+        do.attention_backward(dcontext, qkv, mask, self.heads, dropout, context, lse, dqkv=dqkv)
         return context.get(), lse.get(), dqkv.get()
 
     def expected(self):
         q, k, v = self.by_head(self.qkv)
         (dcontext,) = self.by_head(self.dcontext)
         mask = self.mask[:, None, None, :].astype(np.float64)
-        context, cache = layers.attention_forward(q, k, v, mask, self.rate, self.stream)
+        context, cache = layers.attention_forward(q, k, v, mask, self.rate, self.key)
         dq, dk, dv, _ = layers.attention_backward(dcontext, cache)
         scores = q @ k.swapaxes(-1, -2) / np.sqrt(self.D) + mask
         return context, np.logaddexp.reduce(scores, axis=-1), np.stack([dq, dk, dv])
@@ -76,7 +78,7 @@ class Example:
             assert np.linalg.norm(ours[b] - to_be) < self.tolerance * np.linalg.norm(to_be)
             masked = self.mask[b].max() < 0
             np.testing.assert_allclose(lse[b], expected_lse[b], rtol=1e-6, atol=2e-6)
-            largest = max(np.linalg.norm(part[b]) for part in expected_dqkv)
+            largest = max(np.linalg.norm(gradient[b]) for gradient in expected_dqkv)
             for which, of, to_be in zip("qkv", self.by_head(dqkv), expected_dqkv, strict=True):
                 assert np.linalg.norm(of[b] - to_be[b]) < (self.tolerance + ROUNDED_LSE * masked) * largest, (b, which)
         return context, lse, dqkv
@@ -146,15 +148,16 @@ def test_what_lies_behind_the_last_key_is_not_looked_at(gpu, name):
         assert np.array_equal(one, other)
 
 
-def test_the_place_of_the_coins_is_read_from_memory(gpu):
+def test_the_key_is_read_from_memory(gpu):
     """So that a captured step may be replayed as the next one."""
     example = Example("f32", (1, 33, 1, 20), RATE)
-    here, there = example.stream, example.stream.at(step=8, example=1)
-    place = gpu.asarray(np.array([there.seed, there.step, there.example], np.uint64))
+    here, there = example.key, example.key.at(step=8, example=1)
     context, lse = gpu.asarray(np.empty(example.tokens, np.float32)), gpu.asarray(np.empty((1, 1, 33), np.float32))
-    inputs = gpu.asarray(example.qkv), gpu.asarray(example.mask), 1, Coins(RATE, here, 33)
-    gpu_attention.attention_forward(*inputs, context, lse, place)
-    example.stream = there
+    inputs, do = (gpu.asarray(example.qkv), gpu.asarray(example.mask)), poisoned.kernels()
+    do.write_key(there)
+    do.written_key = here.seed, here.step, here.example  # as while a step is replayed that was captured with this key
+    do.attention_forward(*inputs, 1, Dropout(RATE, here, 33), context=context, lse=lse)
+    example.key = there
     np.testing.assert_allclose(example.by_head(context.get())[0], example.expected()[0], atol=1e-6)
 
 
@@ -165,7 +168,7 @@ def test_a_head_that_does_not_fit(gpu):
 
 def test_which_kernel():
     def file(dtype, D):
-        return gpu_attention.plan("attention_forward", dtype, D, False).kernel[0]
+        return attention_launch("attention_forward", dtype, D, False).kernel[0]
 
     assert [file("uint16", D) for D in (32, 64, 128)] == ["attention.cu"] * 3
     assert [file("float16", 48), file("float32", 64)] == ["attention_simple.cu"] * 2
@@ -175,7 +178,7 @@ def test_which_kernel():
 @pytest.mark.parametrize("dropout", [False, True])
 def test_the_tiles_that_are_launched_are_those_that_test_compile_compiles(D, dropout):
     for name in ("attention_forward", "attention_backward_q", "attention_backward_kv"):
-        file, _, *definitions = gpu_attention.plan(name, "uint16", D, dropout).kernel
+        file, _, *definitions = attention_launch(name, "uint16", D, dropout).kernel
         if file != "attention_simple.cu":
             assert f"// NVRTC: {' '.join(definitions)}\n" in (KERNELS / file).read_text(encoding="utf-8")
 
@@ -202,7 +205,7 @@ def test_memory(replaced, caught):
     libasan = subprocess.run(["g++", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True)
     if not os.path.isabs(library := libasan.stdout.strip()):
         pytest.skip("g++ has no libasan")
-    path = os.pathsep.join(map(str, (KERNELS.parents[1], HERE, HERE.parent)))
+    path = os.pathsep.join(map(str, (KERNELS.parents[2], HERE, HERE.parent)))
     environment = {"LD_PRELOAD": library, "ASAN_OPTIONS": "detect_leaks=0", "PYTHONPATH": path}
     command = [sys.executable, "-c", SANITIZED.format(replaced=replaced)]
     result = subprocess.run(command, env=os.environ | environment, capture_output=True, text=True)

@@ -11,7 +11,7 @@ import offline
 import pytest
 from cpu_module import KERNELS
 
-from minalbert.kernels.launch import read_source, signatures
+from minalbert.kernels.gpu.launch import read_source, signatures
 
 FILES = sorted(KERNELS.glob("*.cu"))
 BUILD = re.compile(r"^// NVRTC:((?: \w+=\w+)*)(?:,? ?at most (\d+) registers)?$", re.MULTILINE)

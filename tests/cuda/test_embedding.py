@@ -33,7 +33,7 @@ def test_forward(module, name, size, order):
     _, ids, types, tables = example(*size)
     y = unwritten((B * T, E), name)
     arguments = (ids.ravel(), types.ravel(), *tables, y, np.int64(B * T), np.int32(T), np.int32(E))
-    module.get_function(f"embed_forward_{name}")((-(-B * T // 8),), (32, 8), arguments, order=order)
+    module.get_function(f"embedding_forward_{name}")((-(-B * T // 8),), (32, 8), arguments, order=order)
     expected, _ = embedding_forward(ids, types, *(table.astype(np.float64) for table in tables))
     # two sums of float32, then the storage's rounding, of numbers up to 8
     np.testing.assert_allclose(as_float64(y), expected.reshape(-1, E), rtol=TOLERANCE[name], atol=1e-6)
@@ -64,11 +64,11 @@ def backward(module, name, dy, ids, types, grads, order):
     sorted_places = ids.ravel().argsort(kind="stable").astype(np.int32)
     block, columns = (32, 8), -(-E // 32)
     arguments = (dy, ids.ravel(), sorted_places, dword, np.int64(B * T), np.int32(E))
-    module.get_function(f"embed_backward_word_{name}")((B * T,), block, arguments, order=order)
+    module.get_function(f"embedding_backward_word_{name}")((B * T,), block, arguments, order=order)
     arguments = (dy, types.ravel(), by_place, np.int32(B), np.int32(T), np.int32(E))
-    module.get_function(f"embed_backward_places_{name}")((-(-T * E // 32), KINDS), block, arguments, order=order)
+    module.get_function(f"embedding_backward_places_{name}")((-(-T * E // 32), KINDS), block, arguments, order=order)
     arguments = (by_place, dposition, dtoken_type, np.int32(KINDS), np.int32(T), np.int32(E))
-    module.get_function("embed_backward_tables")((columns, T + KINDS), block, arguments, order=order)
+    module.get_function("embedding_backward_tables")((columns, T + KINDS), block, arguments, order=order)
 
 
 def test_the_order_of_threads_changes_no_bit(module):

@@ -27,7 +27,7 @@ def expected(u, dy, bias, form):
 
 def forward(gpu, u, bias, form, name):
     y = gpu.asarray(unwritten(u.shape, name))
-    poisoned.kernels().gelu_forward(u, bias, y, form)
+    poisoned.kernels().gelu_forward(u, bias, form, out=y)
     return y.get()
 
 
@@ -47,7 +47,7 @@ def test_both_ways(gpu, monkeypatch, name, form, size):
     assert_close(forward(gpu, ours[1], ours[2], form, name), y, name)
     np.testing.assert_array_equal(ours[1].get(), u)
 
-    poisoned.kernels().gelu_backward(*ours, form)
+    poisoned.kernels().gelu_backward(*ours[:3], form, dbias=ours[3])
     assert_close(ours[0].get(), du, name)
     assert_close(ours[1].get(), y, name)
     # the sum is of float32 before it is rounded: 37 numbers of size 1 and their roundings
@@ -56,12 +56,12 @@ def test_both_ways(gpu, monkeypatch, name, form, size):
 
 def test_more_rows_than_threads(gpu, monkeypatch):
     """Each thread walks on to further rows."""
-    monkeypatch.setattr("minalbert.kernels.gpu.BLOCKS", 2)
+    monkeypatch.setattr("minalbert.kernels.gpu.tiles.BLOCKS", 2)
     u, dy, bias, dbias = example("f32", 70, 100)
     y, du = expected(u, dy, bias, "tanh")
     ours = [gpu.asarray(x) for x in (dy, u, bias, dbias)]
     assert_close(forward(gpu, ours[1], ours[2], "tanh", "f32"), y, "f32")
-    poisoned.kernels().gelu_backward(*ours, "tanh")
+    poisoned.kernels().gelu_backward(*ours[:3], "tanh", dbias=ours[3])
     assert_close(ours[0].get(), du, "f32")
     np.testing.assert_allclose(ours[3].get(), dbias + du.sum(0), rtol=1e-6, atol=4e-5)
 
@@ -71,7 +71,7 @@ def test_far_out(gpu, form):
     """Nothing overflows: y is x or 0, the slope 1 or 0."""
     x = np.array([[-1e4, -300.0, -30.0, -12.0, 0.0, 12.0, 30.0, 300.0, 1e4]], np.float32)
     arrays = [gpu.asarray(a) for a in (np.ones_like(x), x, np.zeros(9, np.float32), np.zeros(9, np.float32))]
-    poisoned.kernels().gelu_backward(*arrays, form)
+    poisoned.kernels().gelu_backward(*arrays[:3], form, dbias=arrays[3])
     np.testing.assert_allclose(arrays[1].get(), np.maximum(x, 0), atol=1e-20)
     np.testing.assert_allclose(arrays[0].get(), np.where(x == 0, 0.5, x > 0), atol=1e-20)
 
@@ -90,7 +90,7 @@ def test_arrays_that_lie_anywhere(gpu, name):
     u, dy, bias, dbias = example(name, 7, 64)
     y, du = expected(u, dy, bias, "tanh")
     ours = [poisoned.shifted(gpu, x) for x in (dy, u, bias, dbias)]
-    poisoned.kernels().gelu_backward(*ours, "tanh")
+    poisoned.kernels().gelu_backward(*ours[:3], "tanh", dbias=ours[3])
     assert_close(ours[0].get(), du, name)
     assert_close(ours[1].get(), y, name)
 
@@ -100,7 +100,7 @@ def test_the_order_of_threads_changes_no_bit(gpu, monkeypatch):
     for order in range(4):
         monkeypatch.setattr(CpuKernel, "order", order)
         u, dy, bias, dbias = map(gpu.asarray, example("f32", 37, 300))
-        poisoned.kernels().gelu_backward(dy, u, bias, dbias, "tanh")
+        poisoned.kernels().gelu_backward(dy, u, bias, "tanh", dbias=dbias)
         results.append([x.get().tobytes() for x in (dy, u, dbias)])
     assert results == results[:1] * 4
 
@@ -110,8 +110,8 @@ def test_no_rows(gpu):
     u, dy, bias, dbias = map(gpu.asarray, example("f32", 0, 8))
     before = dbias.get().copy()
     do = poisoned.kernels()
-    do.gelu_forward(u, bias, dy, "tanh")
-    do.gelu_backward(dy, u, bias, dbias, "tanh")
+    do.gelu_forward(u, bias, "tanh", out=dy)
+    do.gelu_backward(dy, u, bias, "tanh", dbias=dbias)
     np.testing.assert_array_equal(dbias.get(), before)
 
 
@@ -119,8 +119,8 @@ def test_what_does_not_fit_is_refused(gpu):
     u, dy, bias, _ = map(gpu.asarray, example("f32", 3, 8))
     do = poisoned.kernels()
     with pytest.raises(ValueError, match="do not belong together"):
-        do.gelu_forward(u, bias[:7], dy, "tanh")
+        do.gelu_forward(u, bias[:7], "tanh", out=dy)
     with pytest.raises(TypeError, match="bias is float64; it must be float32"):
-        do.gelu_forward(u, gpu.asarray(bias.get().astype(np.float64)), dy, "tanh")
+        do.gelu_forward(u, gpu.asarray(bias.get().astype(np.float64)), "tanh", out=dy)
     with pytest.raises(TypeError, match=r"instance for each of float32, uint16, float16 \(of bf16\), not for float64"):
-        do.gelu_forward(gpu.asarray(u.get().astype(np.float64)), bias, dy, "tanh")
+        do.gelu_forward(gpu.asarray(u.get().astype(np.float64)), bias, "tanh", out=dy)

@@ -6,9 +6,11 @@ import numpy as np
 import poisoned
 import pytest
 
-from minalbert import Albert, AlbertConfig, Batch, DropoutKey, Totals
-from minalbert.fast.engine import Engine
-from minalbert.fast.plain import PlainEngine
+from minalbert import Albert, AlbertConfig, Batch, DropoutKey
+from minalbert.fused import fused_pairs
+from minalbert.fused.arena import Arena
+from minalbert.fused.context import Memory
+from minalbert.model import PLAIN, pretraining_backward, pretraining_forward
 
 CONFIG = AlbertConfig(
     vocab_size=300, embedding_size=24, hidden_size=64, num_hidden_layers=2, num_attention_heads=2,
@@ -23,18 +25,20 @@ ATTENTION_ONLY = replace(CONFIG, hidden_dropout_prob=0.0)
 @pytest.mark.parametrize("config", [CONFIG, ATTENTION_ONLY], ids=["dropout", "dropout in attention only"])
 def test_losses_and_gradients(gpu, config, storage, allowed):
     params, batch = Albert.init(config, seed=3, dtype="float32").params, Batch.random(config, 3, 33, 5, seed=1)
-    expected, expected_losses = passed(PlainEngine(config, params), batch)
-    on_gpu = Engine(config, params.to("cuda"), lambda workspace: poisoned.kernels(storage), np.dtype(storage))
-    passed(on_gpu, batch.to("cuda"), DropoutKey(4, 1))  # another step before: nothing of it is left
-    found, losses = passed(on_gpu, batch.to("cuda"))
+    expected, expected_losses = passed(PLAIN, config, params, batch)
+    pairs, there = fused_pairs(), (config, params.to("cuda"), batch.to("cuda"))
+    memory = Memory(poisoned.kernels(storage), Arena(gpu), Arena(gpu))
+    passed(pairs, *there, DropoutKey(4, 1), memory)  # another step before: nothing of it is left
+    found, losses = passed(pairs, *there, memory=memory)
     np.testing.assert_allclose([float(x) for x in losses], expected_losses, rtol=allowed)
     # of the gradient as a whole: its smallest entries are differences of large ones
     difference = np.concatenate([(found[name].get() - expected[name]).ravel() for name in expected])
     assert np.linalg.norm(difference) < allowed * np.linalg.norm(expected.flat)
 
 
-def passed(engine, batch, stream=DropoutKey(5, 2)):
-    grads = engine.params.zeros_like()
-    losses = engine.forward(batch, stream, Totals(), "all")
-    engine.backward(grads)
+def passed(pairs, config, params, batch, key=DropoutKey(5, 2), memory=None):
+    grads = params.zeros_like()
+    ctx = pairs.context(pairs, config, params, batch.attention_mask, key, memory)
+    losses, cache = pretraining_forward(batch, ctx)
+    pretraining_backward(cache, ctx, grads)
     return grads, losses

@@ -8,10 +8,10 @@ import pytest
 from pretended import pretended_gpu
 from test_gpu_model import CONFIG
 
-from minalbert import Albert, Batch, DropoutKey, Totals
-from minalbert.fast.graph import GradientGraph
-from minalbert.fast.precision import How, engine_for
-from minalbert.fast.prepared import Prepared
+from minalbert import Albert, Batch, DropoutKey
+from minalbert.fused.graph import GradientGraph
+from minalbert.kernels import gpu
+from minalbert.model import pretraining_backward, pretraining_forward
 
 STILL = replace(CONFIG, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
 FIRST, SECOND = DropoutKey(5, 2), DropoutKey(5, 3, example=4)
@@ -23,58 +23,65 @@ def cupy():
         yield cupy
 
 
-def engine(config, precision):
-    return engine_for(config, Albert.init(config, seed=3, device="cuda").params, How(precision))
+def made(config, precision="full"):
+    return Albert.init(config, seed=3, device="cuda", kernels="fused", precision=precision)
 
 
-def inputs(config, engine, seed, size=3, length=17):
-    return Prepared.of(Batch.random(config, size, length, 5, seed).to("cuda"), engine.params, Totals())
+def examples(seed, size=3, length=17):
+    return Batch.random(CONFIG, size, length, 5, seed).to("cuda")
 
 
-def passed(engine, inputs, stream, keep="all", scale=1.0):
-    grads = engine.params.zeros_like()
-    losses = engine.forward_prepared(inputs, stream, keep)
-    engine.backward(grads, scale)
-    return [float(loss) for loss in losses], grads.flat.get()
+def passed(model, batch, key, recompute=False, scale=1.0, memory=None):
+    """Losses and gradient without a graph."""
+    grads, pairs = model.params.zeros_like(), model.pairs
+    memory = memory or pairs.memory(model.params)
+    ctx = pairs.context(pairs, model.config, model.params, batch.attention_mask, key, memory)
+    losses, cache = pretraining_forward(batch, ctx, recompute=recompute)
+    losses = [float(loss) for loss in losses]
+    pretraining_backward(cache, ctx, grads, scale)
+    return losses, grads.flat.get()
 
 
 @pytest.mark.parametrize("precision", ["full", "bf16", "float16"])
 @pytest.mark.parametrize("config", [CONFIG, STILL], ids=["dropout", "no dropout"])
 def test_a_graph_does_what_the_step_does(config, precision):
-    """To the last bit, for batches and places that it was not captured with, and with scratch memory spoilt."""
-    ours, other = engine(config, precision), engine(config, precision)
-    coins = (FIRST, SECOND) if config is CONFIG else (None, None)
-    grads = ours.params.zeros_like()
-    step = GradientGraph(ours, grads, inputs(config, ours, 0), coins[0], scale=4.0)
-    for seed, stream in ((1, coins[1]), (2, coins[0]), (1, coins[1])):
-        spoil(ours)
-        losses = step(inputs(config, ours, seed), stream)
-        expected, gradient = passed(other, inputs(config, other, seed), stream, scale=4.0)
+    """To the last bit, for batches and keys that it was not captured with, and with the memory of its pass spoilt."""
+    model = made(config, precision)
+    keys, grads = (FIRST, SECOND) if config is CONFIG else (None, None), model.params.zeros_like()
+    step = GradientGraph(model, grads, examples(0), keys[0], scale=4.0)
+    for seed, key in ((1, keys[1]), (2, keys[0]), (1, keys[1])):
+        spoil(step.memory)
+        losses = step(examples(seed), key)
+        expected, gradient = passed(model, examples(seed), key, scale=4.0)
         assert [float(loss) for loss in losses] == expected
         np.testing.assert_array_equal(grads.flat.get(), gradient)
 
 
-def spoil(engine):
-    for name, block in engine.workspace._blocks.items():
-        if name not in ("coins", "cublas"):
-            block._host.view(np.uint8)[...] = 0xFF
+def spoil(memory):
+    kept = "dropout key", "cublas"
+    scratch = [buffer for name, buffer in memory.kernels.scratch.buffers().items() if name not in kept]
+    for block in (*scratch, *memory.arena.blocks, *memory.scratch.blocks):
+        block._host.view(np.uint8)[...] = 0xFF
 
 
 def test_a_graph_that_recomputes():
-    ours, other = engine(CONFIG, "full"), engine(CONFIG, "full")
-    grads = ours.params.zeros_like()
-    step = GradientGraph(ours, grads, inputs(CONFIG, ours, 0), FIRST, keep="inputs")
-    step(inputs(CONFIG, ours, 1), SECOND)
-    np.testing.assert_array_equal(grads.flat.get(), passed(other, inputs(CONFIG, other, 1), SECOND)[1])
-    assert "qkv.all layers" in ours.workspace.sizes()
-    assert "qkv.1" not in ours.workspace.sizes()
+    model = made(CONFIG)
+    grads = model.params.zeros_like()
+    steps = [GradientGraph(model, grads, examples(0), FIRST, recompute=recompute) for recompute in (False, True)]
+    gradients = []
+    for step in steps:
+        step(examples(1), SECOND)
+        gradients.append(grads.flat.get())
+    np.testing.assert_array_equal(*gradients)
+    np.testing.assert_array_equal(gradients[0], passed(model, examples(1), SECOND)[1])
+    whole, less = (sum(nbytes for _, nbytes in step.memory.arena.largest()) for step in steps)
+    assert less < 0.8 * whole
 
 
 def test_batches_are_copied_and_left_as_they_are():
-    ours = engine(STILL, "full")
-    first, second = inputs(STILL, ours, 0), inputs(STILL, ours, 1)
+    model, first, second = made(STILL), examples(0), examples(1)
     before = [array.get() for array in first]
-    step = GradientGraph(ours, ours.params.zeros_like(), first)
+    step = GradientGraph(model, model.params.zeros_like(), first)
     expected = float(step(first).total)
     step(second)
     for array, host in zip(first, before, strict=True):
@@ -84,34 +91,42 @@ def test_batches_are_copied_and_left_as_they_are():
 
 def test_weights_are_read_anew():
     """They change between two launches; those of 16 bits are made in the graph."""
-    ours = engine(STILL, "bf16")
-    grads = ours.params.zeros_like()
-    step, batch = GradientGraph(ours, grads, inputs(STILL, ours, 0)), inputs(STILL, ours, 1)
+    model = made(STILL, "bf16")
+    grads = model.params.zeros_like()
+    step, batch = GradientGraph(model, grads, examples(0)), examples(1)
     before = float(step(batch).total)
-    ours.params.flat[...] = ours.params.flat * 1.5
+    model.params.flat[...] = model.params.flat * 1.5
     assert float(step(batch).total) != before
-    other = engine(STILL, "bf16")
-    other.params.flat[...] = ours.params.flat
-    np.testing.assert_array_equal(grads.flat.get(), passed(other, inputs(STILL, other, 1), None)[1])
+    np.testing.assert_array_equal(grads.flat.get(), passed(model, examples(1), None)[1])
 
 
 def test_other_shapes_and_other_dropout_are_refused():
-    ours = engine(CONFIG, "full")
-    grads = ours.params.zeros_like()
-    step = GradientGraph(ours, grads, inputs(CONFIG, ours, 0), FIRST)
+    model = made(CONFIG)
+    step = GradientGraph(model, model.params.zeros_like(), examples(0), FIRST)
     with pytest.raises(ValueError, match="takes the shapes that it was captured with"):
-        step(inputs(CONFIG, ours, 0, size=2), FIRST)
+        step(examples(0, size=2), FIRST)
     with pytest.raises(ValueError, match="drops in every step or in none"):
-        step(inputs(CONFIG, ours, 0))
+        step(examples(0))
 
 
-def test_its_memory_stays_though_the_engine_serves_a_larger_batch():
-    ours = engine(CONFIG, "full")
-    step = GradientGraph(ours, ours.params.zeros_like(), inputs(CONFIG, ours, 0), FIRST)
-    captured = {id(block) for block in ours.workspace._blocks.values()}
-    passed(ours, inputs(CONFIG, ours, 1, size=6, length=31), FIRST)
-    assert captured - {id(block) for block in ours.workspace._blocks.values()}
-    assert captured <= {id(block) for block in step.buffers}
+def test_nothing_of_the_pass_is_allocated_while_capturing(monkeypatch):
+    """Nor later: the memory of the pass is the graph's own, whatever other passes the model makes."""
+    model, addresses, captured = made(CONFIG), [], GradientGraph._captured
+
+    def noting(self, own, key):
+        addresses.append(places(self.memory))
+        return captured(self, own, key)
+
+    monkeypatch.setattr(GradientGraph, "_captured", noting)
+    step = GradientGraph(model, model.params.zeros_like(), examples(0), FIRST)
+    model.loss_and_grads(examples(1, size=6, length=31), FIRST)
+    step(examples(1), SECOND)
+    assert addresses == [places(step.memory)]
+
+
+def places(memory):
+    blocks = (*memory.kernels.scratch.buffers().values(), *memory.arena.blocks, *memory.scratch.blocks)
+    return [block._host.ctypes.data for block in blocks]
 
 
 PLANTED = {
@@ -131,31 +146,30 @@ PLANTED = {
 
 @pytest.mark.parametrize("planted", PLANTED.values(), ids=PLANTED)
 def test_what_a_capture_forbids_is_found(monkeypatch, planted):
-    ours = engine(CONFIG, "full")
-    kernels, drop, times = ours.kernels, ours.kernels.drop, []
+    model, drop, times = made(CONFIG), gpu.Kernels.drop, []
 
-    def planted_drop(x, coins):
+    def planted_drop(kernels, x, dropout):
         times.append(planted(x[:3]))
-        drop(x, coins)
+        drop(kernels, x, dropout)
 
-    monkeypatch.setattr(kernels, "drop", planted_drop)
+    monkeypatch.setattr(gpu.Kernels, "drop", planted_drop)
     with pytest.raises((RuntimeError, NotImplementedError), match="not permitted when stream is capturing"):
-        GradientGraph(ours, ours.params.zeros_like(), inputs(CONFIG, ours, 0), FIRST)
+        GradientGraph(model, model.params.zeros_like(), examples(0), FIRST)
     assert len(times) == 2  # forward and backward of the run before the capture
     assert float(fake_cupy.asarray(np.ones(3)).sum()) == 3.0  # nobody is capturing any more
 
 
 def test_memory_that_all_share_is_found(monkeypatch):
-    ours = engine(CONFIG, "full")
+    model = made(CONFIG)
     monkeypatch.setattr(fake_cupy.cuda, "using_allocator", lambda allocator: pretended_gpu())
     with pytest.raises(RuntimeError, match="from the pool that all share"):
-        GradientGraph(ours, ours.params.zeros_like(), inputs(CONFIG, ours, 0), FIRST)
+        GradientGraph(model, model.params.zeros_like(), examples(0), FIRST)
 
 
 def test_memory_that_is_gone_is_found():
-    ours = engine(CONFIG, "full")
-    batch = inputs(CONFIG, ours, 0)
-    step = GradientGraph(ours, ours.params.zeros_like(), batch, FIRST)
+    model = made(CONFIG)
+    batch = examples(0)
+    step = GradientGraph(model, model.params.zeros_like(), batch, FIRST)
     step(batch, FIRST)
     step.pool = None
     with pytest.raises(RuntimeError, match="the graph's memory pool is gone"):

@@ -7,7 +7,7 @@ from storage import of_storage
 
 from minalbert.backend import to_host
 from minalbert.errors import ConfigError
-from minalbert.kernels.gpu_lamb import GpuLamb
+from minalbert.kernels.gpu.lamb import GpuLamb
 from minalbert.optim import Lamb, Moments, clip_factor, global_norm
 from minalbert.params import Params, size_of
 

@@ -5,8 +5,8 @@ import pytest
 from cpu_module import KERNELS, CpuModule
 from test_compile import builds
 
-from minalbert.kernels import launch
-from minalbert.kernels.launch import read_source, signatures
+from minalbert.kernels.gpu import launch
+from minalbert.kernels.gpu.launch import read_source, signatures
 
 SOURCE = """
 #define TWO(suffix, S)                                            \\

@@ -7,11 +7,11 @@ from cpu_module import CpuKernel
 from storage import NAMES, TOLERANCE, as_float64, of_storage, unwritten
 
 from minalbert.backend import DropoutKey, dropout_mask
-from minalbert.kernels import Coins
+from minalbert.kernels import Dropout
 from minalbert.layers import layer_norm_backward, layer_norm_forward
 
 EPS = 1e-12
-STREAM = DropoutKey(seed=2**63 + 1, step=7, layer=3, site=2**40, example=5)
+KEY = DropoutKey(seed=2**63 + 1, step=7, layer=3, site=2**40, example=5)
 # beside the usual ones the first that two warps hold, the widest, odd ones, and several examples of several rows
 SIZES = [*poisoned.SIZES, (7, 769), (12, 1024), (3, 2049), (3, 4096), (6, 100)]
 
@@ -20,16 +20,16 @@ def vectors(rng, columns, count):
     return [rng.standard_normal(columns, np.float32) for _ in range(count)]
 
 
-def coins_for(rows, rate=0.3):
+def dropout_for(rows, rate=0.3):
     """Examples of several rows where they divide so."""
-    return Coins(rate, STREAM, next(length for length in (3, 7, 37, 1) if rows % length == 0))
+    return Dropout(rate, KEY, next(length for length in (3, 7, 37, 1) if rows % length == 0))
 
 
-def factors(rows, columns, coins):
+def factors(rows, columns, dropout):
     """0 or 1 / P(keep), by backend.dropout_mask."""
-    if coins is None:
+    if dropout is None:
         return 1.0
-    keep, scale = dropout_mask(np.empty((rows // coins.length, coins.length, columns)), coins.rate, coins.stream)
+    keep, scale = dropout_mask(np.empty((rows // dropout.length, dropout.length, columns)), dropout.rate, dropout.key)
     return keep.reshape(rows, columns) * scale
 
 
@@ -39,21 +39,22 @@ class Forward:
         self.name, self.shape = name, (rows, columns)
         h, residual = rng.standard_normal((2, rows, columns), np.float32) + np.float32(shift)
         self.h, self.residual = of_storage(h, name), of_storage(residual, name)
-        self.bias, self.gain, self.beta = vectors(rng, columns, 3)
+        self.linear_bias, self.gain, self.bias = vectors(rng, columns, 3)
 
-    def ours(self, gpu, coins=None, plain=False, array=None):
+    def ours(self, gpu, dropout=None, plain=False, array=None):
         array = array or gpu.asarray
-        h, gain, beta = map(array, (self.h, self.gain, self.beta))
-        bias, residual = (None, None) if plain else map(array, (self.bias, self.residual))
+        h, gain, bias = map(array, (self.h, self.gain, self.bias))
+        linear_bias, residual = (None, None) if plain else map(array, (self.linear_bias, self.residual))
         y, rstd = array(unwritten(self.shape, self.name)), gpu.asarray(unwritten(self.shape[0], "f32"))
-        poisoned.kernels().norm_forward(h, bias, residual, coins, gain, beta, EPS, y, rstd)
+        before = {"linear_bias": linear_bias, "residual": residual, "dropout": dropout}
+        poisoned.kernels().norm_forward(h, gain, bias, EPS, **before, out=y, rstd=rstd)
         return h.get(), y.get(), rstd.get()
 
-    def expected(self, coins=None, plain=False):
+    def expected(self, dropout=None, plain=False):
         z = as_float64(self.h)
         if not plain:
-            z = (z + self.bias) * factors(*self.shape, coins) + as_float64(self.residual)
-        y, (xhat, rstd, _) = layer_norm_forward(z, self.gain.astype(np.float64), self.beta.astype(np.float64), EPS)
+            z = (z + self.linear_bias) * factors(*self.shape, dropout) + as_float64(self.residual)
+        y, (xhat, rstd, _) = layer_norm_forward(z, self.gain.astype(np.float64), self.bias.astype(np.float64), EPS)
         return xhat, y, rstd[:, 0]
 
     def assert_close(self, ours, expected, atol=4e-6):
@@ -69,8 +70,8 @@ class Forward:
 def test_forward(gpu, monkeypatch, name, size):
     monkeypatch.setattr(CpuKernel, "order", size[0] % 3)
     example = Forward(name, *size)
-    coins = coins_for(size[0])
-    example.assert_close(example.ours(gpu, coins), example.expected(coins))
+    dropout = dropout_for(size[0])
+    example.assert_close(example.ours(gpu, dropout), example.expected(dropout))
     example.assert_close(example.ours(gpu), example.expected())
     example.assert_close(example.ours(gpu, plain=True), example.expected(plain=True))
 
@@ -84,14 +85,15 @@ def test_a_mean_far_from_zero(gpu):
 
 @pytest.mark.parametrize("columns", [5, 48, 100, 768, 1000])
 @pytest.mark.parametrize("rate", [1e-9, 0.1, 0.999999])
-def test_the_coins_are_the_backends(gpu, rate, columns):
+def test_the_mask_is_the_backends(gpu, rate, columns):
     """z is dropout(1) alone: xhat takes one value where it was kept, another where not."""
     rows = 6
-    coins = Coins(rate, STREAM, 3)
-    h, gain, beta = np.ones((rows, columns), np.float32), np.ones(columns, np.float32), np.zeros(columns, np.float32)
-    arrays = [gpu.asarray(x) for x in (h, gain, beta, unwritten(h.shape, "f32"), unwritten(rows, "f32"))]
-    poisoned.kernels().norm_forward(arrays[0], None, None, coins, *arrays[1:3], EPS, *arrays[3:])
-    z = factors(rows, columns, coins)
+    dropout = Dropout(rate, KEY, 3)
+    h, gain, bias = np.ones((rows, columns), np.float32), np.ones(columns, np.float32), np.zeros(columns, np.float32)
+    arrays = [gpu.asarray(x) for x in (h, gain, bias, unwritten(h.shape, "f32"), unwritten(rows, "f32"))]
+    *inputs, out, rstd = arrays
+    poisoned.kernels().norm_forward(*inputs, EPS, dropout=dropout, out=out, rstd=rstd)
+    z = factors(rows, columns, dropout)
     xhat = arrays[0].get()
     for row, expected in zip(xhat, z, strict=True):
         middle = expected.mean()
@@ -106,23 +108,24 @@ class Backward:
         self.rstd = rng.uniform(0.5, 2.0, rows).astype(np.float32)
         self.gain, *self.sums = vectors(rng, columns, 4)
 
-    def ours(self, gpu, coins=None, bias=True, array=None):
-        """dz, dh, dgain, dbeta, dbias"""
+    def ours(self, gpu, dropout=None, bias=True, array=None):
+        """dz, dh, dgain, dbias, dlinear_bias"""
         array = array or gpu.asarray
         dy, xhat, gain = map(array, (self.dy, self.xhat, self.gain))
         rstd, sums = gpu.asarray(self.rstd), [array(x) for x in self.sums]
-        dh = array(unwritten(self.shape, self.name)) if coins else None
-        to_bias = sums[2] if bias else None
-        poisoned.kernels().norm_backward(dy, xhat, rstd, gain, coins, *sums[:2], to_bias, dh)
+        dh = array(unwritten(self.shape, self.name)) if dropout else None
+        dgain, dbias, dlinear_bias = sums
+        outputs = {"dgain": dgain, "dbias": dbias, "dlinear_bias": dlinear_bias if bias else None, "dh": dh}
+        poisoned.kernels().norm_backward(dy, xhat, rstd, gain, dropout=dropout, **outputs)
         np.testing.assert_array_equal(xhat.get(), self.xhat)
-        return [dy.get(), dh.get() if coins else None, *(x.get() for x in sums)]
+        return [dy.get(), dh.get() if dropout else None, *(x.get() for x in sums)]
 
-    def expected(self, coins=None, bias=True):
+    def expected(self, dropout=None, bias=True):
         dy, xhat = as_float64(self.dy), as_float64(self.xhat)
         cache = xhat, self.rstd[:, None].astype(np.float64), self.gain.astype(np.float64)
-        dz, dgain, dbeta = layer_norm_backward(dy, cache)
-        dh = dz * factors(*self.shape, coins)
-        sums = [x + added for x, added in zip(self.sums, (dgain, dbeta, dh.sum(0) * bias), strict=True)]
+        dz, dgain, dbias = layer_norm_backward(dy, cache)
+        dh = dz * factors(*self.shape, dropout)
+        sums = [x + added for x, added in zip(self.sums, (dgain, dbias, dh.sum(0) * bias), strict=True)]
         return dz, dh, *sums
 
     def assert_close(self, ours, expected):
@@ -140,30 +143,30 @@ class Backward:
 def test_backward(gpu, monkeypatch, name, size):
     monkeypatch.setattr(CpuKernel, "order", size[0] % 3)
     example = Backward(name, *size)
-    coins = coins_for(size[0])
-    example.assert_close(example.ours(gpu, coins), example.expected(coins))
+    dropout = dropout_for(size[0])
+    example.assert_close(example.ours(gpu, dropout), example.expected(dropout))
     example.assert_close(example.ours(gpu), example.expected())
     example.assert_close(example.ours(gpu, bias=False), example.expected(bias=False))
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_arrays_that_lie_anywhere(gpu, name):
-    coins = coins_for(7)
+    dropout = dropout_for(7)
     forward, backward = Forward(name, 7, 64), Backward(name, 7, 64)
 
     def shifted(x):
         return poisoned.shifted(gpu, x)
 
-    forward.assert_close(forward.ours(gpu, coins, array=shifted), forward.expected(coins))
-    backward.assert_close(backward.ours(gpu, coins, array=shifted), backward.expected(coins))
+    forward.assert_close(forward.ours(gpu, dropout, array=shifted), forward.expected(dropout))
+    backward.assert_close(backward.ours(gpu, dropout, array=shifted), backward.expected(dropout))
 
 
 def test_more_rows_than_teams(gpu, monkeypatch):
     """Each block walks on to further rows, and adds up what it found."""
-    monkeypatch.setattr("minalbert.kernels.gpu.NORM_BLOCKS", 2)
+    monkeypatch.setattr("minalbert.kernels.gpu.norm.BLOCKS", 2)
     for columns in (40, 800):
         example = Backward("f32", 37, columns)
-        example.assert_close(example.ours(gpu, coins_for(37)), example.expected(coins_for(37)))
+        example.assert_close(example.ours(gpu, dropout_for(37)), example.expected(dropout_for(37)))
 
 
 @pytest.mark.parametrize("columns", [40, 1600])
@@ -172,7 +175,7 @@ def test_the_order_of_threads_changes_no_bit(gpu, monkeypatch, columns):
     for order in range(4):
         monkeypatch.setattr(CpuKernel, "order", order)
         forward, backward = Forward("f32", 37, columns), Backward("f32", 37, columns)
-        results.append([x.tobytes() for x in (*forward.ours(gpu), *backward.ours(gpu, coins_for(37)))])
+        results.append([x.tobytes() for x in (*forward.ours(gpu), *backward.ours(gpu, dropout_for(37)))])
     assert results == results[:1] * 4
 
 
@@ -188,7 +191,7 @@ def test_what_does_not_fit_is_refused(gpu):
         Forward("f32", 2, 4097).ours(gpu)
     for rate in (-0.1, 1.0):
         with pytest.raises(ValueError, match="at least 0 and less than 1"):
-            Forward("f32", 3, 8).ours(gpu, coins_for(3, rate))
+            Forward("f32", 3, 8).ours(gpu, dropout_for(3, rate))
     example = Forward("f32", 3, 8)
     example.gain = example.gain[:7]
     with pytest.raises(ValueError, match="do not belong together"):

@@ -1,4 +1,4 @@
-"""The MLM loss and its gradients, without ever holding all logits; `layers.decoder` and `layers.losses` have the formulas.
+"""The MLM loss and its gradients, without ever holding all logits; see `layers.decoder` and `layers.losses`.
 
     forward     logits = x tableᵀ + bias        lse = log Σ_words exp(logits)        losses = lse - logits[label]
     backward    dlogits = (exp(logits - lse) - onehot(label)) share

@@ -4,7 +4,8 @@ from ...backend import cuda_missing
 from ...errors import DeviceError
 from .attention import LARGEST_HEAD
 from .gemm import find_library
-from .kernels import WIDEST, Kernels
+from .kernels import Kernels
+from .norm import WIDEST
 
 STORAGE_AND_TF32 = {
     # precision: (what activations are kept in, do products of float32 round to TF32)

@@ -12,7 +12,7 @@
 //     total = total exp(top - new top) + Σ_new exp(scores - new top)              sums likewise
 //     in the end      context = sums / total                 lse = top + log total
 //
-// dropout's coins fall on the probabilities in the context alone, not in the total.
+// The dropout mask falls on the probabilities in the context alone, not in the total.
 //
 // qkv: (B·T, 3·N·D), q | k | v   mask: (B, T)   context: (B·T, N·D)   lse: (B, N, T)
 // grid: (queries / ROWS, N, B)   block: 4 warps; of its 16·M queries a warp holds all scores in registers
@@ -28,7 +28,7 @@
 
 template <class S>
 __device__ inline void attention_forward(const S* qkv, const float* mask, S* context, float* lse, int T, int N,
-                                         float scale, Coins coins) {
+                                         float scale, Dropout dropout) {
     DYN_SHARED(S, q_tile);
     S* k_tiles = q_tile + ROWS * PITCH;
     S* v_tiles = k_tiles + 2 * COLUMNS * PITCH;
@@ -104,10 +104,10 @@ __device__ inline void attention_forward(const S* qkv, const float* mask, S* con
                 }
             }
             if (DROPOUT) {
-                const QueryCoins drawn = query_coins(coins, b, n, N, T, query + 16 * m, key);
+                const QueryMask sampled = query_mask(dropout, b, n, N, T, query + 16 * m, key);
                 #pragma unroll
                 for (int c = 0; c < 4 * K; c++) {
-                    if (!drawn.kept(c / 4, c % 4)) p[m][c / 4][c % 4] = 0.0f;
+                    if (!sampled.kept(c / 4, c % 4)) p[m][c / 4][c % 4] = 0.0f;
                 }
             }
         }
@@ -126,16 +126,16 @@ __device__ inline void attention_forward(const S* qkv, const float* mask, S* con
             if (row < T && t == 0) lse[row] = (top[m][half] + log2f(all)) * LN_2 + keys.top;
         }
     }
-    store_rows(context + (static_cast<long long>(b) * T * N + n) * D, 1LL * N * D, query, T, sums, coins.scale);
+    store_rows(context + (static_cast<long long>(b) * T * N + n) * D, 1LL * N * D, query, T, sums, dropout.scale);
 }
 
 #define KERNELS(suffix, S)                                                                                             \
     extern "C" __global__ void __launch_bounds__(128)                                                                  \
     attention_forward_##suffix(const S* qkv, const float* mask, S* context, float* lse, int T, int N, float scale,     \
-                               const unsigned long long* place, unsigned long long layer, unsigned long long site,     \
-                               unsigned threshold, float keep_scale) {                                                 \
-        const Coins coins = coins_at(place, layer, site, threshold, keep_scale);                                       \
-        attention_forward(qkv, mask, context, lse, T, N, scale, coins);                                                \
+                               const unsigned long long* dropout_key, unsigned long long layer,                        \
+                               unsigned long long site, unsigned threshold, float keep_scale) {                        \
+        const Dropout dropout = dropout_at(dropout_key, layer, site, threshold, keep_scale);                           \
+        attention_forward(qkv, mask, context, lse, T, N, scale, dropout);                                              \
     }
 KERNELS(bf16, bf16)
 KERNELS(f16, f16)

@@ -1,4 +1,4 @@
-// What all attention kernels share: which keys count, and the coins of dropout.
+// What all attention kernels share: which keys count, and the dropout mask.
 //
 // HEAD is the head size D, DROPOUT 0 or 1; both are given on compiling.
 #pragma once
@@ -44,37 +44,37 @@ __device__ inline Keys keys_of(const float* mask, int T) {
     return {top, count};
 }
 
-// Dropout's coins for an array (B, N, T, T), as `backend.keep_mask` draws them: [n, i, j] is element (n T + i) T + j of
-// an example. A kernel without dropout never looks at them.
-struct Coins {
-    Stream stream;
+// Dropout of an array (B, N, T, T), with the mask of `backend.dropout_mask`: [n, i, j] is element (n T + i) T + j of an
+// example. A kernel without dropout never looks at them.
+struct Dropout {
+    DropoutKey key;
     unsigned threshold;
     float scale;                                         // 1 / P(keep)
 };
 
-__device__ inline Coins coins_at(const unsigned long long* place, unsigned long long layer, unsigned long long site,
-                                 unsigned threshold, float scale) {
+__device__ inline Dropout dropout_at(const unsigned long long* dropout_key, unsigned long long layer,
+                                     unsigned long long site, unsigned threshold, float scale) {
     if (!DROPOUT) return {{}, 0, 1.0f};
-    return {stream_at(place, layer, site), threshold, scale};
+    return {key_at(dropout_key, layer, site), threshold, scale};
 }
 
 // Bit i: is element i of this block of 16 kept?
-__device__ inline unsigned keep_bits(const Coins& coins, unsigned long long block) {
-    const Words words = words_of_block(coins.stream, block);
+__device__ inline unsigned keep_bits(const Dropout& dropout, unsigned long long block) {
+    const Words words = words_of_block(dropout.key, block);
     unsigned bits = 0;
     #pragma unroll
-    for (int i = 0; i < 16; i++) bits |= (coin(words, i) >= coins.threshold) << i;
+    for (int i = 0; i < 16; i++) bits |= (number(words, i) >= dropout.threshold) << i;
     return bits;
 }
 
 // Bit i: is element `element` + i of example b kept? Up to 32 of them, from two blocks or three.
-__device__ inline unsigned keep_row(const Coins& coins, int b, int N, int T, long long element, int count) {
-    const unsigned long long block = first_block(coins.stream, b, 1LL * N * T * T) + element / 16;
+__device__ inline unsigned keep_row(const Dropout& dropout, int b, int N, int T, long long element, int count) {
+    const unsigned long long block = first_block(dropout.key, b, 1LL * N * T * T) + element / 16;
     const int start = element % 16;
-    unsigned long long bits = keep_bits(coins, block);
+    unsigned long long bits = keep_bits(dropout, block);
     #pragma unroll
     for (int i = 1; i < 3; i++) {
-        if (16 * i < start + count) bits |= static_cast<unsigned long long>(keep_bits(coins, block + i)) << (16 * i);
+        if (16 * i < start + count) bits |= static_cast<unsigned long long>(keep_bits(dropout, block + i)) << (16 * i);
     }
     return static_cast<unsigned>(bits >> start);
 }

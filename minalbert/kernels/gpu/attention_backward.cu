@@ -11,7 +11,7 @@
 //     dv = dropout(probs)ᵀ dcontext, dk = dscoresᵀ q / √D         a block owns keys and meets the queries
 //
 // so every sum is one warp's own, in a fixed order, and no two blocks add to the same number. The price: scores and
-// dprobs are computed twice, seven products in place of five.
+// dprobs are computed twice, seven products in dropout_key of five.
 //
 // qkv, dqkv: (B·T, 3·N·D), q | k | v   mask: (B, T)   context, dcontext: (B·T, N·D)   lse, delta: (B, N, T)
 // grid: (rows / ROWS, N, B)   block: 4 warps, of 16·M rows each
@@ -28,7 +28,7 @@
 template <class S>
 __device__ inline void attention_backward_q(const S* dcontext, const S* qkv, const float* mask, const S* context,
                                             const float* lse, S* dqkv, float* delta, int T, int N, float scale,
-                                            Coins coins) {
+                                            Dropout dropout) {
     DYN_SHARED(S, q_tile);
     S* dcontext_tile = q_tile + ROWS * PITCH;
     S* k_tiles = dcontext_tile + ROWS * PITCH;
@@ -95,15 +95,15 @@ __device__ inline void attention_backward_q(const S* dcontext, const S* qkv, con
         rows_times_rows(dp, dcontext_tile + own * PITCH, v_tiles + buffer * COLUMNS * PITCH);
         #pragma unroll
         for (int m = 0; m < M; m++) {
-            QueryCoins drawn;
-            if (DROPOUT) drawn = query_coins(coins, b, n, N, T, query + 16 * m, key);
+            QueryMask sampled;
+            if (DROPOUT) sampled = query_mask(dropout, b, n, N, T, query + 16 * m, key);
             #pragma unroll
             for (int c = 0; c < 4 * K; c++) {
                 const int j = c / 4 * 8 + 2 * t + c % 2, half = c % 4 / 2;
                 const float bias =
                     key + j < keys.count ? (mask_tiles[buffer * COLUMNS + j] - keys.top) * LOG2_E : LOWEST;
                 float& dprob = dp[m][c / 4][c % 4];
-                if (DROPOUT) dprob = drawn.kept(c / 4, c % 4) ? dprob * coins.scale : 0.0f;
+                if (DROPOUT) dprob = sampled.kept(c / 4, c % 4) ? dprob * dropout.scale : 0.0f;
                 const float prob = fast_exp2(p[m][c / 4][c % 4] * (scale * LOG2_E) + bias - log_total[m][half]);
                 dprob = prob * (dprob - delta_of[m][half]);              // dscores
             }
@@ -116,7 +116,7 @@ __device__ inline void attention_backward_q(const S* dcontext, const S* qkv, con
 // Rows are keys here and columns queries: every T × T array stands transposed.
 template <class S>
 __device__ inline void attention_backward_kv(const S* dcontext, const S* qkv, const float* mask, const float* lse,
-                                             const float* delta, S* dqkv, int T, int N, float scale, Coins coins) {
+                                             const float* delta, S* dqkv, int T, int N, float scale, Dropout dropout) {
     DYN_SHARED(S, k_tile);
     S* v_tile = k_tile + ROWS * PITCH;
     S* q_tiles = v_tile + ROWS * PITCH;
@@ -171,15 +171,15 @@ __device__ inline void attention_backward_kv(const S* dcontext, const S* qkv, co
         float p[M][K][4], dp[M][K][4];
         rows_times_rows(p, k_tile + own * PITCH, q_tiles + buffer * COLUMNS * PITCH);
         rows_times_rows(dp, v_tile + own * PITCH, dcontext_tiles + buffer * COLUMNS * PITCH);
-        KeyCoins drawn;
-        if (DROPOUT) drawn = key_coins(coins, b, n, N, T, query, key);
+        KeyMask sampled;
+        if (DROPOUT) sampled = key_mask(dropout, b, n, N, T, query, key);
         #pragma unroll
         for (int column = 0; column < 2 * K; column++) {
             const int i = column / 2 * 8 + 2 * t + column % 2;
             const float log_total = (lse_tiles[buffer * COLUMNS + i] - keys.top) * LOG2_E;
             const float delta_of = delta_tiles[buffer * COLUMNS + i];
             unsigned kept = 0;
-            if (DROPOUT) kept = drawn.column(i);
+            if (DROPOUT) kept = sampled.column(i);
             #pragma unroll
             for (int m = 0; m < M; m++) {
                 #pragma unroll
@@ -188,7 +188,7 @@ __device__ inline void attention_backward_kv(const S* dcontext, const S* qkv, co
                     float& dprob = dp[m][column / 2][2 * half + column % 2];
                     const bool dropped = DROPOUT && !(kept >> (16 * m + 8 * half + g) & 1);
                     prob = fast_exp2(prob * (scale * LOG2_E) + bias[m][half] - log_total);
-                    if (DROPOUT) dprob = dropped ? 0.0f : dprob * coins.scale;
+                    if (DROPOUT) dprob = dropped ? 0.0f : dprob * dropout.scale;
                     dprob = prob * (dprob - delta_of);                   // dscores
                     if (dropped) prob = 0.0f;
                 }
@@ -199,25 +199,25 @@ __device__ inline void attention_backward_kv(const S* dcontext, const S* qkv, co
     }
     S* dk_of = dqkv + example * width + N * D + n * D;
     store_rows(dk_of, width, key, T, dk, scale);
-    store_rows(dk_of + N * D, width, key, T, dv, coins.scale);
+    store_rows(dk_of + N * D, width, key, T, dv, dropout.scale);
 }
 
 #define KERNELS(suffix, S)                                                                                             \
     extern "C" __global__ void __launch_bounds__(128)                                                                  \
     attention_backward_q_##suffix(const S* dcontext, const S* qkv, const float* mask, const S* context,                \
                                   const float* lse, S* dqkv, float* delta, int T, int N, float scale,                  \
-                                  const unsigned long long* place, unsigned long long layer, unsigned long long site,  \
-                                  unsigned threshold, float keep_scale) {                                              \
-        const Coins coins = coins_at(place, layer, site, threshold, keep_scale);                                       \
-        attention_backward_q(dcontext, qkv, mask, context, lse, dqkv, delta, T, N, scale, coins);                      \
+                                  const unsigned long long* dropout_key, unsigned long long layer,                     \
+                                  unsigned long long site, unsigned threshold, float keep_scale) {                     \
+        const Dropout dropout = dropout_at(dropout_key, layer, site, threshold, keep_scale);                           \
+        attention_backward_q(dcontext, qkv, mask, context, lse, dqkv, delta, T, N, scale, dropout);                    \
     }                                                                                                                  \
     extern "C" __global__ void __launch_bounds__(128)                                                                  \
     attention_backward_kv_##suffix(const S* dcontext, const S* qkv, const float* mask, const float* lse,               \
                                    const float* delta, S* dqkv, int T, int N, float scale,                             \
-                                   const unsigned long long* place, unsigned long long layer, unsigned long long site, \
-                                   unsigned threshold, float keep_scale) {                                             \
-        const Coins coins = coins_at(place, layer, site, threshold, keep_scale);                                       \
-        attention_backward_kv(dcontext, qkv, mask, lse, delta, dqkv, T, N, scale, coins);                              \
+                                   const unsigned long long* dropout_key, unsigned long long layer,                    \
+                                   unsigned long long site, unsigned threshold, float keep_scale) {                    \
+        const Dropout dropout = dropout_at(dropout_key, layer, site, threshold, keep_scale);                           \
+        attention_backward_kv(dcontext, qkv, mask, lse, delta, dqkv, T, N, scale, dropout);                            \
     }
 KERNELS(bf16, bf16)
 KERNELS(f16, f16)

@@ -74,7 +74,7 @@ __device__ inline void write_row(S* to, const float (&sums)[PARTS], float scale)
 
 template <class S>
 __device__ inline void attention_forward(const S* qkv, const float* mask, S* context, float* lse, int T, int N,
-                                         float scale, Coins coins) {
+                                         float scale, Dropout dropout) {
     DYN_SHARED(float, q_tile);
     float* k_tile = q_tile + ROWS * PITCH;
     float* v_tile = k_tile + COLUMNS * PITCH;
@@ -104,7 +104,7 @@ __device__ inline void attention_forward(const S* qkv, const float* mask, S* con
         const int key = first + lane;
         const float bias = key < keys.count ? mask[key] - keys.top : LOWEST;
         unsigned kept = 0;
-        if (DROPOUT && lane < OWN) kept = keep_row(coins, b, N, T, element_of(n, query + lane, first, T), COLUMNS);
+        if (DROPOUT && lane < OWN) kept = keep_row(dropout, b, N, T, element_of(n, query + lane, first, T), COLUMNS);
         float scores[OWN];
         products(scores, q_tile + OWN * warp * PITCH, k_tile + lane * PITCH);
         #pragma unroll
@@ -127,7 +127,7 @@ __device__ inline void attention_forward(const S* qkv, const float* mask, S* con
         const float all = warp_sum(total[r]);
         const int row = query + r;
         if (row < T) {
-            write_row(context + ((example + row) * N + n) * D, sums[r], coins.scale / all);
+            write_row(context + ((example + row) * N + n) * D, sums[r], dropout.scale / all);
             if (lane == 0) lse[(static_cast<long long>(b) * N + n) * T + row] = top[r] + logf(all) + keys.top;
         }
     }
@@ -136,7 +136,7 @@ __device__ inline void attention_forward(const S* qkv, const float* mask, S* con
 template <class S>
 __device__ inline void attention_backward_q(const S* dcontext, const S* qkv, const float* mask, const S* context,
                                             const float* lse, S* dqkv, float* delta, int T, int N, float scale,
-                                            Coins coins) {
+                                            Dropout dropout) {
     DYN_SHARED(float, q_tile);
     float* dcontext_tile = q_tile + ROWS * PITCH;
     float* k_tile = dcontext_tile + ROWS * PITCH;
@@ -178,7 +178,7 @@ __device__ inline void attention_backward_q(const S* dcontext, const S* qkv, con
         const int key = first + lane;
         const float bias = key < keys.count ? mask[key] - keys.top : LOWEST;
         unsigned kept = 0;
-        if (DROPOUT && lane < OWN) kept = keep_row(coins, b, N, T, element_of(n, query + lane, first, T), COLUMNS);
+        if (DROPOUT && lane < OWN) kept = keep_row(dropout, b, N, T, element_of(n, query + lane, first, T), COLUMNS);
         float scores[OWN], dprobs[OWN];
         products(scores, q_tile + OWN * warp * PITCH, k_tile + lane * PITCH);
         products(dprobs, dcontext_tile + OWN * warp * PITCH, v_tile + lane * PITCH);
@@ -186,7 +186,7 @@ __device__ inline void attention_backward_q(const S* dcontext, const S* qkv, con
         for (int r = 0; r < OWN; r++) {
             const float prob = expf(scores[r] * scale + bias - log_total[r]);
             const bool dropped = DROPOUT && !(__shfl_sync(ALL_LANES, kept, r) >> lane & 1);
-            const float dprob = dropped ? 0.0f : dprobs[r] * coins.scale;
+            const float dprob = dropped ? 0.0f : dprobs[r] * dropout.scale;
             dscores[warp][r][lane] = prob * (dprob - delta_of[r]);
         }
         __syncwarp();
@@ -201,7 +201,7 @@ __device__ inline void attention_backward_q(const S* dcontext, const S* qkv, con
 // Rows are keys here and columns queries: every T × T array stands transposed.
 template <class S>
 __device__ inline void attention_backward_kv(const S* dcontext, const S* qkv, const float* mask, const float* lse,
-                                             const float* delta, S* dqkv, int T, int N, float scale, Coins coins) {
+                                             const float* delta, S* dqkv, int T, int N, float scale, Dropout dropout) {
     DYN_SHARED(float, k_tile);
     float* v_tile = k_tile + ROWS * PITCH;
     float* q_tile = v_tile + ROWS * PITCH;
@@ -234,7 +234,7 @@ __device__ inline void attention_backward_kv(const S* dcontext, const S* qkv, co
         const float log_total = there ? lse[head + query] - keys.top : 0.0f;
         const float delta_of = there ? delta[head + query] : 0.0f;
         unsigned kept = 0;
-        if (DROPOUT) kept = keep_row(coins, b, N, T, element_of(n, query, key, T), OWN);
+        if (DROPOUT) kept = keep_row(dropout, b, N, T, element_of(n, query, key, T), OWN);
         float scores[OWN], dprobs[OWN];
         products(scores, k_tile + OWN * warp * PITCH, q_tile + lane * PITCH);
         products(dprobs, v_tile + OWN * warp * PITCH, dcontext_tile + lane * PITCH);
@@ -242,7 +242,7 @@ __device__ inline void attention_backward_kv(const S* dcontext, const S* qkv, co
         for (int r = 0; r < OWN; r++) {
             const float prob = there ? expf(scores[r] * scale + bias[r] - log_total) : 0.0f;
             const bool dropped = DROPOUT && !(kept >> r & 1);
-            const float dprob = dropped ? 0.0f : dprobs[r] * coins.scale;
+            const float dprob = dropped ? 0.0f : dprobs[r] * dropout.scale;
             dscores[warp][r][lane] = prob * (dprob - delta_of);
             probs[warp][r][lane] = dropped ? 0.0f : prob;
         }
@@ -255,7 +255,7 @@ __device__ inline void attention_backward_kv(const S* dcontext, const S* qkv, co
         S* dk_of = dqkv + (example + key + r) * width + N * D + n * D;
         if (key + r < T) {
             write_row(dk_of, dk[r], scale);
-            write_row(dk_of + N * D, dv[r], coins.scale);
+            write_row(dk_of + N * D, dv[r], dropout.scale);
         }
     }
 }
@@ -263,26 +263,26 @@ __device__ inline void attention_backward_kv(const S* dcontext, const S* qkv, co
 #define KERNELS(suffix, S)                                                                                             \
     extern "C" __global__ void __launch_bounds__(256, 1)                                                               \
     attention_forward_##suffix(const S* qkv, const float* mask, S* context, float* lse, int T, int N, float scale,     \
-                               const unsigned long long* place, unsigned long long layer, unsigned long long site,     \
-                               unsigned threshold, float keep_scale) {                                                 \
-        const Coins coins = coins_at(place, layer, site, threshold, keep_scale);                                       \
-        attention_forward(qkv, mask, context, lse, T, N, scale, coins);                                                \
+                               const unsigned long long* dropout_key, unsigned long long layer,                        \
+                               unsigned long long site, unsigned threshold, float keep_scale) {                        \
+        const Dropout dropout = dropout_at(dropout_key, layer, site, threshold, keep_scale);                           \
+        attention_forward(qkv, mask, context, lse, T, N, scale, dropout);                                              \
     }                                                                                                                  \
     extern "C" __global__ void __launch_bounds__(256, 1)                                                               \
     attention_backward_q_##suffix(const S* dcontext, const S* qkv, const float* mask, const S* context,                \
                                   const float* lse, S* dqkv, float* delta, int T, int N, float scale,                  \
-                                  const unsigned long long* place, unsigned long long layer, unsigned long long site,  \
-                                  unsigned threshold, float keep_scale) {                                              \
-        const Coins coins = coins_at(place, layer, site, threshold, keep_scale);                                       \
-        attention_backward_q(dcontext, qkv, mask, context, lse, dqkv, delta, T, N, scale, coins);                      \
+                                  const unsigned long long* dropout_key, unsigned long long layer,                     \
+                                  unsigned long long site, unsigned threshold, float keep_scale) {                     \
+        const Dropout dropout = dropout_at(dropout_key, layer, site, threshold, keep_scale);                           \
+        attention_backward_q(dcontext, qkv, mask, context, lse, dqkv, delta, T, N, scale, dropout);                    \
     }                                                                                                                  \
     extern "C" __global__ void __launch_bounds__(256, 1)                                                               \
     attention_backward_kv_##suffix(const S* dcontext, const S* qkv, const float* mask, const float* lse,               \
                                    const float* delta, S* dqkv, int T, int N, float scale,                             \
-                                   const unsigned long long* place, unsigned long long layer, unsigned long long site, \
-                                   unsigned threshold, float keep_scale) {                                             \
-        const Coins coins = coins_at(place, layer, site, threshold, keep_scale);                                       \
-        attention_backward_kv(dcontext, qkv, mask, lse, delta, dqkv, T, N, scale, coins);                              \
+                                   const unsigned long long* dropout_key, unsigned long long layer,                    \
+                                   unsigned long long site, unsigned threshold, float keep_scale) {                    \
+        const Dropout dropout = dropout_at(dropout_key, layer, site, threshold, keep_scale);                           \
+        attention_backward_kv(dcontext, qkv, mask, lse, delta, dqkv, T, N, scale, dropout);                            \
     }
 KERNELS(f32, float)
 KERNELS(bf16, bf16)

@@ -126,9 +126,9 @@ __device__ inline float row_max(float x) {
     return fmaxf(x, __shfl_xor_sync(ALL_LANES, x, 2));
 }
 
-// Coins of 16 queries (rows) × COLUMNS keys. Two lanes draw a row's, each half of the columns, and give them to the
+// The mask of 16 queries (rows) × COLUMNS keys. Two lanes sample a row's, each half of the columns, and give them to the
 // four that need them: of[half of the rows][half of the columns], a bit each.
-struct QueryCoins {
+struct QueryMask {
     unsigned of[2][2];
 
     __device__ bool kept(int k, int i) const {
@@ -137,18 +137,18 @@ struct QueryCoins {
     }
 };
 
-__device__ inline QueryCoins query_coins(const Coins& coins, int b, int n, int N, int T, int query, int key) {
+__device__ inline QueryMask query_mask(const Dropout& dropout, int b, int n, int N, int T, int query, int key) {
     const int lane = threadIdx.x % 32, g = lane / 4;
     const long long element = element_of(n, query + lane / 2, key + lane % 2 * (COLUMNS / 2), T);
-    const unsigned mine = keep_row(coins, b, N, T, element, COLUMNS / 2);
-    QueryCoins drawn;
+    const unsigned mine = keep_row(dropout, b, N, T, element, COLUMNS / 2);
+    QueryMask sampled;
     #pragma unroll
-    for (int i = 0; i < 4; i++) drawn.of[i / 2][i % 2] = __shfl_sync(ALL_LANES, mine, 2 * (g + 8 * (i / 2)) + i % 2);
-    return drawn;
+    for (int i = 0; i < 4; i++) sampled.of[i / 2][i % 2] = __shfl_sync(ALL_LANES, mine, 2 * (g + 8 * (i / 2)) + i % 2);
+    return sampled;
 }
 
-// Coins of the warp's 16·M keys (rows) × COLUMNS queries (columns): lane i draws those of queries i, i + 32, ...
-struct KeyCoins {
+// The mask of the warp's 16·M keys (rows) × COLUMNS queries (columns): lane i samples those of queries i, i + 32, ...
+struct KeyMask {
     unsigned of[COLUMNS / 32];
 
     // For column i, bit r: is row r kept? All lanes must ask, for columns of the same 32.
@@ -157,14 +157,14 @@ struct KeyCoins {
     }
 };
 
-__device__ inline KeyCoins key_coins(const Coins& coins, int b, int n, int N, int T, int query, int key) {
-    KeyCoins drawn;
+__device__ inline KeyMask key_mask(const Dropout& dropout, int b, int n, int N, int T, int query, int key) {
+    KeyMask sampled;
     #pragma unroll
     for (int i = 0; i < COLUMNS / 32; i++) {
         const int row = query + 32 * i + threadIdx.x % 32;
-        drawn.of[i] = keep_row(coins, b, N, T, element_of(n, row, key, T), 16 * M);
+        sampled.of[i] = keep_row(dropout, b, N, T, element_of(n, row, key, T), 16 * M);
     }
-    return drawn;
+    return sampled;
 }
 
 // The product of two numbers that lie side by side with two others, in float32.

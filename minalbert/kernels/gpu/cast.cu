@@ -19,7 +19,7 @@ __device__ inline void cast(const From* from, To* to, long long count) {
 }
 
 #define CAST(suffix, From, To)                                                                                         \
-    extern "C" __global__ void __launch_bounds__(256) cast_##suffix(const From* from, To* to, long long count) {      \
+    extern "C" __global__ void __launch_bounds__(256) cast_##suffix(const From* from, To* to, long long count) {       \
         cast<From, To>(from, to, count);                                                                               \
     }
 

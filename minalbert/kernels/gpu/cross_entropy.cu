@@ -1,4 +1,4 @@
-// The words' loss and its gradient from logits; `layers.losses` has the formulas, `kernels.cross_entropy` is the twin.
+// The MLM loss and its gradient from logits; `layers.losses` has the formulas, cpu/cross_entropy.py is the twin.
 //
 //     forward     logits = z + bias          lse = log Σ_words exp(logits)          losses = lse - logits[label]
 //     backward    dlogits = (exp(logits - lse) - onehot(label)) share               dbias adds Σ_k dlogits

@@ -1,4 +1,4 @@
-// Three tables added, and their gradients; `layers.embedding` has the formulas, `kernels.embedding` is the twin.
+// Three tables added, and their gradients; `layers.embedding` has the formulas, cpu/embedding.py is the twin.
 //
 //     forward     y[b, t] = word[ids[b, t]] + position[t] + token_type[types[b, t]]
 //     backward    dword[ids[b, t]] adds dy[b, t]        dposition[t] adds Σ_b dy[b, t]
@@ -21,7 +21,7 @@ constexpr int TEAMS = 8;                                 // in a block, that sha
 
 // grid: (R / 8 rounded up,)   block: (32, 8)
 template <class S>
-__device__ inline void embed_forward(
+__device__ inline void embedding_forward(
     const long long* ids, const long long* types, const float* word, const float* position, const float* token_type,
     S* y, long long R, int T, int E
 ) {
@@ -59,7 +59,7 @@ __device__ inline long long end_of_run(const long long* ids, const int* order, l
 
 // grid: (R,): the block of a place where no run begins has nothing to do   block: (32, 8)
 template <class S>
-__device__ inline void embed_backward_word(
+__device__ inline void embedding_backward_word(
     const S* dy, const long long* ids, const int* order, float* dword, long long R, int E
 ) {
     const long long begin = blockIdx.x, id = ids[order[begin]];
@@ -81,7 +81,7 @@ __device__ inline void embed_backward_word(
 
 // grid: (T·E / 32 rounded up, kinds)   block: (32, 8)
 template <class S>
-__device__ inline void embed_backward_places(
+__device__ inline void embedding_backward_places(
     const S* dy, const long long* types, float* by_place, int B, int T, int E
 ) {
     const int kind = blockIdx.y, column = blockIdx.x * ACROSS + threadIdx.x, columns = T * E;
@@ -98,7 +98,7 @@ __device__ inline void embed_backward_places(
 }
 
 // grid: (E / 32 rounded up, T + kinds): first the rows of dposition, then those of dtoken_type   block: (32, 8)
-extern "C" __global__ void __launch_bounds__(256) embed_backward_tables(
+extern "C" __global__ void __launch_bounds__(256) embedding_backward_tables(
     const float* by_place, float* dposition, float* dtoken_type, int kinds, int T, int E
 ) {
     const int e = blockIdx.x * ACROSS + threadIdx.x, t = blockIdx.y, kind = t - T;
@@ -120,21 +120,21 @@ extern "C" __global__ void __launch_bounds__(256) embed_backward_tables(
 }
 
 #define EMBEDDING(suffix, S)                                                                                           \
-    extern "C" __global__ void __launch_bounds__(256) embed_forward_##suffix(                                          \
-        const long long* ids, const long long* types, const float* word, const float* position,                       \
+    extern "C" __global__ void __launch_bounds__(256) embedding_forward_##suffix(                                      \
+        const long long* ids, const long long* types, const float* word, const float* position,                        \
         const float* token_type, S* y, long long R, int T, int E                                                       \
     ) {                                                                                                                \
-        embed_forward<S>(ids, types, word, position, token_type, y, R, T, E);                                          \
+        embedding_forward<S>(ids, types, word, position, token_type, y, R, T, E);                                      \
     }                                                                                                                  \
-    extern "C" __global__ void __launch_bounds__(256) embed_backward_word_##suffix(                                    \
+    extern "C" __global__ void __launch_bounds__(256) embedding_backward_word_##suffix(                                \
         const S* dy, const long long* ids, const int* order, float* dword, long long R, int E                          \
     ) {                                                                                                                \
-        embed_backward_word<S>(dy, ids, order, dword, R, E);                                                           \
+        embedding_backward_word<S>(dy, ids, order, dword, R, E);                                                       \
     }                                                                                                                  \
-    extern "C" __global__ void __launch_bounds__(256) embed_backward_places_##suffix(                                  \
+    extern "C" __global__ void __launch_bounds__(256) embedding_backward_places_##suffix(                              \
         const S* dy, const long long* types, float* by_place, int B, int T, int E                                      \
     ) {                                                                                                                \
-        embed_backward_places<S>(dy, types, by_place, B, T, E);                                                        \
+        embedding_backward_places<S>(dy, types, by_place, B, T, E);                                                    \
     }
 
 EMBEDDING(f32, float)

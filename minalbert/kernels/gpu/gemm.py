@@ -7,11 +7,11 @@ a: (M, K)   b: (K, N)   out: (M, N); a and b may be transposed views or slices o
 float32 in and out, or 16 bits in (float16, or bf16 in uint16 arrays) and 16 or 32 out, as a gradient of weights
 wants it. Sums are float32. With `tf32` the tensor cores multiply float32 numbers too, with 10 bits of their fractions.
 
-cuBLAS thinks in columns: what lies in memory as out by rows is outᵀ by columns, (N, M). So it is asked for
+cuBLAS counts by columns: what lies in memory as out by rows is outᵀ by columns, (N, M). So it is asked for
 outᵀ = bᵀ aᵀ, with b first, and an array by rows is a "plain" operand.
 
 CuPy has cuBLAS too, but refuses to call it while a stream is captured into a graph, and its `matmul` cannot add. We
-have a handle of our own, which has its scratch memory once and for all: nothing is allocated in a product.
+have a handle of our own, which has its scratch memory from the beginning: nothing is allocated in a product.
 """
 
 import ctypes
@@ -43,7 +43,7 @@ FUNCTIONS = {
 }  # fmt: skip
 
 
-class Plan(NamedTuple):
+class ColumnProduct(NamedTuple):
     """The product by columns: outᵀ (m, n) = first (m, k) second (k, n)."""
 
     m: int
@@ -59,7 +59,7 @@ class Plan(NamedTuple):
     compute: int
 
 
-def plan(a, b, out, tf32=False):
+def column_product(a, b, out, tf32=False):
     if not (a.ndim == b.ndim == out.ndim == 2 and a.shape[1] == b.shape[0] and out.shape == (a.shape[0], b.shape[1])):
         raise ValueError(f"a product of {a.shape} and {b.shape} does not fit {out.shape}")
     if a.dtype != b.dtype or str(a.dtype) not in TYPES or str(out.dtype) not in ("float32", str(a.dtype)):
@@ -74,7 +74,7 @@ def plan(a, b, out, tf32=False):
         raise ValueError(f"out has strides {out.strides}: its rows must be dense")
     compute = COMPUTE_TF32 if tf32 and a.dtype == np.float32 else COMPUTE_32F
     (M, K), N = a.shape, b.shape[1]
-    return Plan(N, M, K, b, b_transposed, b_stride, a, a_transposed, a_stride, out_stride, compute)
+    return ColumnProduct(N, M, K, b, b_transposed, b_stride, a, a_transposed, a_stride, out_stride, compute)
 
 
 def layout(x):
@@ -88,7 +88,7 @@ def layout(x):
 
 
 class Gemm:
-    """gemm = Gemm(workspace, stream); gemm(a, b, out, add=True)
+    """gemm = Gemm(workspace, stream); gemm(a, b, out=out, add=True)
 
     workspace: bytes on the GPU that nobody else writes to; stream: a function that gives the current one's pointer
     """
@@ -100,8 +100,8 @@ class Gemm:
         self.call("cublasCreate_v2", ctypes.byref(self.handle))
         self.call("cublasSetMathMode", self.handle, SUMS_STAY_FLOAT32)
 
-    def __call__(self, a, b, out, add=False):
-        p = plan(a, b, out, self.tf32)
+    def __call__(self, a, b, *, out, add=False):
+        p = column_product(a, b, out, self.tf32)
         if 0 in (p.m, p.n):
             return
         self.follow(self.current_stream())
@@ -131,7 +131,7 @@ class Gemm:
 
 
 def declared(library):
-    """The library, told what its functions take: ctypes would guess."""
+    """The library with the types of its functions' arguments declared: ctypes would guess."""
     for name, types in FUNCTIONS.items():
         function = getattr(library, name)
         function.argtypes, function.restype = types, INT

@@ -4,9 +4,9 @@
     norm, scale = optimiser.gradient_scale(grads, limit=1.0)
     ratios = optimiser.step(params, grads, moments, rate, t, scale, half)
 
-The vector is cut into chunks of at most 4096 weights, no chunk part of two tensors. Which chunk begins where and is
-whose is found once. A step agrees with `Lamb.step` to the roundings of float32: what belongs to one weight is the same
-arithmetic, and the sums of squares are of float64 there and here. Two runs agree to the last bit.
+The vector is cut into chunks of at most 4096 weights, each of one tensor alone. Where a chunk begins and which tensor
+it belongs to is computed once. A step agrees with `Lamb.step` to the roundings of float32: what belongs to one weight
+is the same arithmetic, and sums of squares are of float64 here and there. Two runs agree to the last bit.
 
 Gradients of float16 come multiplied by a factor that keeps them from vanishing; `unscale` is its inverse. Where one
 of them is not finite, `scale` is NaN, and the step that gets it changes nothing.
@@ -23,14 +23,14 @@ from ...optim import Lamb
 from ...optim.adamw import corrections
 from ...optim.blocks import check, exempt
 from .launch import launch
+from .tiles import STORAGE
 
 CHUNK = 4096
 THREADS = 256                                        # lamb.cu has the same
-STORAGE = {"uint16": "bf16", "float16": "f16"}
 
 
 class Tables(NamedTuple):
-    """Which chunk is whose, on the GPU."""
+    """Where each chunk lies and which tensor it belongs to, on the GPU."""
 
     start: Any                                       # (chunks,) int64
     length: Any                                      # (chunks,) int32
@@ -111,5 +111,5 @@ class GpuLamb:
 
 
 def optimiser_for(optimiser, params):
-    """GpuLamb for a Lamb; other optimisers have none, and are their own."""
+    """GpuLamb for a Lamb; any other optimiser itself, because there are no kernels for it."""
     return GpuLamb(optimiser, params) if isinstance(optimiser, Lamb) else optimiser

@@ -3,13 +3,13 @@
     launch(("cast.cu", "cast_f32_bf16"), grid, block, w, half, w.size)
 
 A file is compiled once for each set of definitions and device, when its first kernel is asked for; after that a
-launch is a look-up. What a kernel takes is read from its source, for the GPU would take whatever it is given: a
-float64 where float32 is meant is no error there, only wrong numbers. Python's numbers become what the parameter is.
+launch is a look-up. What a kernel takes is read from its source, because the GPU takes whatever it is given:
+a float64 where float32 is meant is no error there, only wrong numbers. Python's numbers become what the parameter is.
 
     extern "C" __global__ void cast_f32_bf16(const float* from, bf16* to, long long count)
 
-What `#include "storage.cuh"` names is put into the text, for CuPy keeps compiled code by the text alone and would
-not see that an included file has changed.
+What `#include "storage.cuh"` names is put into the text, because CuPy keeps compiled code by the text alone and
+would not see that an included file has changed.
 """
 
 import functools
@@ -73,7 +73,7 @@ def expand(source):
 
 
 def split(text):
-    return [part.strip() for part in text.split(",") if part.strip()]
+    return [piece.strip() for piece in text.split(",") if piece.strip()]
 
 
 def parameter(text):
@@ -150,5 +150,5 @@ def kernel(file, name, *definitions):
 
 
 def launch(which, grid, block, *arguments, shared_mem=0):
-    """Start a kernel, named by its file, its name and any definitions, on the current stream; nobody waits for it."""
+    """Start a kernel, named by its file, its name and any definitions, on the current stream, without waiting."""
     kernel(*which)(grid, block, *arguments, shared_mem=shared_mem)

@@ -1,14 +1,14 @@
 // Bias, dropout, residual and layer normalisation in one walk; layers/layer_norm.py has the formulas.
 //
-//     forward     z = dropout(h + bias) + residual      h becomes xhat = (z - mean(z)) rstd      y = xhat gain + beta
-//                 rstd = 1 / √(mean((z - mean(z))²) + eps)
+//     forward     z = dropout(h + linear_bias) + residual        rstd = 1 / √(mean((z - mean(z))²) + eps)
+//                 h becomes xhat = (z - mean(z)) rstd            y = xhat gain + bias
 //     backward    g = dy gain        dy becomes dz = rstd (g - mean(g) - xhat mean(g xhat))        dh = dropout(dz)
-//                 dgain adds Σ_rows dy xhat        dbeta adds Σ_rows dy        dbias adds Σ_rows dh
+//                 dgain adds Σ_rows dy xhat        dbias adds Σ_rows dy        dlinear_bias adds Σ_rows dh
 //
-// h, residual, y, dy, xhat, dh: (rows, columns) S   rstd: (rows,)   bias, gain, beta: (columns,)
-// partial: (3, gridDim.x, columns), what each block's rows add to dgain, dbeta, dbias
+// h, residual, y, dy, xhat, dh: (rows, columns) S   rstd: (rows,)   linear_bias, gain, bias: (columns,)
+// partial: (3, gridDim.x, columns), what each block's rows add to dgain, dbias, dlinear_bias
 //
-// bias and residual may be null; without coins (`place` is null: philox.cuh) dh is not written.
+// linear_bias and residual may be null; without dropout (`dropout_key` is null: philox.cuh) dh is not written.
 //
 // A team of threads, a whole number of warps, owns a row and keeps it in registers: three times eight numbers a
 // thread, so that one warp is enough for 768 columns and six for 4096. A block has four teams of one warp, or one
@@ -30,21 +30,21 @@ __device__ inline float row_sum(float x, float* parts) {
 }
 
 // Which of this thread's numbers of a row are kept, a bit for each: 8 · group + i. All are where nothing is dropped.
-__device__ inline unsigned kept_numbers(const unsigned long long* place, unsigned long long layer,
+__device__ inline unsigned kept_numbers(const unsigned long long* dropout_key, unsigned long long layer,
                                         unsigned long long site, unsigned threshold, int length, int row,
                                         int columns) {
-    if (!place)
+    if (!dropout_key)
         return 0xffffffffu;
-    const Stream stream = stream_at(place, layer, site);
-    const unsigned long long first = first_block(stream, row / length, (long long)length * columns);
+    const DropoutKey key = key_at(dropout_key, layer, site);
+    const unsigned long long first = first_block(key, row / length, (long long)length * columns);
     const long long start = (long long)(row % length) * columns;
     unsigned kept = 0;
 #pragma unroll 1                                        // Philox needs registers: one group at a time
     for (int k = 0; k < GROUPS && first_column(k) < columns; ++k) {
-        const EightCoins coins = eight_coins(stream, first, start + first_column(k));
+        const EightNumbers numbers = eight_numbers(key, first, start + first_column(k));
 #pragma unroll
         for (int i = 0; i < 8; ++i)
-            kept |= (unsigned)(coins.coin(i) >= threshold) << (8 * k + i);
+            kept |= (unsigned)(numbers.number(i) >= threshold) << (8 * k + i);
     }
     return kept;
 }
@@ -57,31 +57,31 @@ __device__ inline void drop(float (&x)[8], unsigned kept, int group, float scale
 }
 
 template <class S>
-__device__ inline void forward(S* h, const float* bias, const S* residual, const unsigned long long* place,
+__device__ inline void forward(S* h, const float* linear_bias, const S* residual, const unsigned long long* dropout_key,
                                unsigned long long layer, unsigned long long site, unsigned threshold, float scale,
-                               int length, const float* gain, const float* beta, float eps, S* y, float* rstd,
+                               int length, const float* gain, const float* bias, float eps, S* y, float* rstd,
                                int rows, int columns) {
     __shared__ float parts[LANES];
     const int row = blockIdx.x * blockDim.y + threadIdx.y;
     const long long start = (long long)row * columns;
-    const bool wide = takes_sixteen_bytes(columns, h, bias, residual, gain, beta, y);
+    const bool wide = takes_sixteen_bytes(columns, h, linear_bias, residual, gain, bias, y);
     if (row >= rows)
         return;
 
-    const unsigned kept = kept_numbers(place, layer, site, threshold, length, row, columns);
+    const unsigned kept = kept_numbers(dropout_key, layer, site, threshold, length, row, columns);
     float z[GROUPS][8], sum = 0.0f;
 #pragma unroll
     for (int k = 0; k < GROUPS; ++k) {
         const int c = first_column(k), count = columns - c;
         float other[8];
         load_eight(h + start + c, count, wide, z[k]);
-        if (bias) {
-            load_eight(bias + c, count, wide, other);
+        if (linear_bias) {
+            load_eight(linear_bias + c, count, wide, other);
 #pragma unroll
             for (int i = 0; i < 8; ++i)
                 z[k][i] += other[i];
         }
-        if (place)
+        if (dropout_key)
             drop(z[k], kept, k, scale);
         if (residual) {
             load_eight(residual + start + c, count, wide, other);
@@ -113,7 +113,7 @@ __device__ inline void forward(S* h, const float* bias, const S* residual, const
         const int c = first_column(k), count = columns - c;
         float g[8], b[8];
         load_eight(gain + c, count, wide, g);
-        load_eight(beta + c, count, wide, b);
+        load_eight(bias + c, count, wide, b);
 #pragma unroll
         for (int i = 0; i < 8; ++i) {
             z[k][i] *= row_rstd;                        // xhat
@@ -157,16 +157,16 @@ __device__ inline void write_sums(float (&sums)[GROUPS][8], int which, float* pa
 
 template <class S>
 __device__ inline void backward(S* dy, const S* xhat, const float* rstd, const float* gain,
-                                const unsigned long long* place, unsigned long long layer, unsigned long long site,
-                                unsigned threshold, float scale, int length, S* dh, float* partial, int rows,
-                                int columns) {
+                                const unsigned long long* dropout_key, unsigned long long layer,
+                                unsigned long long site, unsigned threshold, float scale, int length, S* dh,
+                                float* partial, int rows, int columns) {
     __shared__ float parts[LANES];
     const bool wide = takes_sixteen_bytes(columns, dy, xhat, gain, dh);
-    float dgain[GROUPS][8] = {}, dbeta[GROUPS][8] = {}, dbias[GROUPS][8] = {};
+    float dgain[GROUPS][8] = {}, dbias[GROUPS][8] = {}, dlinear_bias[GROUPS][8] = {};
 
     for (int row = blockIdx.x * blockDim.y + threadIdx.y; row < rows; row += gridDim.x * blockDim.y) {
         const long long start = (long long)row * columns;
-        const unsigned kept = kept_numbers(place, layer, site, threshold, length, row, columns);
+        const unsigned kept = kept_numbers(dropout_key, layer, site, threshold, length, row, columns);
         float g[GROUPS][8], x[GROUPS][8], g_sum = 0.0f, g_xhat_sum = 0.0f;
 #pragma unroll
         for (int k = 0; k < GROUPS; ++k) {
@@ -177,7 +177,7 @@ __device__ inline void backward(S* dy, const S* xhat, const float* rstd, const f
             load_eight(gain + c, count, wide, gains);
 #pragma unroll
             for (int i = 0; i < 8; ++i) {
-                dbeta[k][i] += g[k][i];
+                dbias[k][i] += g[k][i];
                 dgain[k][i] += g[k][i] * x[k][i];
                 g[k][i] *= gains[i];
                 g_sum += g[k][i];
@@ -194,35 +194,36 @@ __device__ inline void backward(S* dy, const S* xhat, const float* rstd, const f
             for (int i = 0; i < 8; ++i)
                 g[k][i] = row_rstd * (g[k][i] - g_mean - x[k][i] * g_xhat_mean);        // dz
             store_eight(dy + start + c, count, wide, g[k]);
-            if (place) {
+            if (dropout_key) {
                 drop(g[k], kept, k, scale);
                 store_eight(dh + start + c, count, wide, g[k]);
             }
 #pragma unroll
             for (int i = 0; i < 8; ++i)
-                dbias[k][i] += g[k][i];
+                dlinear_bias[k][i] += g[k][i];
         }
     }
     write_sums(dgain, 0, partial, columns);
-    write_sums(dbeta, 1, partial, columns);
-    write_sums(dbias, 2, partial, columns);
+    write_sums(dbias, 1, partial, columns);
+    write_sums(dlinear_bias, 2, partial, columns);
 }
 
 #define NORM(suffix, S)                                                                                              \
     extern "C" __global__ void __launch_bounds__(192)                                                                \
-    norm_forward_##suffix(S* h, const float* bias, const S* residual, const unsigned long long* place,               \
+    norm_forward_##suffix(S* h, const float* linear_bias, const S* residual, const unsigned long long* dropout_key,  \
                           unsigned long long layer, unsigned long long site, unsigned threshold, float scale,        \
-                          int length, const float* gain, const float* beta, float eps, S* y, float* rstd, int rows,  \
+                          int length, const float* gain, const float* bias, float eps, S* y, float* rstd, int rows,  \
                           int columns) {                                                                             \
-        forward(h, bias, residual, place, layer, site, threshold, scale, length, gain, beta, eps, y, rstd, rows,     \
-                columns);                                                                                            \
+        forward(h, linear_bias, residual, dropout_key, layer, site, threshold, scale, length, gain, bias, eps, y,    \
+                rstd, rows, columns);                                                                                \
     }                                                                                                                \
     extern "C" __global__ void __launch_bounds__(192)                                                                \
     norm_backward_##suffix(S* dy, const S* xhat, const float* rstd, const float* gain,                               \
-                           const unsigned long long* place, unsigned long long layer, unsigned long long site,       \
+                           const unsigned long long* dropout_key, unsigned long long layer, unsigned long long site, \
                            unsigned threshold, float scale, int length, S* dh, float* partial, int rows,             \
                            int columns) {                                                                            \
-        backward(dy, xhat, rstd, gain, place, layer, site, threshold, scale, length, dh, partial, rows, columns);    \
+        backward(dy, xhat, rstd, gain, dropout_key, layer, site, threshold, scale, length, dh, partial, rows,        \
+                 columns);                                                                                           \
     }
 
 NORM(f32, float)

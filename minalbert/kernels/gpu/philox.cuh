@@ -1,23 +1,23 @@
-// Dropout's coins, computed where they are thrown: the words of numpy.random.Philox, exactly, and no state at all.
+// The dropout mask, sampled where it is used: the words of numpy.random.Philox, exactly, and no state at all.
 //
 //     words of block b = Philox4x64-10(counter, key)     counter = (b + 1, 0, layer, site)     key = (seed, step)
-//     a block is 4 words of 64 bits = 16 coins of 16 bits, the lowest first        keep = coin >= threshold
+//     a block is 4 words of 64 bits = 16 numbers of 16 bits, the lowest first        keep = number >= threshold
 //
 // (Salmon et al., 2011; NumPy counts before it draws, hence b + 1.) A round multiplies two halves of the counter by
 // constants, crosses the halves of the products, and mixes in the key, which then moves on by a constant of its own.
 //
-// Which coin is whose: `backend.keep_mask`. Example b of the batch owns ceil(elements / 16) blocks, from
-// (example + b) · ceil(elements / 16) on, and element e of it has coin e mod 16 of block e / 16 of these.
+// Which element has which number, as in `backend.dropout_mask`: example b of the batch owns ceil(elements / 16) blocks, from
+// (example + b) · ceil(elements / 16) on, and element e of it has number e mod 16 of block e / 16 of these.
 //
-// How a kernel is told its coins, the same arguments in every kernel:
+// What describes the mask, the same arguments in every kernel with dropout:
 //
-//     const unsigned long long* place       (seed, step, example) in device memory, or null where nothing is dropped;
-//                                           in memory so that a captured step may be replayed with the next one
-//     unsigned long long layer, site        where in the step
-//     unsigned threshold, float scale       65536 P(drop), and 1 / P(keep)
+//     const unsigned long long* dropout_key     (seed, step, example) in device memory, so that a captured step may be
+//                                               replayed with the next ones; null where nothing is dropped
+//     unsigned long long layer, site            where in the step
+//     unsigned threshold, float scale           65536 P(drop), and 1 / P(keep)
 #pragma once
 
-struct Stream {
+struct DropoutKey {
     unsigned long long seed, step, example, layer, site;
 };
 
@@ -25,8 +25,9 @@ struct Words {
     unsigned long long word[4];
 };
 
-__device__ inline Stream stream_at(const unsigned long long* place, unsigned long long layer, unsigned long long site) {
-    return Stream{place[0], place[1], place[2], layer, site};
+__device__ inline DropoutKey key_at(const unsigned long long* dropout_key, unsigned long long layer,
+                                    unsigned long long site) {
+    return DropoutKey{dropout_key[0], dropout_key[1], dropout_key[2], layer, site};
 }
 
 __device__ inline unsigned long long high_word(unsigned long long a, unsigned long long b) {
@@ -37,10 +38,10 @@ __device__ inline unsigned long long high_word(unsigned long long a, unsigned lo
 #endif
 }
 
-__device__ inline Words words_of_block(const Stream& stream, unsigned long long block) {
+__device__ inline Words words_of_block(const DropoutKey& key, unsigned long long block) {
     const unsigned long long multiplier0 = 0xD2E7470EE14C6C93ull, multiplier1 = 0xCA5A826395121157ull;
-    unsigned long long x0 = block + 1, x1 = 0, x2 = stream.layer, x3 = stream.site;
-    unsigned long long key0 = stream.seed, key1 = stream.step;
+    unsigned long long x0 = block + 1, x1 = 0, x2 = key.layer, x3 = key.site;
+    unsigned long long key0 = key.seed, key1 = key.step;
 #pragma unroll
     for (int round = 0; round < 10; ++round) {
         const unsigned long long high0 = high_word(multiplier0, x0), low0 = multiplier0 * x0;
@@ -62,32 +63,32 @@ __device__ inline unsigned long long pick(const Words& words, int i) {
     return i & 1 ? odd : even;
 }
 
-// Coin i of 16.
-__device__ inline unsigned coin(const Words& words, int i) {
+// Number i of 16.
+__device__ inline unsigned number(const Words& words, int i) {
     return (unsigned)(pick(words, i >> 2) >> (16 * (i & 3))) & 0xffffu;
 }
 
 // The first block of example b of this batch, each with `elements` elements.
-__device__ inline unsigned long long first_block(const Stream& stream, long long b, long long elements) {
-    return (stream.example + b) * ((elements + 15) / 16);
+__device__ inline unsigned long long first_block(const DropoutKey& key, long long b, long long elements) {
+    return (key.example + b) * ((elements + 15) / 16);
 }
 
-// The coins of eight elements that follow each other.
-struct EightCoins {
+// The numbers of eight elements that follow each other.
+struct EightNumbers {
     unsigned long long low, high;
 
-    __device__ unsigned coin(int i) const {             // i is known when compiling
+    __device__ unsigned number(int i) const {             // i is known when compiling
         return (unsigned)((i < 4 ? low : high) >> (16 * (i & 3))) & 0xffffu;
     }
 };
 
 // Of elements e to e + 7 of the example whose first block is `first`: one block, or where e mod 16 > 8 also the next.
-__device__ inline EightCoins eight_coins(const Stream& stream, unsigned long long first, long long e) {
+__device__ inline EightNumbers eight_numbers(const DropoutKey& key, unsigned long long first, long long e) {
     const int start = (int)(e & 15), skipped = start >> 2, shift = 16 * (start & 3);
-    const Words here = words_of_block(stream, first + (e >> 4));
+    const Words here = words_of_block(key, first + (e >> 4));
     Words next = here;
     if (start > 8)
-        next = words_of_block(stream, first + (e >> 4) + 1);
+        next = words_of_block(key, first + (e >> 4) + 1);
     unsigned long long a = pick(here, skipped);
     unsigned long long b = skipped < 3 ? pick(here, skipped + 1) : next.word[0];
     if (shift) {
@@ -95,5 +96,5 @@ __device__ inline EightCoins eight_coins(const Stream& stream, unsigned long lon
         a = a >> shift | b << (64 - shift);
         b = b >> shift | c << (64 - shift);
     }
-    return EightCoins{a, b};
+    return EightNumbers{a, b};
 }

@@ -1,10 +1,11 @@
-// What is done to rows of numbers in passing; rows.py is the twin.
+// Operations on rows of numbers; cpu/rows.py is the twin.
 //
 //     add_bias        x becomes x + bias                  column_sums     sums adds Σ_rows x
 //     drop            x becomes dropout(x)                take            out[k] = x[numbers[k]]
 //     add_rows        x[numbers[k]] adds updates[k]; a row that is named twice gets both, in their order
 //
-// x, out, updates: (rows, columns) S, out and updates also float32; in add_bias and column_sums row r begins at r · stride   bias, sums: (columns,)
+// x, out, updates: (rows, columns) S, out and updates also float32   bias, sums: (columns,)
+// in add_bias and column_sums row r begins at r · stride
 //
 // NVRTC: at most 64 registers
 #include "column_sums.cuh"
@@ -64,22 +65,23 @@ add_partial_sums(const float* partial, float* sums0, float* sums1, float* sums2,
 
 // Row r is token r mod length of example r / length, and element t · columns + c of it is column c of token t.
 template <class S>
-__device__ inline void drop(S* x, const unsigned long long* place, unsigned long long layer, unsigned long long site,
-                            unsigned threshold, float scale, int length, int rows, int columns) {
+__device__ inline void drop(S* x, const unsigned long long* dropout_key, unsigned long long layer,
+                            unsigned long long site, unsigned threshold, float scale, int length, int rows,
+                            int columns) {
     const int c = first_column(), count = columns - c;
     const bool wide = takes_sixteen_bytes(columns, x);
     if (count <= 0)
         return;
-    const Stream stream = stream_at(place, layer, site);
+    const DropoutKey key = key_at(dropout_key, layer, site);
     for (int row = first_row(); row < rows; row = next_row(row)) {
-        const unsigned long long first = first_block(stream, row / length, (long long)length * columns);
-        const EightCoins coins = eight_coins(stream, first, (long long)(row % length) * columns + c);
+        const unsigned long long first = first_block(key, row / length, (long long)length * columns);
+        const EightNumbers numbers = eight_numbers(key, first, (long long)(row % length) * columns + c);
         S* here = x + (long long)row * columns + c;
         float values[8];
         load_eight(here, count, wide, values);
 #pragma unroll
         for (int i = 0; i < 8; ++i)
-            values[i] = coins.coin(i) >= threshold ? values[i] * scale : 0.0f;
+            values[i] = numbers.number(i) >= threshold ? values[i] * scale : 0.0f;
         store_eight(here, count, wide, values);
     }
 }
@@ -136,9 +138,9 @@ __device__ inline void add_rows(S* x, const long long* numbers, const Update* up
         column_sums(x, partial, stride, rows, columns);                                                              \
     }                                                                                                                \
     extern "C" __global__ void __launch_bounds__(256)                                                                \
-    drop_##suffix(S* x, const unsigned long long* place, unsigned long long layer, unsigned long long site,          \
+    drop_##suffix(S* x, const unsigned long long* dropout_key, unsigned long long layer, unsigned long long site,    \
                   unsigned threshold, float scale, int length, int rows, int columns) {                              \
-        drop(x, place, layer, site, threshold, scale, length, rows, columns);                                        \
+        drop(x, dropout_key, layer, site, threshold, scale, length, rows, columns);                                  \
     }
 
 #define NUMBERED_ROWS(suffix, S, Other)                                                                              \
@@ -160,12 +162,12 @@ NUMBERED_ROWS(f16, f16, f16)
 NUMBERED_ROWS(bf16_f32, bf16, float)
 NUMBERED_ROWS(f16_f32, f16, float)
 
-// What place[0..2] is for philox.cuh, written in the stream's order with the kernels that read it.
-extern "C" __global__ void set_place(unsigned long long* place, unsigned long long seed, unsigned long long step,
+// dropout_key[0..2], as philox.cuh reads it, written in the order of the CUDA stream with the kernels that read it.
+extern "C" __global__ void write_key(unsigned long long* dropout_key, unsigned long long seed, unsigned long long step,
                                      unsigned long long example) {
-    place[0] = seed;
-    place[1] = step;
-    place[2] = example;
+    dropout_key[0] = seed;
+    dropout_key[1] = step;
+    dropout_key[2] = example;
 }
 
 // order: the places (0 to R - 1) sorted by word, equal ones in order. A place's number in it is how many come before:

@@ -1,4 +1,4 @@
-"""kernels.cublas: its plan against an emulated product by columns, its call against a library that checks and computes.
+"""kernels.gpu.gemm: its arguments, and its call of a library that checks them and computes by columns.
 
 The pretended library is made of C functions with the prototypes of cublas_api.h, so what arrives in it has gone
 through the same conversions as on the way to cuBLAS.
@@ -13,7 +13,7 @@ import pytest
 from storage import TOLERANCE, as_float64, of_storage
 
 from minalbert.errors import DeviceError
-from minalbert.kernels.cublas import COMPUTE_32F, COMPUTE_TF32, TYPES, Gemm, find_library, layout, plan
+from minalbert.kernels.gpu.gemm import COMPUTE_32F, COMPUTE_TF32, TYPES, Gemm, column_product, find_library, layout
 
 NAMES = {0: "f32", 2: "f16", 14: "bf16"}
 INT, FLOAT, POINTER = ctypes.c_int, ctypes.POINTER(ctypes.c_float), ctypes.c_void_p
@@ -116,7 +116,7 @@ def matrix(rng, name, rows, columns, form):
 def product(library=None, **options):
     library = library or Library()
     gemm = Gemm(OnDevice(np.zeros(1024, np.uint8)), lambda: STREAM, library=library, **options)
-    return lambda a, b, out, **add: gemm(OnDevice(a), OnDevice(b), OnDevice(out), **add)
+    return lambda a, b, *, out, **add: gemm(OnDevice(a), OnDevice(b), out=OnDevice(out), **add)
 
 
 FORMS = ("plain", "slice", "transposed", "transposed slice")
@@ -137,7 +137,7 @@ def test_every_way_to_lie_in_memory(storage, shape, add):
         expected = as_float64(a) @ as_float64(b) + (as_float64(out) if add else 0)
         if not add:
             out[...] = of_storage(np.full((M, N), np.nan, np.float32), out_name)
-        gemm(a, b, out, add=add)
+        gemm(a, b, out=out, add=add)
         # computed in float64 and rounded once
         np.testing.assert_allclose(as_float64(out), expected, rtol=TOLERANCE[out_name], atol=1e-7)
         assert np.isnan(as_float64(around)).sum() == untouched
@@ -147,7 +147,7 @@ def test_arithmetic_and_types():
     library = Library()
     x = {name: of_storage(np.ones((2, 2), np.float32), name) for name in ("f32", "bf16", "f16")}
     for tf32, (name, out) in itertools.product((False, True), [("f32", "f32"), ("bf16", "f32"), ("f16", "f16")]):
-        product(library, tf32=tf32)(x[name], x[name], x[out].copy())
+        product(library, tf32=tf32)(x[name], x[name], out=x[out].copy())
     assert library.products == [(68, 0, 0), (68, 14, 0), (68, 2, 2), (77, 0, 0), (68, 14, 0), (68, 2, 2)]
     assert library.mode == 16
     assert (COMPUTE_32F, COMPUTE_TF32) == (68, 77)
@@ -158,12 +158,12 @@ def test_nothing_to_multiply():
     """Without terms a sum is 0; without rows or columns nothing is asked of cuBLAS."""
     library, out = Library(), np.ones((2, 3), np.float32)
     gemm = product(library)
-    gemm(np.ones((2, 0), np.float32), np.ones((0, 3), np.float32), out, add=True)
+    gemm(np.ones((2, 0), np.float32), np.ones((0, 3), np.float32), out=out, add=True)
     np.testing.assert_array_equal(out, 1)
-    gemm(np.ones((2, 0), np.float32), np.ones((0, 3), np.float32), out)
+    gemm(np.ones((2, 0), np.float32), np.ones((0, 3), np.float32), out=out)
     np.testing.assert_array_equal(out, 0)
     asked = len(library.products)
-    gemm(np.ones((0, 2), np.float32), np.ones((2, 3), np.float32), out[:0])
+    gemm(np.ones((0, 2), np.float32), np.ones((2, 3), np.float32), out=out[:0])
     assert len(library.products) == asked
 
 
@@ -172,7 +172,7 @@ def test_stream_and_workspace():
     library, workspace, streams = Library(), OnDevice(np.zeros(4096, np.uint8)), [STREAM]
     gemm, x = Gemm(workspace, lambda: streams[-1], library=library), OnDevice(np.ones((2, 2), np.float32))
     for _ in range(2):
-        gemm(x, x, x)
+        gemm(x, x, out=x)
         assert (library.stream, library.workspace) == (streams[-1], (workspace.data.ptr, 4096))
         streams.append(STREAM + 1)
     gemm.close()
@@ -185,19 +185,19 @@ def test_a_failure_is_named():
     gemm, x = product(library), np.ones((2, 2), np.float32)
     library.status = 13
     with pytest.raises(DeviceError, match="cublasGemmEx failed: cuBLAS says 13"):
-        gemm(x, x, x)
+        gemm(x, x, out=x)
 
 
 def test_what_cannot_be_multiplied_is_refused():
     x, half, y = np.ones((4, 6), np.float32), np.ones((4, 6), np.float16), np.ones((4, 4), np.float32)
     for a, b, out in [(x, x, y), (x, x.T, x), (x[None], x.T, y), (x[0], x.T, y)]:
         with pytest.raises(ValueError, match="does not fit"):
-            plan(a, b, out)
+            column_product(a, b, out)
     for a, b, out in [(half, x.T, y), (x, x.T, y.astype(np.float16)), (*(x.astype(np.float64),) * 2, y)]:
         with pytest.raises(TypeError, match="both must be float32, float16 or bf16"):
-            plan(a, b.T if b.shape == a.shape else b, out)
+            column_product(a, b.T if b.shape == a.shape else b, out)
     with pytest.raises(ValueError, match="its rows must be dense"):
-        plan(x, x.T, y.T)
+        column_product(x, x.T, y.T)
     for wrong in (x[:, ::2], np.broadcast_to(x[0], x.shape), x[:, ::-1], np.ones((8, 2), np.float32)[::-1]):
         with pytest.raises(ValueError, match="neither its rows nor its columns are dense"):
             layout(wrong)
