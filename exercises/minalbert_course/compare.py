@@ -1,4 +1,4 @@
-"""Is what came back what should have come back? If not: where, by how much, and what that looks like.
+"""Compare what came back with what is right, and explain a difference: where, by how much, its likely cause.
 
 `Wrong` is what a check raises. Numbers may be off by LIMIT, relative to the largest: ten times what float32 loses in
 an exercise, a hundredth of what any mistake in the catalogue of wrong solutions makes.

@@ -43,7 +43,7 @@ def ending(lesson):
 
 
 def as_handed_out(path):
-    """Has nobody written into it yet?"""
+    """True if nobody has written into the file yet."""
     from .catalogue import find
 
     path = Path(path)

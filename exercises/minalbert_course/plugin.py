@@ -15,7 +15,7 @@ def exercises(config):
 
 
 def holds(expression, marker):
-    """Is it true of a test with this marker alone?"""
+    """Evaluate a -m expression for a test that has this marker alone."""
     names = set(re.findall(r"[^\W\d]\w*", expression)) - {"and", "or", "not"}
     try:
         return bool(eval(expression, {"__builtins__": {}}, {name: name == marker for name in names}))

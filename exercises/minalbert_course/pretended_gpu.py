@@ -23,7 +23,7 @@ class TransferError(RuntimeError):
 
 
 class Purse:
-    """How many times arrays may be read; None: as often as one likes."""
+    """Count how often arrays are read, and refuse once that is more than `transfers` (None: no limit)."""
 
     def __init__(self, transfers=None):
         self.left = transfers

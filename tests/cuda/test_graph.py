@@ -1,6 +1,8 @@
 """A step captured into a graph: nothing in it that a capture forbids, and its results those of the step itself."""
 
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import fake_cupy
 import numpy as np
@@ -9,9 +11,10 @@ from pretended import pretended_gpu
 from test_gpu_model import CONFIG
 
 from minalbert import Albert, Batch, DropoutKey
-from minalbert.fused.graph import GradientGraph
 from minalbert.kernels import gpu
-from minalbert.model import pretraining_backward, pretraining_forward
+
+sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
+from gpu_graph import GradientGraph, gradient_pass
 
 STILL = replace(CONFIG, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
 FIRST, SECOND = DropoutKey(5, 2), DropoutKey(5, 3, example=4)
@@ -31,15 +34,11 @@ def examples(seed, size=3, length=17):
     return Batch.random(CONFIG, size, length, 5, seed).to("cuda")
 
 
-def passed(model, batch, key, recompute=False, scale=1.0, memory=None):
+def passed(model, batch, key, recompute=False, scale=1.0):
     """Losses and gradient without a graph."""
-    grads, pairs = model.params.zeros_like(), model.pairs
-    memory = memory or pairs.memory(model.params)
-    ctx = pairs.context(pairs, model.config, model.params, batch.attention_mask, key, memory)
-    losses, cache = pretraining_forward(batch, ctx, recompute=recompute)
-    losses = [float(loss) for loss in losses]
-    pretraining_backward(cache, ctx, grads, scale)
-    return losses, grads.flat.get()
+    grads = model.params.zeros_like()
+    losses = gradient_pass(model, model.pairs.memory(model.params), batch, grads, key, recompute, scale)
+    return [float(loss) for loss in losses], grads.flat.get()
 
 
 @pytest.mark.parametrize("precision", ["full", "bf16", "float16"])

@@ -120,7 +120,7 @@ def wrong_sums(p, fold):
         return [block_backward(p.dy, cache)[1] for cache in passes(p).caches]
 
     def kept(number):
-        """Of each name and set of weights the gradient of one pass."""
+        """The gradients of one pass for each set of weights; those of its other passes are zero."""
         gradients = passes(p).gradients
         chosen = [i for i, weights in enumerate(p.sets) if same_sets(p, weights)[number] == i]
         nothing = {name: np.zeros_like(array) for name, array in p.sets[0].items()}
