@@ -28,7 +28,7 @@ from .params import Params
 __version__ = "0.2.0.dev0"
 
 ROOMS = ("analysis", "data", "gradcheck", "layers", "optim", "plots", "train")
-LAZY = {"to_state_dict": "interop.state_dict", "load_report": "interop.huggingface"}
+LAZY = {"to_state_dict": "minalbert.interop.state_dict", "load_report": "minalbert.interop.huggingface"}
 __all__ = [
     "PLAIN", "PRESETS", "Albert", "AlbertConfig", "Batch", "DropoutKey", "Losses", "MinalbertError", "Pair", "Pairs",
     "Params", "Totals", *LAZY, *ROOMS,
@@ -40,7 +40,7 @@ def __getattr__(name):
     if name in ROOMS:
         return importlib.import_module(f".{name}", __name__)
     if name in LAZY:
-        return getattr(importlib.import_module(f".{LAZY[name]}", __name__), name)
+        return getattr(importlib.import_module(LAZY[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -73,12 +73,12 @@ def shapes(config, heads=HEADS):
 
 
 def size_of(shapes):
-    """How many numbers a table of shapes describes."""
+    """The number of weights that a table of shapes describes."""
     return sum(math.prod(shape) for shape in shapes.values())
 
 
 def count(config, heads=HEADS):
-    """How many parameters a model has."""
+    """The number of parameters of a model."""
     return size_of(shapes(config, heads))
 
 

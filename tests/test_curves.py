@@ -184,7 +184,7 @@ def test_a_run_is_drawn_with_what_it_is_to_be_compared_with(matplotlib, tmp_path
     assert titles(drawn) == ["MLM loss", "SOP accuracy", "MLM accuracy", "learning rate", "gradient norm"]
     loss, order, words, rate, norm = drawn.axes
     assert {"guessing by frequency 5.20", "left the plateau, step 500", "1.11"} <= set(texts(loss))
-    assert {"a coin", "order learnt, step 2,500", "92%"} <= set(texts(order))
+    assert {"guessing", "order learnt, step 2,500", "92%"} <= set(texts(order))
     assert {"most frequent word", "60%"} <= set(texts(words))
     assert "at most 0.002" in texts(rate)
     assert "1 × spike, 1 × not finite" in texts(norm)

@@ -15,7 +15,7 @@ WORD = 2**64 - 1
 
 
 class Choice(IntEnum):
-    """What is chosen at random. A seed's meaning depends on the numbers: add at the end, never renumber."""
+    """The random choices. A seed's meaning depends on the numbers: add at the end, never renumber."""
 
     ORDER = 1                                        # of the instances in an epoch
     DIRECTION = 2                                    # is a document cut into chunks from its front or from its back

@@ -57,7 +57,7 @@ class Text(NamedTuple):
 
 
 def lines_before(piece):
-    """How many lines the file has before the range."""
+    """The number of lines that the file has before the range."""
     with open(piece.path, "rb") as file:
         left, lines = piece.start, 0
         while left and (data := file.read(min(left, 2**20))):

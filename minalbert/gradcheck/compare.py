@@ -45,7 +45,7 @@ class TensorResult:
         return [int(i) for i in np.unravel_index(np.argmax(abs(self.yours - self.expected)), self.expected.shape)]
 
     def explain(self):
-        """What is wrong, in lines a person can act on."""
+        """Describe what is wrong, in lines a person can act on."""
         if self.notes:
             return [f"  {self.name}: {note}" for note in self.notes]
         worst = tuple(self.worst)

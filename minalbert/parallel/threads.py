@@ -1,4 +1,4 @@
-"""How many threads multiply matrices.
+"""The number of threads that multiply matrices.
 
 BLAS can share one product among threads, but nothing else that NumPy does. So where a batch can be cut, each slice has
 a thread of its own for everything, and BLAS is limited to one thread in each.

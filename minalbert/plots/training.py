@@ -101,7 +101,7 @@ def draw_order(axes, runs):
             line(axes, runs[0].held_out["step"], runs[0].held_out[column], INK, width=1, alpha=LIGHT)
     ends = held_out(axes, runs, "sop_accuracy", "{:.0%}")
     finish(axes, last_step(runs), 0, 1, "{:.0%}")
-    level(axes, 0.5, "a coin", below=True)
+    level(axes, 0.5, "guessing", below=True)
     milestone(axes, runs, "sop_accuracy", "order learnt", rises=True)
     name_ends(axes, ends)
 

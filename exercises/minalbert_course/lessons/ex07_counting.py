@@ -211,7 +211,7 @@ def of_operations(yours, draw):
     right = L * (8 * H * H + 4 * T * H + 4 * H * F)
     suspects = {
         "each multiply-add is counted once; it is two operations": right // 2,
-        "L is missing: each layer multiplies, whosever weights it has": right // L,
+        "L is missing: each layer multiplies, with or without weights of its own": right // L,
         "this is a sequence's count; asked is a token's, a T-th of it": right * T,
         "both products without weights, scores and context, are missing": right - 4 * L * T * H,
         "one of the two products without weights, scores and context, is missing": right - 2 * L * T * H,
