@@ -82,7 +82,40 @@ def count(config, heads=HEADS):
     return size_of(shapes(config, heads))
 
 
-class Params(Mapping):
+class Views(Mapping):
+    """name -> an array that is never replaced: `views[name] += x` adds to it in place."""
+
+    where = ""
+
+    def __init__(self, views):
+        self._views = views
+
+    @property
+    def names(self):
+        return tuple(self._views)
+
+    def __getitem__(self, name):
+        try:
+            return self._views[name]
+        except KeyError:
+            raise UnknownNameError(f"there is no tensor {name!r}{self.where}; {nearest(name, self._views)}") from None
+
+    def __setitem__(self, name, value):
+        """Python calls this after `views[name] += x`, with the view itself; anything else is an error."""
+        if value is not self._views.get(name):
+            raise TypeError(f"params[{name!r}] = ... would break the view; write params[{name!r}][...] = ...")
+
+    def __contains__(self, name):
+        return name in self._views
+
+    def __iter__(self):
+        return iter(self._views)
+
+    def __len__(self):
+        return len(self._views)
+
+
+class Params(Views):
     """name -> a view into one vector. Add with `params[name] += x`; a view is never replaced.
 
     flat             the vector: params.flat *= 0.5 changes every tensor
@@ -92,18 +125,14 @@ class Params(Mapping):
     """
 
     def __init__(self, flat, shapes):
-        self._flat, self.shapes, self._views = flat, dict(shapes), {}
         if flat.shape != (size_of(shapes),):
             raise ValueError(f"the vector has shape {flat.shape}; the tensors need ({size_of(shapes)},)")
-        start = 0
-        for name, shape in self.shapes.items():
+        self._flat, self.shapes, start, views = flat, dict(shapes), 0, {}
+        for name, shape in shapes.items():
             end = start + math.prod(shape)
-            self._views[name] = flat[start:end].reshape(shape)
+            views[name] = flat[start:end].reshape(shape)
             start = end
-
-    @property
-    def names(self):
-        return tuple(self.shapes)
+        super().__init__(views)
 
     def select(self, *prefixes):
         """The tensors whose names begin with one of the prefixes: params.select("encoder.", "pooler.")."""
@@ -160,57 +189,24 @@ class Params(Mapping):
     def device(self):
         return device_of(self.flat)
 
-    def __getitem__(self, name):
-        try:
-            return self._views[name]
-        except KeyError:
-            raise UnknownNameError(f"there is no tensor {name!r}; {nearest(name, self._views)}") from None
-
-    def __contains__(self, name):
-        return name in self._views
-
-    def __setitem__(self, name, value):
-        """Python calls this after `params[name] += x`, with the view itself; anything else is an error."""
-        if value is not self._views.get(name):
-            raise TypeError(f"params[{name!r}] = ... would break the view; write params[{name!r}][...] = ...")
-
-    def __iter__(self):
-        return iter(self._views)
-
-    def __len__(self):
-        return len(self._views)
-
     def __repr__(self):
         return f"Params({len(self)} tensors, {self.flat.size:,} numbers, {self.dtype}, {self.device})"
 
 
-class Selection(Mapping):
+class Selection(Views):
     """Some tensors of a Params: name -> the same view. Made by `Params.select`."""
 
+    where = " in the selection"
+
     def __init__(self, params, prefixes):
-        self.names = tuple(name for name in params if name.startswith(prefixes))
-        if not self.names:
+        super().__init__({name: view for name, view in params.items() if name.startswith(prefixes)})
+        self._count = len(params)
+        if not self:
             begins = dict.fromkeys(name[: len(prefix)] for name in params for prefix in prefixes)
             raise UnknownNameError(f"no tensor's name begins with {prefixes[0]!r}; {nearest(prefixes[0], begins)}")
-        self._params = params
-
-    def __getitem__(self, name):
-        if name not in self.names:
-            raise UnknownNameError(f"there is no tensor {name!r} in the selection; {nearest(name, self.names)}")
-        return self._params[name]
-
-    def __setitem__(self, name, value):
-        """Python calls this after `selection[name] += x`, with the view itself; anything else is an error."""
-        self._params[name] = value
-
-    def __iter__(self):
-        return iter(self.names)
-
-    def __len__(self):
-        return len(self.names)
 
     def __repr__(self):
-        return f"Selection({len(self)} of {len(self._params)} tensors: {', '.join(self.names)})"
+        return f"Selection({len(self)} of {self._count} tensors: {', '.join(self)})"
 
 
 def initialise(config, seed=0, heads=HEADS, dtype="float32", device="cpu"):

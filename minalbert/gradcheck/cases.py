@@ -33,9 +33,8 @@ class PairCase:
     constants: tuple = ()
 
     def check(self, entries=True, method="complex", seed=0):
-        return check_pair(
-            self.forward, self.backward, self.args, self.static, self.constants, self.name, entries, method, seed
-        )
+        pair = self.forward, self.backward, self.args, self.static, self.constants
+        return check_pair(*pair, self.name, entries, method, seed)
 
 
 @dataclass
@@ -49,9 +48,8 @@ class ModelCase:
 
     def check(self, entries=True, method="complex", seed=0):
         params, batch = hard_params(self.config, self.heads, seed), hard_batch(self.config)
-        return check_model(
-            self.config, batch, params, self.key, self.recompute, self.name, entries, method, seed, self.pairs
-        )
+        model = self.config, batch, params, self.key, self.recompute
+        return check_model(*model, self.name, entries, method, seed, self.pairs)
 
 
 def pair_cases(seed=0):
@@ -150,10 +148,7 @@ def hard_batch(config):
     )
 
 
-def fused_cases():
-    """The same models by the fused pairs."""
-    return [replace(case, name=f"{case.name}, fused", pairs=fused_pairs()) for case in model_cases()]
-
-
 def all_cases():
-    return pair_cases() + model_cases() + fused_cases()
+    """The pairs, the models, and the same models by the fused pairs."""
+    models = model_cases()
+    return pair_cases() + models + [replace(case, name=f"{case.name}, fused", pairs=fused_pairs()) for case in models]

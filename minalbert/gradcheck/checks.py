@@ -8,15 +8,13 @@ import numpy as np
 
 from ..backend import array_module, to_host
 from ..model import PLAIN, pretraining_backward, pretraining_forward
-from .compare import LIMITS, GradientError, Report, TensorResult, judge
-from .contract import CheckedPair, arguments
+from .compare import LIMITS, Report, TensorResult, judge
+from .contract import CheckedPair, arguments, kind_of
 from .diagnose import guess_shape
 from .numeric import gradient, slope, takes_complex
 
-NOT_COMPLEX = (
-    "checked by central differences, for forward loses the imaginary part of a complex number "
-    "(np.abs, np.var, np.linalg.norm and arrays made as float do)"
-)
+NOT_COMPLEX = ("checked by central differences, because forward loses the imaginary part of a complex number "
+               "(np.abs, np.var, np.linalg.norm and arrays made as float do)")
 
 
 def check_pair(
@@ -42,8 +40,7 @@ def check_pair(
     def loss(moved):
         return (dy * pair.forward(args | moved)[0]).sum()
 
-    report = _check(loss, tensors, gradients, entries, method, rng)
-    report.case, report.seed = pair.name, seed
+    report = _check(pair.name, loss, tensors, gradients, entries, method, seed, rng)
     if broken:                                       # numbers after that say little
         report.results, report.remark = [TensorResult.broken(*note) for note in broken] + report.results, ""
     return report
@@ -66,9 +63,7 @@ def check_model(
         ctx = PLAIN.context(PLAIN, config, tensors, batch.attention_mask, key)
         return pretraining_forward(batch, ctx)[0].total
 
-    report = _check(loss, dict(params), grads, entries, method, _own_rng(seed))
-    report.case, report.seed = name, seed
-    return report
+    return _check(name, loss, dict(params), grads, entries, method, seed, _own_rng(seed))
 
 
 def _own_rng(seed):
@@ -77,52 +72,41 @@ def _own_rng(seed):
     return np.random.default_rng([seed, int.from_bytes(b"upstream")])
 
 
-def _check(loss, tensors, gradients, entries, method, rng):
+def _check(case, loss, tensors, gradients, entries, method, seed, rng):
     directions = {key: array_module(x).asarray(rng.standard_normal(x.shape)) for key, x in tensors.items()}
     remark = ""
     if method == "complex" and not takes_complex(loss, tensors, directions):
         method, remark = "central", NOT_COMPLEX
     if not entries:
-        results = [_along(loss, tensors, gradients, key, directions[key], method) for key in tensors]
-        if all(result.passed for result in judge(results, LIMITS[method])):
-            return Report("", method, entries, 0, results, remark)
-    results = [_everywhere(loss, tensors, gradients, key, method) for key in tensors]
-    return Report("", method, True, 0, judge(results, LIMITS[method]), remark)
+        results = judge(_results(loss, tensors, gradients, method, directions), LIMITS[method])
+        if all(result.passed for result in results):
+            return Report(case, method, entries, seed, results, remark)
+    return Report(case, method, True, seed, judge(_results(loss, tensors, gradients, method), LIMITS[method]), remark)
 
 
-def _along(loss, tensors, gradients, key, direction, method):
-    if broken := _misshapen(tensors, gradients, key):
-        return broken
-    parts = gradients[key] * direction
-    expected = np.asarray(slope(loss, tensors, {key: direction}, method))
-    return TensorResult(_label(key), np.asarray(to_host(parts.sum())), expected, float(abs(parts).sum()))
+def _results(loss, tensors, gradients, method, directions=None):
+    """One for each tensor: of its slope along its direction, or of every entry if none is given."""
+    results = []
+    for key, x in tensors.items():
+        name, yours = key if "." in key else f"d{key}", gradients[key]
+        if note := _misfit(key, x, gradients):
+            results.append(TensorResult.broken(name, note))
+        elif directions is None:
+            results.append(TensorResult(name, to_host(yours), gradient(loss, tensors, key, method)))
+        else:
+            parts = yours * directions[key]
+            expected = np.asarray(slope(loss, tensors, {key: directions[key]}, method))
+            results.append(TensorResult(name, np.asarray(to_host(parts.sum())), expected, float(abs(parts).sum())))
+    return results
 
 
-def _everywhere(loss, tensors, gradients, key, method):
-    if broken := _misshapen(tensors, gradients, key):
-        return broken
-    return TensorResult(_label(key), to_host(gradients[key]), gradient(loss, tensors, key, method))
-
-
-def _label(key):
-    return key if "." in key else f"d{key}"
-
-
-def _misshapen(tensors, gradients, key):
-    """A result for a gradient that is none, or None for one that can be compared."""
-    yours, x = gradients[key], tensors[key]
-    if yours is None or not hasattr(yours, "dtype"):
-        value = "None" if yours is None else f"a {type(yours).__name__}"
-        return TensorResult.broken(_label(key), f"is {value}; it must be an array of shape {x.shape}")
+def _misfit(key, x, gradients):
+    """What is wrong with a gradient that cannot be compared, or None."""
+    yours = gradients[key]
+    if not hasattr(yours, "dtype"):
+        return f"is {'None' if yours is None else kind_of(yours)}; it must be an array of shape {x.shape}"
     if yours.shape != x.shape:
-        note = f"has shape {yours.shape}; it must be {x.shape}"
         shapes = {other: getattr(g, "shape", None) for other, g in gradients.items() if other != key}
-        if cause := guess_shape(yours.shape, x.shape, shapes):
-            note += f" (looks like: {cause})"
-        return TensorResult.broken(_label(key), note)
-    if yours.dtype != x.dtype:
-        return TensorResult.broken(_label(key), f"has dtype {yours.dtype}; it must be {x.dtype}, its tensor's")
-    return None
-
-
-__all__ = ["GradientError", "check_model", "check_pair"]
+        cause = guess_shape(yours.shape, x.shape, shapes)
+        return f"has shape {yours.shape}; it must be {x.shape}{f' (looks like: {cause})' if cause else ''}"
+    return f"has dtype {yours.dtype}; it must be {x.dtype}, its tensor's" if yours.dtype != x.dtype else None

@@ -48,13 +48,10 @@ class TensorResult:
         """Describe what is wrong, in lines a person can act on."""
         if self.notes:
             return [f"  {self.name}: {note}" for note in self.notes]
-        worst = tuple(self.worst)
-        yours, expected = float(self.yours[worst]), float(self.expected[worst])
+        yours, expected = (float(x[tuple(self.worst)]) for x in (self.yours, self.expected))
         ratio = f"{yours / expected:.6g}" if expected else "none, expected is 0"
-        lines = [
-            f"  {self.name}: relative error {self.error:.1e}",
-            f"    worst entry {list(worst)}   yours {yours:.8g}   expected {expected:.8g}   ratio {ratio}",
-        ]
+        lines = [f"  {self.name}: relative error {self.error:.1e}",
+                 f"    worst entry {self.worst}   yours {yours:.8g}   expected {expected:.8g}   ratio {ratio}"]
         cause = guess(self.yours, self.expected)
         return [*lines, f"    looks like: {cause}"] if cause else lines
 
@@ -96,7 +93,7 @@ class Report:
         lines = [f"gradient check of {self.case} failed (seed {self.seed}, {self.method}):"]
         lines += [f"  {self.remark}"] if self.remark else []
         if len(wrong) > SHOWN:
-            right = {result.name for result in self.results} - {result.name for result in wrong}
+            right = [result.name for result in self.results if result.passed]
             lines.append(f"  {len(wrong)} of {len(self.results)} gradients are wrong; the first {SHOWN}:")
             if cause := guess_model([result.name for result in wrong], right):
                 lines.insert(1, f"  looks like: {cause}")

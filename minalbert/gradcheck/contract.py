@@ -39,9 +39,9 @@ class CheckedPair:
     def forward(self, args):
         result = self._forward(*args.values(), **self._static)
         if not isinstance(result, tuple) or len(result) != 2:
-            raise GradientError(f"forward of {self.name} returned {_kind(result)}; it must return (y, cache)")
+            raise GradientError(f"forward of {self.name} returned {kind_of(result)}; it must return (y, cache)")
         if not hasattr(result[0], "dtype"):
-            raise GradientError(f"forward of {self.name} returned {_kind(result[0])} for y; it must be an array")
+            raise GradientError(f"forward of {self.name} returned {kind_of(result[0])} for y; it must be an array")
         return result
 
     def backward(self, args, cache, dy):
@@ -49,13 +49,10 @@ class CheckedPair:
         result = self._backward(dy, cache)
         wanted = ", ".join(f"d{key}" for key in args)
         if not isinstance(result, tuple | list):
-            raise GradientError(
-                f"backward of {self.name} returned {_kind(result)}; it must return a tuple: ({wanted},)"
-            )
+            raise GradientError(f"backward of {self.name} returned {kind_of(result)}; it must return a tuple: ({wanted},)")
         if len(result) != len(args):
-            raise GradientError(
-                f"backward of {self.name} returned {len(result)} gradients for {len(args)} arguments: {wanted}"
-            )
+            counts = f"{len(result)} gradients for {len(args)} arguments"
+            raise GradientError(f"backward of {self.name} returned {counts}: {wanted}")
         return {key: g.copy() if hasattr(g, "copy") else g for key, g in zip(args, result, strict=True)}
 
     def gradients(self, args, tensors, y, cache, dy):
@@ -88,7 +85,7 @@ def _same(a, b):
     return a.shape == b.shape and bool(((a == b) | (a != a)).all())      # a != a: not a number, told elsewhere
 
 
-def _kind(value):
+def kind_of(value):
     if isinstance(value, tuple):
         return f"a tuple of {len(value)}"
     return "an array" if hasattr(value, "dtype") else f"a {type(value).__name__}"

@@ -8,8 +8,8 @@ arrays that known mistakes would give (`suspects`); without them the rules see w
 """
 
 import math
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,94 +22,47 @@ class Law(NamedTuple):
     residual: Callable                               # of the answer: zero where the law holds
 
 
-class Sight(NamedTuple):
-    """What the rules look at."""
-
-    yours: Any
-    expected: Any
-    laws: tuple = ()
-    known: Mapping = {}                              # {"√D": 2.0}: constants a ratio may be
-    suspects: Mapping = {}                           # {what went wrong: the array it would give, or a function of none}
-
-
 def guess(yours, expected, laws=(), known=None, suspects=None):
-    """One sentence, or None where no rule fits."""
-    sight = Sight(yours, expected, laws, known or {}, suspects or {})
-    return next((said for said in (rule(sight) for rule in RULES) if said), None)
+    """One sentence, or None where no rule fits.
+
+    known      {"√D": 2.0}: constants that a ratio may be
+    suspects   {what went wrong: the array that it would give, or a function that makes it}
+    """
+    return next(_causes(yours, expected, laws, known or {}, suspects or {}), None)
 
 
-def _not_finite(sight):
-    bad = ~np.isfinite(sight.yours)
+def _causes(yours, expected, laws, known, suspects):
+    """A sentence for each rule that fits, the surest first."""
+    bad = ~np.isfinite(yours)
     if bad.any():
-        kind = "not a number" if np.isnan(sight.yours[bad][0]) else "infinite"
-        return kind if bad.size == 1 else f"{kind}: the first one that is not finite is at {_first(bad)}"
-    return None
-
-
-def _zero(sight):
-    if not np.abs(sight.yours).max() and np.abs(sight.expected).max():
-        return "yours is zero everywhere: this path was never added"
-    return None
-
-
-def _law(sight):
-    for law in sight.laws:
-        scale = max(np.abs(sight.yours).max(), 1e-300)
-        if np.abs(law.residual(sight.yours)).max() > 1e-4 * scale:
-            return law.says
-    return None
-
-
-def _suspect(sight):
-    for says, answer in sight.suspects.items():
-        answer = answer() if callable(answer) else answer
-        if _alike(sight.yours, np.atleast_1d(answer), FLOAT32):
-            return says
-    return None
-
-
-def _sign(sight):
-    return "the sign is wrong" if _alike(sight.yours, -sight.expected, FLOAT32) else None
-
-
-def _factor(sight):
-    ratio = _constant_ratio(sight.yours, sight.expected)
-    if ratio is None:
-        return None
-    factor = f"{ratio:.6g}{_known_factor(ratio, sight.known)}"
-    return f"a constant factor: yours is {factor} times what is expected, everywhere"
-
-
-def _transposed(sight):
-    if sight.yours.ndim > 1 and _alike(sight.yours.swapaxes(-1, -2), sight.expected):
-        return "transposed"
-    return None
-
-
-def _rows(sight):
-    if rows := _wrong_rows(sight.yours, sight.expected):
-        return (
-            f"only rows {rows} are wrong: are they used more than once, and is the gradient "
-            "assigned (=) where it should be added (+=)?"
-        )
-    return None
-
-
-def _along(sight):
-    if axis := _constant_along(sight.yours - sight.expected):
-        return f"the difference is constant along {axis}: a mean or sum over that axis is missing"
-    return None
-
-
-def _rounding(sight):
-    if not _alike(sight.yours, sight.expected, CLOSE) and _alike(sight.yours, sight.expected, FLOAT32):
-        return "right to seven digits: float32 crept in (an astype, or an array made without the input's dtype)"
-    if _alike(sight.yours, sight.expected, CLOSE) and np.asarray(sight.yours).dtype == np.float32:
-        return "right to seven digits: yours is float32, where float64 was given"
-    return None
-
-
-RULES = (_not_finite, _zero, _law, _suspect, _sign, _factor, _transposed, _rows, _along, _rounding)
+        kind = "not a number" if np.isnan(yours[bad][0]) else "infinite"
+        yield kind if bad.size == 1 else f"{kind}: the first one that is not finite is at {np.argwhere(bad)[0].tolist()}"
+    if not yours.any() and expected.any():
+        yield "yours is zero everywhere: this path was never added"
+    for law in laws:
+        if np.abs(law.residual(yours)).max() > 1e-4 * max(np.abs(yours).max(), 1e-300):
+            yield law.says
+    for says, answer in suspects.items():
+        if _alike(yours, np.atleast_1d(answer() if callable(answer) else answer), FLOAT32):
+            yield says
+    if _alike(yours, -expected, FLOAT32):
+        yield "the sign is wrong"
+    if ratio := _constant_ratio(yours, expected):
+        factor = f"{ratio:.6g}{_known_factor(ratio, known)}"
+        yield f"a constant factor: yours is {factor} times what is expected, everywhere"
+    if yours.ndim > 1 and _alike(yours.swapaxes(-1, -2), expected):
+        yield "transposed"
+    if rows := _wrong_rows(yours, expected):
+        yield (f"only rows {rows} are wrong: are they used more than once, and is the gradient "
+               "assigned (=) where it should be added (+=)?")
+    for axis, name in ((-1, "the last axis"), (0, "the first axis")):
+        difference = yours - expected
+        if yours.ndim > 1 and np.ptp(difference, axis=axis).max() <= CLOSE * np.abs(difference).max():
+            yield f"the difference is constant along {name}: a mean or sum over that axis is missing"
+    if not _alike(yours, expected) and _alike(yours, expected, FLOAT32):
+        yield "right to seven digits: float32 crept in (an astype, or an array made without the input's dtype)"
+    if _alike(yours, expected) and yours.dtype == np.float32:
+        yield "right to seven digits: yours is float32, where float64 was given"
 
 
 def guess_model(wrong, right):
@@ -145,13 +98,8 @@ def guess_shape(yours, expected, others):
 
 
 def _alike(a, b, close=CLOSE):
-    if a.shape != b.shape:
-        return False
-    return bool(np.abs(a - b).max(initial=0.0) <= close * max(np.abs(b).max(initial=0.0), 1e-300))
-
-
-def _first(where):
-    return [int(i[0]) for i in np.nonzero(where)] if where.ndim else "the only entry"
+    size = max(np.abs(b).max(initial=0.0), 1e-300)
+    return a.shape == b.shape and bool(np.abs(a - b).max(initial=0.0) <= close * size)
 
 
 def _constant_ratio(yours, expected):
@@ -163,17 +111,15 @@ def _constant_ratio(yours, expected):
 
 
 def _known_factor(ratio, known):
-    for name, value in known.items():
-        for factor, said in ((value, name), (1 / value, f"1/{name}")):
-            if abs(ratio - factor) <= FLOAT32 * factor:
-                return f" ({said})"
-    for squared in range(2, 257):
-        for value, name in ((squared**0.5, f"√{squared}"), (squared**-0.5, f"1/√{squared}")):
-            if abs(ratio - value) <= CLOSE * value and math.isqrt(squared) ** 2 != squared:
+    """The name of the ratio in brackets: one of `known`, a root or a fraction; or nothing."""
+    roots = {f"√{n}": n**0.5 for n in range(2, 257) if math.isqrt(n) ** 2 != n}
+    wholes = {str(n): n for n in range(2, 1025)}
+    for names, close, upright in ((known, FLOAT32, True), (roots, CLOSE, True), (wholes, CLOSE, False)):
+        for name, value in names.items():
+            if upright and abs(ratio - value) <= close * value:
                 return f" ({name})"
-    for whole in range(2, 1025):
-        if abs(ratio - 1 / whole) <= CLOSE / whole:
-            return f" (1/{whole})"
+            if abs(ratio - 1 / value) <= close / value:
+                return f" (1/{name})"
     return ""
 
 
@@ -183,13 +129,3 @@ def _wrong_rows(yours, expected):
     wrong = np.abs(yours - expected).max(axis=1) > CLOSE * np.abs(expected).max()
     rows = [int(i) for i in np.nonzero(wrong)[0]]
     return rows if len(rows) <= len(yours) // 2 else None
-
-
-def _constant_along(difference):
-    if difference.ndim < 2:
-        return None
-    size = np.abs(difference).max()
-    for axis, name in ((-1, "the last axis"), (0, "the first axis")):
-        if np.ptp(difference, axis=axis).max() <= CLOSE * size:
-            return name
-    return None
