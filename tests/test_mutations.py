@@ -106,7 +106,7 @@ MUTATIONS = [
     Mutation("optimisers: biases decayed and adapted", "optim/blocks.py",
              "return tensor.ndim == 1", "return False", "steps"),
     Mutation("adam: ε inside the root, on the second rung", "optim/adamw.py", "    xp.sqrt(v, out=s) ",
-             "    xp.sqrt(v + terms.eps, out=s) ", "steps"),
+             "    xp.sqrt(v + settings.eps, out=s) ", "steps"),
     Mutation("adam: v without the square", "optim/adamw.py", "xp.multiply(g, g, out=s)", "xp.abs(g, out=s)", "steps"),
     Mutation("adam: bias correction of v without its root, on both rungs", "optim/adamw.py",
              "1 / math.sqrt(1 - beta2**t)", "1 / (1 - beta2**t)", "steps"),

@@ -18,11 +18,10 @@ w, g, m, v, u: one shape
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
 from ..backend import array_module
 from ..errors import ConfigError, named_fields
-from .blocks import blocks, check, check_settings, exempt, scratch, tensors
+from .blocks import as_factor, blocks, check, check_settings, exempt, scratch, tensors
 
 
 def adamw_tensor(w, g, m, v, rate, t=1, betas=(0.9, 0.999), eps=1e-6, weight_decay=0.01, bias_correction=True):
@@ -62,41 +61,23 @@ class AdamW:
         only: names of the tensors to change, such as params.select("encoder.").names. All others are frozen: neither
         they nor their moments change, not even by decay.
         """
-        terms = Terms.of(self, params, grads, moments, t, scale)
+        check(params, grads, moments, t)
+        scale = as_factor(scale, params)
         xp, (longest_u, longest_s) = array_module(params.flat), scratch(params, "block", "block")
         for name, vectors in tensors(params, grads, moments, only):
             decay = 0.0 if exempt(name, params[name]) else self.weight_decay
             for w, g, m, v in blocks(*vectors):
                 u = longest_u[: len(w)]
-                write_direction(u, w, g, m, v, longest_s[: len(w)], terms, decay)
+                write_direction(u, w, g, m, v, longest_s[: len(w)], self, t, scale, decay)
                 w -= xp.multiply(u, float(rate), out=u)
         return {}
 
 
-class Terms(NamedTuple):
-    """The numbers that a step needs, beside the tensors."""
-
-    betas: tuple
-    eps: float
-    corrections: tuple | None                        # c₁, c₂
-    scale: Any                                       # of the gradient; None: 1
-
-    @classmethod
-    def of(cls, settings, params, grads, moments, t, scale):
-        check(params, grads, moments, t)
-        if isinstance(scale, float | int) and scale == 1:
-            scale = None
-        else:                                        # a float64 would widen the arrays it is multiplied by
-            scale = array_module(params.flat).asarray(scale, dtype=params.dtype)
-        corrected = corrections(settings.betas, t) if settings.bias_correction else None
-        return cls(settings.betas, settings.eps, corrected, scale)
-
-
-def write_direction(u, w, g, m, v, s, terms, decay):
+def write_direction(u, w, g, m, v, s, settings, t, scale, decay):
     """Write the direction of one block into u, and update m and v; s is scratch. The operations of adamw_tensor."""
-    xp, (beta1, beta2) = array_module(w), terms.betas
-    if terms.scale is not None:
-        g = xp.multiply(g, terms.scale, out=u)
+    xp, (beta1, beta2) = array_module(w), settings.betas
+    if scale is not None:
+        g = xp.multiply(g, scale, out=u)
 
     xp.multiply(g, 1 - beta1, out=s)                 # m ← β₁ m + (1 - β₁) g
     m *= beta1
@@ -108,11 +89,11 @@ def write_direction(u, w, g, m, v, s, terms, decay):
     v += s
 
     xp.sqrt(v, out=s)                                # u = m c₁ / (√v c₂ + ε)
-    if terms.corrections is not None:
-        c1, c2 = terms.corrections
+    if settings.bias_correction:
+        c1, c2 = corrections(settings.betas, t)
         s *= c2
         m = xp.multiply(m, c1, out=u)
-    s += terms.eps
+    s += settings.eps
     xp.divide(m, s, out=u)
 
     if decay:                                        # u ← u + λ w

@@ -66,6 +66,12 @@ def scratch(params, *kinds):
     return [xp.empty(lengths[kind], params.dtype) for kind in kinds]
 
 
+def as_factor(scale, params):
+    """What to multiply gradients by, in the dtype of params, because a float64 would widen them; None instead of 1."""
+    one = isinstance(scale, float | int) and scale == 1
+    return None if one else array_module(params.flat).asarray(scale, dtype=params.dtype)
+
+
 def check(params, grads, moments, t):
     if params.dtype not in (np.float32, np.float64):
         raise ConfigError(f"the weights are {params.dtype}; an optimiser needs float32 or float64")

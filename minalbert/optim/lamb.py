@@ -20,8 +20,8 @@ from dataclasses import dataclass
 
 from ..backend import array_module
 from ..errors import ConfigError, named_fields
-from .adamw import Terms, corrections, write_direction
-from .blocks import blocks, check_settings, exempt, is_number, scratch, tensors
+from .adamw import corrections, write_direction
+from .blocks import as_factor, blocks, check, check_settings, exempt, is_number, scratch, tensors
 from .clip import sum_of_squares
 
 
@@ -76,7 +76,8 @@ class Lamb:
 
         Each tensor is passed over twice, for u and the norms and then for w, because the ratio needs all of u.
         """
-        terms = Terms.of(self, params, grads, moments, t, scale)
+        check(params, grads, moments, t)
+        scale = as_factor(scale, params)
         xp, (longest_u, longest_s) = array_module(params.flat), scratch(params, "tensor", "block")
         ratios = {}
         for name, vectors in tensors(params, grads, moments, only):
@@ -84,7 +85,8 @@ class Lamb:
             whole_w, whole_u = vectors[0], longest_u[: len(vectors[0])]
             squares = [0.0, 0.0]                     # of w, of u
             for u, w, g, m, v in blocks(whole_u, *vectors):
-                write_direction(u, w, g, m, v, longest_s[: len(w)], terms, self.weight_decay if adapted else 0.0)
+                decay = self.weight_decay if adapted else 0.0
+                write_direction(u, w, g, m, v, longest_s[: len(w)], self, t, scale, decay)
                 if adapted:
                     squares = [sum_of_squares(x) + before for x, before in zip((w, u), squares, strict=True)]
             if adapted:
