@@ -13,11 +13,13 @@ from .batch import Batch, Inputs, as_whole_numbers, check_inputs, check_range, c
 from .compute import Compute
 from .config import AlbertConfig
 from .encoding import Encoding, encode_many
-from .errors import ConfigError, InputError
+from .errors import ConfigError, InputError, nearest
 from .model import PLAIN, Pairs, Totals
 from .model.encoder import encoder_attention, encoder_states
 from .model.heads import mlm_forward, pooler_forward, sop_forward
 from .parallel import Workers, placed
+
+OPTIONS = ("kernels", "precision", "pairs", "seed", "heads", "dtype", "device", "strict")    # of any way to a model
 
 
 class Albert:
@@ -28,7 +30,9 @@ class Albert:
     pairs      `model.Pairs` of your own: functions that take the places of the plain ones
     """
 
-    def __init__(self, config, params, kernels="plain", precision="full", pairs=None):
+    def __init__(self, config, params, kernels="plain", precision="full", pairs=None, **unknown):
+        for name in unknown:
+            raise ConfigError(f"a model has no option {name!r}; {nearest(name, [option for option in OPTIONS if option != name])}")
         heads = {name.split(".")[0] for name in params} & set(parameters.HEADS)
         if params.shapes != parameters.shapes(config, heads):
             raise ConfigError("params has other names or shapes than this config: was it made from another?")
@@ -187,7 +191,7 @@ class Albert:
 
     def _like(self, params, compute):
         own = self.pairs if self.compute.kernels == "plain" and "kernels" not in compute else None
-        return type(self)(self.config, params, **self.compute._asdict() | compute, pairs=own)
+        return type(self)(self.config, params, **self.compute._asdict() | {"pairs": own} | compute)
 
     def _gradients(self, into):
         grads = self.params.zeros_like() if into is None else into

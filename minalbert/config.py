@@ -109,22 +109,20 @@ def _is_number(value, kind):
     return isinstance(value, kind) and not isinstance(value, bool)
 
 
-def _albert(H, L, N, dropout):
+def _albert(H, L, N, dropout=0.0, **others):
     return AlbertConfig(
         hidden_size=H, num_hidden_layers=L, num_attention_heads=N, intermediate_size=4 * H,
-        hidden_dropout_prob=dropout, attention_probs_dropout_prob=dropout,
+        hidden_dropout_prob=dropout, attention_probs_dropout_prob=dropout, **others,
     )  # fmt: skip
 
 
 def _bert(H, L, N):
-    return _albert(H, L, N, 0.1).replace(embedding_size=H, sharing="none", hidden_act="gelu")
+    return _albert(H, L, N, 0.1, embedding_size=H, sharing="none", hidden_act="gelu")
 
 
 def _teaching(V, E, H, L, N, length):
-    return AlbertConfig(
-        vocab_size=V, embedding_size=E, hidden_size=H, num_hidden_layers=L, num_attention_heads=N,
-        intermediate_size=4 * H, max_position_embeddings=length, initializer_range=H**-0.5,
-    )  # fmt: skip
+    sizes = {"vocab_size": V, "embedding_size": E, "max_position_embeddings": length}
+    return _albert(H, L, N, **sizes, initializer_range=H**-0.5)
 
 
 class Presets(Mapping):
@@ -143,9 +141,6 @@ class Presets(Mapping):
 
     def __getitem__(self, name):
         return self._configs[self.full_name(name)]
-
-    def __contains__(self, name):
-        return name in self._configs or f"{name}-v2" in self._configs
 
     def __iter__(self):
         return iter(self._configs)

@@ -5,8 +5,6 @@
     grads = encoding.backward(dpooled=dpooled)               # every gradient of the model, by hand-written passes
 """
 
-from typing import Any, NamedTuple
-
 import numpy as np
 
 from .backend import array_module, to_host
@@ -17,17 +15,6 @@ from .model.heads import pooler_backward, pooler_forward
 from .parallel import TreeSum, blas_threads, placed
 
 POOLS = ("first", "mean", "pooler", None)
-
-
-class _Slice(NamedTuple):
-    """One worker's share between forward and backward."""
-
-    first: int                                       # its first example
-    end: int
-    ctx: Any
-    memory: Any
-    embeddings: Any                                  # caches
-    encoder: Any
 
 
 class Encoding:
@@ -44,8 +31,9 @@ class Encoding:
             ctx = workers.context(inputs.attention_mask, key, memory)
             x, embeddings = workers.pairs.embeddings.forward(inputs.input_ids, inputs.token_type_ids, ctx)
             x, encoder = encoder_forward(x, ctx, recompute)
-            self.hidden[first : first + len(x)] = ctx.to_params_dtype(x)
-            return _Slice(first, first + len(x), ctx, memory, embeddings, encoder)
+            examples = slice(first, first + len(x))
+            self.hidden[examples] = ctx.to_params_dtype(x)
+            return examples, ctx, memory, embeddings, encoder
 
         with workers.slices(inputs) as slices:
             self._slices = list(workers.run(forward_of, placed(slices)))
@@ -59,17 +47,16 @@ class Encoding:
         grads = workers.params.zeros_like() if into is None else into
         dhidden = self._total(dhidden, dpooled, grads)
 
-        def backward_of(piece):
-            ctx, own = piece.ctx, grads if piece.first == 0 else workers.params.zeros_like()
-            d = ctx.from_params_dtype(dhidden[piece.first : piece.end])
-            dx = encoder_backward(d, piece.encoder, ctx, own)
-            ctx.pairs.embeddings.backward(dx, piece.embeddings, ctx, own)
-            workers.free_memory(piece.memory)
+        def backward_of(examples, ctx, memory, embeddings, encoder):
+            own = grads if examples.start == 0 else workers.params.zeros_like()
+            dx = encoder_backward(ctx.from_params_dtype(dhidden[examples]), encoder, ctx, own)
+            ctx.pairs.embeddings.backward(dx, embeddings, ctx, own)
+            workers.free_memory(memory)
             return own
 
         tree, slices, self._slices = TreeSum(add), self._slices, None
         with blas_threads(1 if len(slices) > 1 else None):
-            for gradient in workers.run(backward_of, [(piece,) for piece in slices]):
+            for gradient in workers.run(backward_of, slices):
                 tree.push(gradient)
         return tree.total()
 

@@ -1,5 +1,6 @@
 """Files that are complete or absent, even after a kill, a full disk or a power cut."""
 
+import contextlib
 import hashlib
 import os
 import secrets
@@ -29,45 +30,38 @@ class AtomicFile:
         self._hash = hashlib.sha256()
 
     def __enter__(self):
-        try:
+        with self._explained():
             self._file = open(self.partial, "wb")
-        except OSError as error:
-            raise self.failure(error) from error
         return self
 
     def write(self, data):
         """Write bytes, or an array."""
-        try:
+        with self._explained():
             self._file.write(data)
-        except OSError as error:
-            raise self.failure(error) from error
         self._hash.update(data)
 
     def __exit__(self, kind, error, traceback):
         try:
-            if kind is None:
-                self._file.flush()
-                to_disk(self._file.fileno())
-                self._file.close()
-                os.replace(self.partial, self.path)
-        except OSError as trouble:
-            raise self.failure(trouble) from trouble
+            with self._explained():
+                if kind is None:
+                    self._file.flush()
+                    to_disk(self._file.fileno())
+                    self._file.close()
+                    os.replace(self.partial, self.path)
         finally:
-            self.discard()
-
-    def discard(self):
-        try:
-            self._file.close()                       # may write what is buffered: a full disk refuses it again
-        except OSError:
-            pass
-        finally:
+            with contextlib.suppress(OSError):
+                self._file.close()                   # may write what is buffered: a full disk refuses it again
             self.partial.unlink(missing_ok=True)     # absent if it has got its real name
 
-    def failure(self, error):
-        return FileError(
-            f"{self.path} could not be written ({error.strerror}); nothing of it was kept, what was finished before "
-            "stays, and the same command continues from there"
-        )
+    @contextlib.contextmanager
+    def _explained(self):
+        try:
+            yield
+        except OSError as error:
+            raise FileError(
+                f"{self.path} could not be written ({error.strerror}); nothing of it was kept, what was finished "
+                "before stays, and the same command continues from there"
+            ) from error
 
     @property
     def sha256(self):
@@ -99,10 +93,8 @@ def settle(directory):
 
 def to_disk(handle):
     """Call fsync; on macOS, where fsync stops at the drive's own memory, call F_FULLFSYNC."""
-    if fcntl and hasattr(fcntl, "F_FULLFSYNC"):
-        try:
+    if hasattr(fcntl, "F_FULLFSYNC"):
+        with contextlib.suppress(OSError):           # a file system without this call
             fcntl.fcntl(handle, fcntl.F_FULLFSYNC)
             return
-        except OSError:                              # a file system without this call
-            pass
     os.fsync(handle)

@@ -159,6 +159,12 @@ def test_a_selection_is_a_view_of_the_tensors_that_begin_so():
         (lambda: Lamb(clip=3), ConfigError, "Lamb has no field 'clip'; did you mean 'clamp'?"),
         (lambda: Schedule(1, 1, warm_up=3), ConfigError, "Schedule has no field 'warm_up'; did you mean 'warmup'?"),
         (lambda: Albert.init(TINY, heads=("poolr",)), ConfigError, "heads names 'poolr'; did you mean 'pooler'?"),
+        (lambda: Albert.init(TINY, kernals="fused"), ConfigError,
+         "a model has no option 'kernals'; did you mean 'kernels'?"),
+        (lambda: Albert.init(TINY, sed=1), ConfigError, "no option 'sed'; did you mean 'seed'?"),
+        (lambda: Albert.init(TINY).copy(precison="bf16"), ConfigError, "no option 'precison'; did you mean 'precision'"),
+        (lambda: Albert.init(TINY).to("cpu", pair=None), ConfigError, "no option 'pair'; did you mean 'pairs'?"),
+        (lambda: Albert.init(TINY).copy(heads=()), ConfigError, "no option 'heads'; there are: kernels, precision"),
     ],
 )  # fmt: skip
 def test_a_mistyped_name_is_one_sentence_with_the_nearest(call, error, sentence):
