@@ -80,7 +80,7 @@ class GpuLamb:
         return self.norm, self.scale
 
     def step(self, params, grads, moments, rate, t, scale=1.0, only=None, half=None):
-        """As Lamb.step; `half`, a vector of bf16 or float16, becomes the new weights in 16 bits."""
+        """Take the step of Lamb.step; `half`, a vector of bf16 or float16, becomes the new weights in 16 bits."""
         check(params, grads, moments, t)
         if only is not None:
             raise ConfigError("only was given, but LAMB's CUDA kernels step all tensors; use optim.Lamb itself")
