@@ -43,8 +43,10 @@ def lines_shown(source, options):
 
 
 def test_every_file_has_a_page_in_the_order_of_the_readme():
+    """The README's afternoon has fewer files, in the same order."""
     readme = re.findall(r"\[`(?:layers|model)/([a-z]\w*)\.py`\]", (ROOT / "README.md").read_text(encoding="utf-8"))
-    assert readme == PAGES
+    assert len(readme) >= 15
+    assert readme == [page for page in PAGES if page in readme]
     assert sorted(path.stem for path in FILES) == sorted(PAGES)
     assert sorted(TEXTS) == sorted([*PAGES, "index"])
     assert re.findall(r"^\d+\. \[.*?\]\((\w+)\.md\): ", TEXTS["index"], re.MULTILINE) == PAGES
