@@ -22,8 +22,8 @@ from browser.stage import stage as stage_python
 
 ROOT = Path(__file__).parent.parent
 SITE = ROOT / "build" / "site"
-COPIED = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/*.md", "docs/*.png", "docs/*.svg", "docs/walkthrough/*.md", "docs/browser/*.md", "exercises/*.md",
-          "exercises/rubrics/*.md", "benchmarks/results/*.md")  # fmt: skip
+COPIED = ("*.md", "docs/*.md", "docs/*.png", "docs/*.svg", "docs/walkthrough/*.md", "docs/browser/*.md",
+          "exercises/*.md", "exercises/rubrics/*.md", "benchmarks/results/*.md")  # fmt: skip
 COURSE = "exercises/minalbert_course"
 FIRST = ("albert", "batch", "params", "config")  # what a user holds
 CODE = {".py": "python", ".js": "javascript", ".cu": "cuda", ".cuh": "cuda"}

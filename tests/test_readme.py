@@ -19,7 +19,7 @@ from minalbert.train.evaluation import Baselines
 from minalbert_course.catalogue import all_lessons
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")] + sorted((ROOT / "docs").glob("*.md"))
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 TEXTS = {path.name: path.read_text(encoding="utf-8") for path in PAGES}
 README = TEXTS["README.md"]
 FENCED = re.compile(r"```(\w*)\n(.*?)```", flags=re.DOTALL)
