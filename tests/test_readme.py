@@ -13,7 +13,7 @@ from test_mutations import MUTATIONS
 
 import minalbert
 from exercises import handbook
-from minalbert import commands, errors
+from minalbert import commands
 from minalbert.commands import demo
 from minalbert.train.evaluation import Baselines
 from minalbert_course.catalogue import all_lessons
@@ -104,14 +104,6 @@ def test_the_table_of_rooms_is_the_tested_one():
     shown = {room: set(re.findall(r"`(\w+)`", row)) for room, row in rows if room in MAY_IMPORT}
     assert shown == MAY_IMPORT
     assert [room for room, _ in rows if room in MAY_IMPORT] == list(MAY_IMPORT)
-
-
-def test_every_public_name_is_on_the_page_of_public_names():
-    names = {*minalbert.__all__, *(name for name in vars(errors) if name.endswith("Error"))}
-    for room in minalbert.ROOMS:
-        names |= set(getattr(getattr(minalbert, room), "__all__", ()))
-    names |= {name for name in vars(minalbert.Albert) if not name.startswith("_")}
-    assert names - named("api.md") == set()
 
 
 def test_every_command_is_on_the_page_of_public_names():
