@@ -16,6 +16,8 @@ import pytest
 
 import minalbert
 
+pytestmark = pytest.mark.slow  # `make check` runs it, `make test` does not
+
 PACKAGE = Path(minalbert.__file__).parent
 TESTS = Path(__file__).parent
 
