@@ -15,6 +15,7 @@ PAPER = {
     "E=768 sharing=attention": 83, "E=768 sharing=ffn": 57,
     "E=128 sharing=attention": 64, "E=128 sharing=ffn": 38,
 }  # fmt: skip
+COMPARED = ("vocab_size", "embedding_size", "hidden_size", "num_hidden_layers", "sharing")
 
 
 def one_model(preset, config, length, batch):
@@ -27,12 +28,7 @@ def one_model(preset, config, length, batch):
         "sizes": sizes(config, batch, length),
         "paper_millions": in_paper(preset) if config == PRESETS[preset] else None,
         "parts": [
-            {
-                "name": part.name,
-                "formula": part.formula,
-                "sets": part.sets(config),
-                "parameters": part.numbers(config),
-            }
+            {"name": part.name, "formula": part.formula, "sets": part.sets(config), "parameters": part.numbers(config)}
             for part in (*parameters.TRUNK, parameters.POOLER, parameters.MLM, parameters.SOP)
             if part.numbers(config)
         ],
@@ -75,11 +71,7 @@ def every_model():
     models = {**PRESETS, **parameters.variants()}
     return {
         name: {
-            "vocab_size": config.vocab_size,
-            "embedding_size": config.embedding_size,
-            "hidden_size": config.hidden_size,
-            "num_hidden_layers": config.num_hidden_layers,
-            "sharing": config.sharing,
+            **{field: getattr(config, field) for field in COMPARED},
             **parameters.totals(config),
             "paper_millions": in_paper(name),
         }

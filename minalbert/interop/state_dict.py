@@ -93,7 +93,7 @@ def from_state_dict(state, config, strict=True):
     """
     if strict:
         check_names(state, config)
-    right, arrays = shapes(with_projection(config)), {}
+    right, arrays = _shapes_of_theirs(config), {}
     for theirs, ours in names_as_in(state, config).items():
         if theirs not in state:
             continue
@@ -141,7 +141,7 @@ def first(names):
 
 def names(config):
     """transformers' name -> ours, for every tensor of AlbertForPreTraining."""
-    table = {_theirs(name): name for name in shapes(with_projection(config)) if not name.startswith("encoder.")}
+    table = {_theirs(name): name for name in _shapes_of_theirs(config) if not name.startswith("encoder.")}
     groups = hf_groups(config)
     for group in range(groups):
         layer = -(-group * config.num_hidden_layers // groups)  # the first layer of the group
@@ -174,9 +174,9 @@ def hf_groups(config):
     return G if config.sharing == "all" and same_rule else L
 
 
-def with_projection(config):
-    """The config with a projection, which transformers always has, even if E = H."""
-    return config.replace(embedding_projection=True)
+def _shapes_of_theirs(config):
+    """Our shapes of what transformers has: always a projection, even if E = H."""
+    return shapes(config.replace(embedding_projection=True))
 
 
 def _theirs(name):

@@ -9,21 +9,21 @@ import numpy as np
 from storage import as_float64, of_storage
 
 from minalbert.kernels import gpu
-from minalbert.kernels.gpu.gemm import column_product
+from minalbert.kernels.gpu.gemm import layouts
 
 NAMES = {"uint16": "bf16", "float16": "f16", "float32": "f32"}
 
 
 class Gemm:
     def __init__(self, workspace, stream, tf32=False):
-        self.tf32 = tf32
+        pass
 
     def __call__(self, a, b, *, out, add=False):
-        fake_cupy.run(product, a, b, out, add, self.tf32, effect=True)
+        fake_cupy.run(product, a, b, out, add, effect=True)
 
 
-def product(a, b, out, add, tf32):
-    column_product(a, b, out, tf32)  # refuses what cuBLAS cannot do
+def product(a, b, out, add):
+    layouts(a, b, out)  # refuses what cuBLAS cannot do
     result = as_float64(a) @ as_float64(b) + (as_float64(out) if add else 0.0)
     out[...] = of_storage(result.astype(np.float32), NAMES[str(out.dtype)])
 

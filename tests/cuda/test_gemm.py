@@ -13,7 +13,7 @@ import pytest
 from storage import TOLERANCE, as_float64, of_storage
 
 from minalbert.errors import DeviceError
-from minalbert.kernels.gpu.gemm import COMPUTE_32F, COMPUTE_TF32, TYPES, Gemm, column_product, find_library, layout
+from minalbert.kernels.gpu.gemm import COMPUTE_32F, COMPUTE_TF32, TYPES, Gemm, layouts, find_library, layout
 
 NAMES = {0: "f32", 2: "f16", 14: "bf16"}
 INT, FLOAT, POINTER = ctypes.c_int, ctypes.POINTER(ctypes.c_float), ctypes.c_void_p
@@ -192,12 +192,12 @@ def test_what_cannot_be_multiplied_is_refused():
     x, half, y = np.ones((4, 6), np.float32), np.ones((4, 6), np.float16), np.ones((4, 4), np.float32)
     for a, b, out in [(x, x, y), (x, x.T, x), (x[None], x.T, y), (x[0], x.T, y)]:
         with pytest.raises(ValueError, match="does not fit"):
-            column_product(a, b, out)
+            layouts(a, b, out)
     for a, b, out in [(half, x.T, y), (x, x.T, y.astype(np.float16)), (*(x.astype(np.float64),) * 2, y)]:
         with pytest.raises(TypeError, match="both must be float32, float16 or bf16"):
-            column_product(a, b.T if b.shape == a.shape else b, out)
+            layouts(a, b.T if b.shape == a.shape else b, out)
     with pytest.raises(ValueError, match="its rows must be dense"):
-        column_product(x, x.T, y.T)
+        layouts(x, x.T, y.T)
     for wrong in (x[:, ::2], np.broadcast_to(x[0], x.shape), x[:, ::-1], np.ones((8, 2), np.float32)[::-1]):
         with pytest.raises(ValueError, match="neither its rows nor its columns are dense"):
             layout(wrong)

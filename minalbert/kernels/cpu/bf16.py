@@ -20,6 +20,7 @@ import functools
 import numpy as np
 
 from ...errors import DeviceError
+from ..matrices import check_product, layout
 
 WHEEL, FILE = "onednn-cpu-gomp", "libdnnl.so.3"
 AVX512_BF16 = 0xE7                                   # as oneDNN 3 counts; the sets that contain it have its bits
@@ -46,12 +47,11 @@ def gemm(a, b, *, out, add=False):
     if 0 in (M, K, N):
         out[...] = out if add else 0
         return
-    a_order, a = _operand(a)
-    b_order, b = _operand(b)
+    (a_order, a, a_stride), (b_order, b, b_stride) = _operand(a), _operand(b)
     library.omp_set_num_threads(min((blas.num_threads for blas in _blas()), default=1))
     _succeed("the product", library.dnnl_gemm_bf16bf16f32(
-        a_order, b_order, M, N, K, 1.0, a.ctypes.data, _stride(a), b.ctypes.data, _stride(b),
-        1.0 if add else 0.0, out.ctypes.data, _stride(out),
+        a_order, b_order, M, N, K, 1.0, a.ctypes.data, a_stride, b.ctypes.data, b_stride,
+        1.0 if add else 0.0, out.ctypes.data, layout(out)[1],
     ))  # fmt: skip
 
 
@@ -67,55 +67,49 @@ def rounded(x, *, out=None):
     if x.ndim != 2 or x.dtype != np.float32 or out.dtype != np.uint16 or out.shape != x.shape:
         raise TypeError(f"cannot round {x.dtype} of shape {x.shape} to {out.dtype} of shape {out.shape}")
     if x.size:
-        order, rows = _rows(x)
-        _round(rows, out if order == b"N" else out.T)
+        _round(*((x.T, out.T) if layout(x)[0] else (x, out)))
     return out
 
 
 def _check(a, b, out):
-    if not (a.ndim == b.ndim == out.ndim == 2 and a.shape[1] == b.shape[0] and out.shape == (len(a), b.shape[1])):
-        raise ValueError(f"a product of {a.shape} and {b.shape} does not fit {out.shape}")
+    check_product(a, b, out)
     if out.dtype != np.float32 or any(x.dtype not in (np.float32, np.uint16) for x in (a, b)):
         raise TypeError(f"a bf16 product takes and fills float32, not {a.dtype} and {b.dtype} to fill {out.dtype}")
-    if out.size and not (_stride(out) and out.flags.writeable):
+    if out.size and not _fillable(out):
         raise ValueError(f"out has shape {out.shape} and strides {out.strides}: it must be writable and its rows dense")
 
 
-def _stride(x):
-    """Elements from one row to the next, None where the numbers of a row, or the rows, do not follow one another."""
-    row, number = x.strides
-    columns = x.shape[1]
-    stride, rest = (columns, 0) if len(x) == 1 else divmod(row, x.itemsize)
-    return stride if rest == 0 and stride >= columns and (number == x.itemsize or columns == 1) else None
-
-
-def _rows(x):
-    """(b"N", x), or (b"T", xᵀ) where it is the columns of x whose numbers follow one another."""
-    for order, rows in ((b"N", x), (b"T", x.T)):
-        if _stride(rows):
-            return order, rows
-    raise ValueError(f"a matrix of shape {x.shape} has strides {x.strides}: neither its rows nor its columns are dense")
+def _fillable(out):
+    try:
+        return layout(out)[0] == 0 and out.flags.writeable
+    except ValueError:
+        return False
 
 
 def _operand(x):
-    order, rows = _rows(x)
-    return order, rows if x.dtype == np.uint16 else _round(rows, np.empty(rows.shape, np.uint16))
+    """Its order and stride in memory, as oneDNN asks for them, and its numbers in bf16 between them."""
+    transposed, stride = layout(x)
+    rows = x.T if transposed else x
+    if x.dtype == np.float32:
+        rows, stride = _round(rows, np.empty(rows.shape, np.uint16)), rows.shape[1]
+    return b"T" if transposed else b"N", rows, stride
 
 
 def _round(rows, halves):
     """halves = r(rows), by the library's "reorder": one walk in one thread, where NumPy needs five."""
-    library, stride = _library(), _stride(halves)
-    if not (stride and halves.flags.writeable):
+    library = _library()
+    if not _fillable(halves):
         raise ValueError("out must be writable, and in memory as x is")
     library.omp_set_num_threads(1)
     with contextlib.ExitStack() as handles:
         make = functools.partial(_make, handles)
-        stream, memories, layouts = make("stream", "create", _engine(), IN_ORDER), [], []
-        for x, dtype, step in ((rows, F32, _stride(rows)), (halves, BF16, stride)):
-            layout = make("memory_desc", "create_with_strides", 2, (SIZE * 2)(*x.shape), dtype, (SIZE * 2)(step, 1))
-            layouts += [layout, _engine()]
-            memories.append(make("memory", "create", layout, _engine(), HANDLE(x.ctypes.data)))
-        reorder = make("primitive", "create", make("primitive_desc", "reorder", *layouts, None))
+        stream, memories, descriptions = make("stream", "create", _engine(), IN_ORDER), [], []
+        for x, dtype in ((rows, F32), (halves, BF16)):
+            strides = (SIZE * 2)(layout(x)[1], 1)
+            description = make("memory_desc", "create_with_strides", 2, (SIZE * 2)(*x.shape), dtype, strides)
+            descriptions += [description, _engine()]
+            memories.append(make("memory", "create", description, _engine(), HANDLE(x.ctypes.data)))
+        reorder = make("primitive", "create", make("primitive_desc", "reorder", *descriptions, None))
         arguments = (_Argument * 2)(*zip((SOURCE, TARGET), memories, strict=True))
         _succeed("rounding", library.dnnl_primitive_execute(reorder, stream, 2, arguments))
         _succeed("rounding", library.dnnl_stream_wait(stream))

@@ -1,4 +1,4 @@
-"""The one place where matrices are multiplied.
+"""The product into which the layers' matrices go, and whose place a product of bf16 may take.
 
     out = a b        or, with add,        out = out + a b
 

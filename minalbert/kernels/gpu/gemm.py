@@ -15,11 +15,11 @@ have a handle of our own, which has its scratch memory from the beginning: nothi
 """
 
 import ctypes
-from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...errors import DeviceError
+from ..matrices import check_product, layout
 
 TYPES = {"float32": 0, "float16": 2, "uint16": 14}   # CUDA_R_32F, CUDA_R_16F, CUDA_R_16BF
 COMPUTE_32F, COMPUTE_TF32, DEFAULT_ALGORITHM = 68, 77, -1
@@ -43,48 +43,18 @@ FUNCTIONS = {
 }  # fmt: skip
 
 
-class ColumnProduct(NamedTuple):
-    """The product by columns: outᵀ (m, n) = first (m, k) second (k, n)."""
-
-    m: int
-    n: int
-    k: int
-    first: Any                                       # is b
-    first_transposed: int
-    first_stride: int
-    second: Any                                      # is a
-    second_transposed: int
-    second_stride: int
-    out_stride: int
-    compute: int
-
-
-def column_product(a, b, out, tf32=False):
-    if not (a.ndim == b.ndim == out.ndim == 2 and a.shape[1] == b.shape[0] and out.shape == (a.shape[0], b.shape[1])):
-        raise ValueError(f"a product of {a.shape} and {b.shape} does not fit {out.shape}")
+def layouts(a, b, out):
+    """(transposed, stride) of a and of b, and out's stride; a TypeError or ValueError if cuBLAS cannot multiply so."""
+    check_product(a, b, out)
     if a.dtype != b.dtype or str(a.dtype) not in TYPES or str(out.dtype) not in ("float32", str(a.dtype)):
         raise TypeError(
             f"a product of {a.dtype} and {b.dtype} to fill {out.dtype}: both must be float32, float16 or bf16 (uint16),"
             " and out the same or float32"
         )
-    a_transposed, a_stride = layout(a)
-    b_transposed, b_stride = layout(b)
-    out_transposed, out_stride = layout(out)
-    if out_transposed:
+    of_a, of_b, (transposed, stride) = layout(a), layout(b), layout(out)
+    if transposed:
         raise ValueError(f"out has strides {out.strides}: its rows must be dense")
-    compute = COMPUTE_TF32 if tf32 and a.dtype == np.float32 else COMPUTE_32F
-    (M, K), N = a.shape, b.shape[1]
-    return ColumnProduct(N, M, K, b, b_transposed, b_stride, a, a_transposed, a_stride, out_stride, compute)
-
-
-def layout(x):
-    """(0, elements from row to row) where the numbers of a row follow one another; (1, from column to column) of a
-    column."""
-    for transposed, rows in enumerate((x, x.T)):
-        (lines, length), (outer, inner) = rows.shape, (stride / x.itemsize for stride in rows.strides)
-        if (inner == 1 or length <= 1) and (lines <= 1 or (outer >= length and outer.is_integer())):
-            return transposed, max(1, length if lines <= 1 else int(outer))
-    raise ValueError(f"a matrix of shape {x.shape} has strides {x.strides}: neither its rows nor its columns are dense")
+    return of_a, of_b, stride
 
 
 class Gemm:
@@ -101,16 +71,18 @@ class Gemm:
         self.call("cublasSetMathMode", self.handle, SUMS_STAY_FLOAT32)
 
     def __call__(self, a, b, *, out, add=False):
-        p = column_product(a, b, out, self.tf32)
-        if 0 in (p.m, p.n):
+        (a_transposed, a_stride), (b_transposed, b_stride), out_stride = layouts(a, b, out)
+        (M, K), N = a.shape, b.shape[1]
+        if 0 in (M, N):
             return
         self.follow(self.current_stream())
-        alpha, beta = ctypes.c_float(1.0), ctypes.c_float(1.0 if add else 0.0)
+        one, before = ctypes.c_float(1.0), ctypes.c_float(add)
+        type_of_inputs, type_of_out = TYPES[str(a.dtype)], TYPES[str(out.dtype)]
+        arithmetic = COMPUTE_TF32 if self.tf32 and a.dtype == np.float32 else COMPUTE_32F
         self.call(
-            "cublasGemmEx", self.handle, p.first_transposed, p.second_transposed, p.m, p.n, p.k,
-            ctypes.byref(alpha), p.first.data.ptr, TYPES[str(p.first.dtype)], p.first_stride,
-            p.second.data.ptr, TYPES[str(p.second.dtype)], p.second_stride,
-            ctypes.byref(beta), out.data.ptr, TYPES[str(out.dtype)], p.out_stride, p.compute, DEFAULT_ALGORITHM,
+            "cublasGemmEx", self.handle, b_transposed, a_transposed, N, M, K,
+            ctypes.byref(one), b.data.ptr, type_of_inputs, b_stride, a.data.ptr, type_of_inputs, a_stride,
+            ctypes.byref(before), out.data.ptr, type_of_out, out_stride, arithmetic, DEFAULT_ALGORITHM,
         )  # fmt: skip
 
     def follow(self, stream):
@@ -150,5 +122,5 @@ def find_library():
         try:
             return ctypes.CDLL(name)
         except OSError:
-            continue
+            pass
     raise DeviceError("cuBLAS is not found: it comes with the CUDA toolkit, or by pip install 'cupy-cuda13x[ctk]'")
