@@ -32,7 +32,8 @@ class Albert:
 
     def __init__(self, config, params, kernels="plain", precision="full", pairs=None, **unknown):
         for name in unknown:
-            raise ConfigError(f"a model has no option {name!r}; {nearest(name, [option for option in OPTIONS if option != name])}")
+            others = [option for option in OPTIONS if option != name]
+            raise ConfigError(f"a model has no option {name!r}; {nearest(name, others)}")
         heads = {name.split(".")[0] for name in params} & set(parameters.HEADS)
         if params.shapes != parameters.shapes(config, heads):
             raise ConfigError("params has other names or shapes than this config: was it made from another?")

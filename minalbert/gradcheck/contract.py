@@ -49,7 +49,8 @@ class CheckedPair:
         result = self._backward(dy, cache)
         wanted = ", ".join(f"d{key}" for key in args)
         if not isinstance(result, tuple | list):
-            raise GradientError(f"backward of {self.name} returned {kind_of(result)}; it must return a tuple: ({wanted},)")
+            found = kind_of(result)
+            raise GradientError(f"backward of {self.name} returned {found}; it must return a tuple: ({wanted},)")
         if len(result) != len(args):
             counts = f"{len(result)} gradients for {len(args)} arguments"
             raise GradientError(f"backward of {self.name} returned {counts}: {wanted}")

@@ -36,7 +36,8 @@ def _causes(yours, expected, laws, known, suspects):
     bad = ~np.isfinite(yours)
     if bad.any():
         kind = "not a number" if np.isnan(yours[bad][0]) else "infinite"
-        yield kind if bad.size == 1 else f"{kind}: the first one that is not finite is at {np.argwhere(bad)[0].tolist()}"
+        first = np.argwhere(bad)[0].tolist()
+        yield kind if bad.size == 1 else f"{kind}: the first one that is not finite is at {first}"
     if not yours.any() and expected.any():
         yield "yours is zero everywhere: this path was never added"
     for law in laws:

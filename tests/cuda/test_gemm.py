@@ -13,7 +13,7 @@ import pytest
 from storage import TOLERANCE, as_float64, of_storage
 
 from minalbert.errors import DeviceError
-from minalbert.kernels.gpu.gemm import COMPUTE_32F, COMPUTE_TF32, TYPES, Gemm, layouts, find_library, layout
+from minalbert.kernels.gpu.gemm import COMPUTE_32F, COMPUTE_TF32, TYPES, Gemm, find_library, layout, layouts
 
 NAMES = {0: "f32", 2: "f16", 14: "bf16"}
 INT, FLOAT, POINTER = ctypes.c_int, ctypes.POINTER(ctypes.c_float), ctypes.c_void_p

@@ -13,7 +13,6 @@ of them is not finite, `scale` is NaN, and the step that gets it changes nothing
 """
 
 from itertools import pairwise
-from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,29 +28,23 @@ CHUNK = 4096
 THREADS = 256                                        # lamb.cu has the same
 
 
-class Tables(NamedTuple):
-    """Where each chunk lies and which tensor it belongs to, on the GPU."""
+def chunk_tables(params, chunk):
+    """The place of each chunk and the tensor that it belongs to, on the GPU.
 
-    start: Any                                       # (chunks,) int64
-    length: Any                                      # (chunks,) int32
-    tensor: Any                                      # (chunks,) int32
-    first: Any                                       # (tensors,) int32: a tensor's first chunk
-    count: Any                                       # (tensors,) int32: and how many it has
-    adapted: Any                                     # (tensors,) int32: 1 with decay and a ratio, 0 without
-
-    @classmethod
-    def of(cls, params, chunk):
-        sizes = [tensor.size for tensor in params.values()]
-        counts = [-(-size // chunk) for size in sizes]
-        ends, firsts = np.cumsum([0, *sizes]), np.cumsum([0, *counts])
-        starts = np.concatenate([np.arange(*ends_of, chunk) for ends_of in pairwise(ends)])
-        stops = np.minimum(starts + chunk, np.repeat(ends[1:], counts))
-        adapted = [not exempt(*item) for item in params.items()]
-        tensor = np.repeat(np.arange(len(sizes)), counts)
-        tables = starts, stops - starts, tensor, firsts[:-1], counts, adapted
-        dtypes = ("int64", *("int32",) * 5)
-        xp = array_module(params.flat)
-        return cls(*(xp.asarray(np.asarray(table, dtype)) for table, dtype in zip(tables, dtypes, strict=True)))
+    start                    (chunks,) int64
+    length, tensor           (chunks,) int32
+    first, count             (tensors,) int32: a tensor's first chunk, and how many it has
+    adapted                  (tensors,) int32: 1 with decay and a ratio, 0 without
+    """
+    sizes = [tensor.size for tensor in params.values()]
+    counts = [-(-size // chunk) for size in sizes]
+    ends, firsts = np.cumsum([0, *sizes]), np.cumsum([0, *counts])
+    starts = np.concatenate([np.arange(*ends_of, chunk) for ends_of in pairwise(ends)])
+    stops = np.minimum(starts + chunk, np.repeat(ends[1:], counts))
+    tensor = np.repeat(np.arange(len(sizes)), counts)
+    adapted = [not exempt(*item) for item in params.items()]
+    xp, tables = array_module(params.flat), (stops - starts, tensor, firsts[:-1], counts, adapted)
+    return xp.asarray(starts), *(xp.asarray(np.asarray(table, "int32")) for table in tables)
 
 
 class GpuLamb:
@@ -61,8 +54,8 @@ class GpuLamb:
             raise ConfigError(f"LAMB on a GPU needs float32 weights on a GPU; these are {params!r}")
         xp = self.xp = array_module(params.flat)
         self.settings, self.shapes = settings, params.shapes
-        self.tables = Tables.of(params, chunk)
-        self.chunks = len(self.tables.start)
+        self.tables = chunk_tables(params, chunk)
+        self.chunks = len(self.tables[0])
         self.squares = xp.empty((self.chunks, 2), "float64")
         self.ratios = xp.full(len(params), 1.0, "float64")
         self.norm, self.scale = xp.zeros((), "float64"), xp.zeros((), "float32")
@@ -89,26 +82,22 @@ class GpuLamb:
         if scale is not self.scale:
             self.scale[...] = scale
         w, (m, v) = params.flat, (moment.flat for moment in moments)
-        settings, tables = self.settings, self.tables
+        settings, (start, length, *_) = self.settings, self.tables
         c1, c2 = corrections(settings.betas, t) if settings.bias_correction else (1.0, 1.0)
         both = c1, c2, settings.eps, settings.weight_decay
         betas = [number for beta in settings.betas for number in (beta, 1 - beta)]
-        where = tables.start, tables.length, tables.tensor
         grid, block = (self.chunks,), (THREADS,)
         launch(
             ("lamb.cu", "lamb_moments"), grid, block,
-            w, grads.flat, m, v, tables.start, tables.length, self.squares, self.scale, *betas, *both,
+            w, grads.flat, m, v, start, length, self.squares, self.scale, *betas, *both,
         )  # fmt: skip
         storage = "f32" if half is None else STORAGE[str(half.dtype)]
         clamp = float("inf") if settings.clamp is None else float(settings.clamp)
         launch(
             ("lamb.cu", f"lamb_step_{storage}"), grid, block,
-            w, half, m, v, *where, tables.first, tables.count, tables.adapted, self.squares, self.ratios,
-            self.scale, *both, float(rate), clamp,
+            w, half, m, v, *self.tables, self.squares, self.ratios, self.scale, *both, float(rate), clamp,
         )  # fmt: skip
-        return self._named(self.ratios.copy(), params)
-
-    def _named(self, ratios, params):
+        ratios = self.ratios.copy()
         return {name: ratios[i] for i, name in enumerate(params) if not exempt(name, params[name])}
 
 
