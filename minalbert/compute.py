@@ -40,13 +40,12 @@ class Compute(NamedTuple):
             return
         if self.kernels == "compiled" and params.device != "cpu":
             raise ConfigError(f"kernels 'compiled' are for the CPU; the weights are on {params.device!r}")
+        what = f"kernels {self.kernels!r}" if self.precision == "full" else f"precision {self.precision!r}"
         exact = (self.kernels, self.precision, params.device) == ("fused", "full", "cpu")
         if params.dtype not in (("float32", "float64") if exact else ("float32",)):
-            what = f"kernels {self.kernels!r}" if self.precision == "full" else f"precision {self.precision!r}"
             raise ConfigError(f"{what} needs float32{' or float64' * exact} weights; these are {params.dtype}")
         if params.device == "cuda" and not gpu.serves(config):
             raise ConfigError(f"kernels 'fused' on a GPU take rows of {gpu.WIDEST} numbers and heads of "
                               f"{gpu.LARGEST_HEAD}, no wider; this model needs kernels 'plain'")  # fmt: skip
         if reason := missing(self.kernels, self.precision, params.device):
-            what = f"kernels {self.kernels!r}" if self.precision == "full" else f"precision {self.precision!r}"
             raise DeviceError(f"{what} cannot be used: {reason}")

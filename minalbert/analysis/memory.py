@@ -63,15 +63,6 @@ MLM_BACKWARD = (Held("gradients of masked states", "B P E + B P H", ("mlm.dy", "
 SOP_BACKWARD = (Held("gradients of pooled and first states", "2 B H", ("sop.dpooled", "sop.dfirst")),)
 
 
-def arena_outside_layers(config, heads=HEADS):
-    """The arrays of the arena that exist once, however many layers there are."""
-    held = [*EMBEDDINGS]
-    held += [PROJECTED] if config.has_projection else []
-    held += MLM if "mlm" in heads else []
-    held += SOP if "sop" in heads else []
-    return held
-
-
 def scratch(config, B, T, P=None, dropout=True, recompute=False, heads=HEADS):
     """The largest scratch stack, which one of the functions below reaches, in the order of a backward pass."""
     dropped = [DROPPED] if dropout and config.hidden_dropout_prob else []
@@ -84,8 +75,13 @@ def scratch(config, B, T, P=None, dropout=True, recompute=False, heads=HEADS):
 
 
 def outside_layers(config, B, T, P=None, dropout=True, recompute=False, heads=HEADS):
-    """All arrays that exist once, of both stacks. `dropout`: whether this step samples dropout masks."""
-    return [*arena_outside_layers(config, heads), *scratch(config, B, T, P, dropout, recompute, heads)]
+    """All arrays that exist once, however many layers there are, of both stacks.
+
+    dropout: whether this step samples dropout masks
+    """
+    arena = [*EMBEDDINGS, *([PROJECTED] if config.has_projection else [])]
+    arena += [*(MLM if "mlm" in heads else ()), *(SOP if "sop" in heads else ())]
+    return arena + scratch(config, B, T, P, dropout, recompute, heads)
 
 
 def held_bytes(table, config, B, T, P=None, itemsize=4):

@@ -55,8 +55,7 @@ def read_source(path):
 
 def signatures(source):
     """{kernel: [its parameters]}"""
-    source = re.sub(r"//[^\n]*|/\*.*?\*/", " ", source, flags=re.DOTALL)
-    source = expand(source)
+    source = expand(re.sub(r"//[^\n]*|/\*.*?\*/", " ", source, flags=re.DOTALL))
     return {name: [parameter(text) for text in split(inside)] for name, inside in KERNEL.findall(source)}
 
 
@@ -116,12 +115,11 @@ class Kernel:
         return value
 
     def number(self, parameter, value):
-        fits = {"b": bool, "i": int, "u": int, "f": float | int}[parameter.dtype.kind]
         if isinstance(value, np.generic):
             if value.dtype != parameter.dtype:
                 self.refuse(parameter, f"{value.dtype}; it must be {parameter.dtype}")
             return value
-        if not isinstance(value, fits):
+        if not isinstance(value, {"b": bool, "i": int, "u": int, "f": float | int}[parameter.dtype.kind]):
             self.refuse(parameter, f"{type(value).__name__}; it must be a number that {parameter.dtype} holds")
         try:
             return parameter.dtype.type(value)
@@ -137,9 +135,8 @@ def load(cupy, file, definitions, device):
     """{name: kernel} of a file, compiled for the device that is in use."""
     source = read_source(HERE / file)
     module = cupy.RawModule(code=source, options=("--std=c++17", *(f"-D{name}" for name in definitions)))
-    return {
-        name: Kernel(name, parameters, module.get_function(name)) for name, parameters in signatures(source).items()
-    }
+    kernels = signatures(source).items()
+    return {name: Kernel(name, parameters, module.get_function(name)) for name, parameters in kernels}
 
 
 def kernel(file, name, *definitions):
