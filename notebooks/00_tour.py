@@ -140,9 +140,9 @@ assert abs(by_frequency - 5.42) < 0.02
 # %%
 with tempfile.TemporaryDirectory() as folder:
     run = Path(folder) / "a short run"
-    outcome = train.pretrain(settings, run, corpus=(corpus, tokenizer))
+    result = train.pretrain(settings, run, corpus=(corpus, tokenizer))
     curves = train.read_curves(run)
-before, after = outcome.before, outcome.after
+before, after = result.before, result.after
 print(f"MLM loss {before.mlm_loss:.2f} -> {after.mlm_loss:.2f}    SOP accuracy {after.sop_accuracy:.1f}")
 
 plots.training_curves([curves])
@@ -170,7 +170,7 @@ texts = (
     "then boris [MASK] some soup with edda .",
     "[MASK] greeted jasper at the small corner .",
 )
-filled = [train.fill(outcome.model, tokenizer, text, top=tokenizer.vocab_size) for text in texts]
+filled = [train.fill(result.model, tokenizer, text, top=tokenizer.vocab_size) for text in texts]
 chances = [dict(found.guesses[0]) for found in filled]
 print("word    share of text   its chance in each of the three")
 for i in np.argsort(-share)[:5]:

@@ -166,9 +166,9 @@ for number, said in (
 #
 # ## What is not
 #
-# A product of $(m, k)$ and $(k, n)$ takes $2 m k n$ operations, whichever layer the matrix belongs to. A layer multiplies
-# each token by the matrices of its attention ($8 H^2$ operations) and feed-forward half ($4 H F$), and compares it with
-# the $T$ others and gathers from them ($4 T H$). In a forward pass, for each token, the layers take
+# A product of $(m, k)$ and $(k, n)$ takes $2 m k n$ operations, whichever layer the matrix belongs to. A layer
+# multiplies each token by the matrices of its attention ($8 H^2$ operations) and feed-forward half ($4 H F$), and
+# compares it with the $T$ others and gathers from them ($4 T H$). In a forward pass, for each token, the layers take
 #
 # $$L\,(8 H^2 + 4 H F + 4 T H)$$
 #
