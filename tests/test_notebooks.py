@@ -70,6 +70,7 @@ def outputs(notebook):
             yield number, kinds, "".join("".join(text or data.get("text/plain", "")) for data, text in shown)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
 def test_what_is_committed_is_what_it_prints(path, installed):
     """Words exactly, and numbers as far as machines agree. A notebook that takes minutes is run with small sizes, and
