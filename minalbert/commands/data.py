@@ -8,12 +8,13 @@ from tqdm import tqdm
 from ..data.build import build
 from ..data.documents import LAYOUT_HELP, LAYOUTS
 from ..data.instances import Instances
+from ..data.recipe import Recipe
 from ..data.shards import Corpus
 from ..data.sources import STORIES, TOKENS, story_sources, text_sources
 from ..data.tokenizer import UNK
 from ..errors import DataError
+from .options import add_section, given_fields
 from .printing import counted, print_result, width
-from .recipe_options import add_recipe_arguments, recipe_of
 
 LOOKED_AT = 10**6                                    # tokens, for a first look at a new corpus
 
@@ -62,7 +63,7 @@ def directory_command(commands, name, purpose, action):
 def add_instance_arguments(command):
     command.add_argument("--epoch", type=int, default=0, metavar="E", help="default: 0")
     command.add_argument("--seed", type=int, default=0, help="of the instances; default: 0")
-    add_recipe_arguments(command)
+    add_section(command, "recipe")
 
 
 def run(options):
@@ -179,7 +180,8 @@ def run_audit(options):
 
 
 def opened(options):
-    recipe = recipe_of(options)
+    changes = given_fields(options, "recipe")
+    recipe = Recipe.released(**changes) if options.policy == "released" else Recipe(**changes)
     corpus = Corpus.open(options.directory)
     tokenizer = corpus.tokenizer()
     return corpus, tokenizer, Instances(corpus, tokenizer, recipe, options.seed)

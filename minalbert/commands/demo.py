@@ -22,7 +22,7 @@ from ..layers import softmax
 from ..params import count
 from ..train import run_directory
 from ..train.filling import encoded, fill
-from ..train.settings import SECTIONS, Settings
+from ..train.settings import CHOICES, Settings
 from .progress import Progress
 from .run_lines import as_json, evaluation_lines, guessing_line, time_line
 
@@ -35,16 +35,14 @@ RECIPE = Settings().change(
     steps=7000, batch=64, micro_batch=32, optimiser="lamb", rate=0.003, beta2=0.98,
     minutes=3.5, evaluate_every=250, evaluate_instances=2000, every=1000,
 )  # fmt: skip
-OPTIMISERS = ("lamb", "adamw")
-KERNELS = SECTIONS["training"].__dataclass_fields__["kernels"].metadata["choices"]
 
 
 def add_arguments(parser):
     parser.description = ("Make a corpus, pretrain a small ALBERT on it, and see what it has learnt: some two minutes. "
                           "On a slow machine training ends after 3.5 minutes, with fewer steps.")  # fmt: skip
     parser.add_argument("--out", default="demo", metavar="DIR", help="for corpus, run and curves; default: demo")
-    parser.add_argument("--optimiser", choices=OPTIMISERS, default="lamb", help="default: lamb, ALBERT's own")
-    parser.add_argument("--kernels", choices=KERNELS, default="fused",
+    parser.add_argument("--optimiser", choices=("lamb", "adamw"), default="lamb", help="default: lamb, ALBERT's own")
+    parser.add_argument("--kernels", choices=CHOICES["kernels"], default="fused",
                         help="default: fused; plain runs the files that you read")  # fmt: skip
     parser.add_argument("--seed", type=int, default=0, help="of weights, masks and order; default: 0")
     parser.add_argument("--steps", type=int, metavar="N", help=f"of training; default: {RECIPE.training.steps:,}")

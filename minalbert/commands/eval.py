@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from ..batch import Batch
 from ..data.instances import Instances
-from ..data.recipe import Recipe
 from ..data.shards import Corpus
 from ..errors import ConfigError, TrainError
 from ..train import checkpoint
@@ -20,9 +19,8 @@ from ..train.run_directory import kept_settings
 from ..train.settings import Settings
 from ..train.trained import model_directory, open_trained
 from ..train.training_data import digest, first_of, prepare
-from .options import given_fields
+from .options import add_section, given_fields
 from .printing import print_result
-from .recipe_options import add_recipe_arguments
 from .run_lines import evaluation_lines, guessing_line
 
 
@@ -42,7 +40,7 @@ def add_arguments(parser):
     parser.add_argument("--sample", type=int, metavar="N", help="instances, at most; default: the run's, or 1000")
     parser.add_argument("--seed", type=int, metavar="N", help="of the instances; default: the run's, or 0")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    add_recipe_arguments(parser)
+    add_section(parser, "recipe")
 
 
 def run(options):
@@ -73,7 +71,7 @@ def settings_of(options, trained, kept):
     """The run's settings, or the defaults for a model of this length; and then the options."""
     longest = trained.model.config.max_position_embeddings
     settings = kept or Settings().change(max_position_embeddings=longest)
-    changes = given_fields(options, Recipe)
+    changes = given_fields(options, "recipe")
     if options.sample is not None:
         if options.sample < 1:
             raise ConfigError(f"sample is {options.sample}; it must be at least 1")

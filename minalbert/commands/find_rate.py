@@ -3,10 +3,10 @@
 import numpy as np
 
 from ..train.trials import find_rate
+from .options import add_settings_arguments, settings_of
 from .own_code import own_code
 from .printing import bar, print_result
 from .progress import Progress
-from .settings_options import add_settings_arguments, settings_of
 
 WIDTH = 40                                           # of the longest bar
 ROWS = 3                                             # to a decade

@@ -3,11 +3,11 @@
 import math
 
 from ..train.trials import LEARNT, overfit
+from .options import add_settings_arguments, settings_of
 from .own_code import own_code
 from .printing import print_result
 from .progress import Progress
 from .run_lines import number
-from .settings_options import add_settings_arguments, settings_of
 
 SHOWN = (1, 2, 5)                                    # trials, times 1, 10, 100, ...
 

@@ -2,10 +2,10 @@
 
 import json
 
+from .options import add_settings_arguments, settings_of
 from .own_code import own_code
 from .progress import Progress
 from .run_lines import as_json, result_lines
-from .settings_options import add_settings_arguments, settings_of
 
 
 def add_arguments(parser):

@@ -17,8 +17,8 @@ import typing
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..config import PRESETS, AlbertConfig
-from ..data.recipe import HELP as RECIPE_HELP
+from ..config import ACTIVATIONS, PRESETS, SHARING, AlbertConfig
+from ..data import recipe
 from ..data.recipe import Recipe
 from ..errors import ConfigError, DataError
 from ..optim import AdamW, Lamb, Schedule, sqrt_rule
@@ -140,20 +140,6 @@ class WatchSettings(Section):
                 raise ConfigError(f"pass_over has {text!r}; it must be batches from:to, such as 120:130")
             ranges.append(range(int(first), int(last)))
         return ranges
-
-
-SECTIONS = {
-    "model": AlbertConfig,
-    "data": DataSettings,
-    "recipe": Recipe,
-    "training": TrainingSettings,
-    "optimiser": OptimiserSettings,
-    "schedule": ScheduleSettings,
-    "records": RecordSettings,
-    "checkpoints": CheckpointSettings,
-    "watch": WatchSettings,
-}
-SECTION_OF = {item.name: name for name, cls in SECTIONS.items() for item in dataclasses.fields(cls)}
 
 
 @dataclass(frozen=True)
@@ -295,9 +281,16 @@ class Settings:
                 line = f"{name} = {toml_value(value)}"
                 if comment_defaults and name not in self.given_in(section):
                     line = f"# {line}"
-                help = help_of(section, name)
-                lines.append(f"{line:<40} # {help}" if help else line)
+                lines.append(f"{line:<40} # {HELP[name]}" if name in HELP else line)
         return "\n".join(lines) + "\n"
+
+
+SECTIONS = {item.name: item.type for item in dataclasses.fields(Settings) if not item.init}
+SECTION_OF = {item.name: name for name, cls in SECTIONS.items() for item in dataclasses.fields(cls)}
+METADATA = {item.name: item.metadata for cls in SECTIONS.values() for item in dataclasses.fields(cls) if item.metadata}
+HELP = recipe.HELP | {name: metadata["help"] for name, metadata in METADATA.items()}
+CHOICES = (recipe.CHOICES | {"sharing": SHARING, "hidden_act": tuple(ACTIVATIONS)}
+           | {name: metadata["choices"] for name, metadata in METADATA.items()})
 
 
 def recipe_for(model, given):
@@ -344,10 +337,3 @@ def kind_of(field):
 
 def toml_value(value):
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def help_of(section, name):
-    if section == "recipe":
-        return RECIPE_HELP.get(name)
-    (item,) = (item for item in dataclasses.fields(SECTIONS[section]) if item.name == name)
-    return item.metadata.get("help")
