@@ -9,7 +9,7 @@
 """
 
 import functools
-from contextlib import ExitStack, contextmanager
+from contextlib import closing
 from pathlib import Path
 
 from ..albert import Albert
@@ -26,7 +26,7 @@ from .gradient_step import gradient_step
 from .loop import Trainer
 from .process import StopSignals, lock
 from .records import Metrics, Observer, Records, first_evaluation
-from .state import Checkpoints, RunLimits, RunState, on_device
+from .state import Checkpoints, RunState, on_device
 from .tensorboard import Board
 from .trained import model_directory
 from .training_data import prepare
@@ -54,7 +54,25 @@ def pretrain(settings, run, corpus=None, held_out=None, observer=None, from_step
     run_directory.make(run)
     with lock(run), StopSignals(observer.alert) as stop, one_thread_each(settings):
         checkpoint.clear_leftovers(run)
-        with assemble(settings, run, corpus, held_out, observer, from_step, own_code) as trainer:
+        data = prepare(settings, corpus, held_out)
+        settings = settings.change(vocab_size=data.config.vocab_size)
+        changes = run_directory.changes(run, settings)
+        facts = environment(settings.training.device) | data.hashes | (own_code.facts if own_code else {})
+        state, messages = begin(settings, data, facts, run, from_step, own_code)
+        with (closing(make_records(settings, run, state, data, observer)) as records,
+              Workers(state.model, settings.training.workers) as workers):
+            trainer = Trainer(
+                state, batches_of(settings, data), step_of(settings, workers, state.model.params, own_code),
+                settings.make_schedule(), settings.training.seed, records,
+                Checkpoints(run, state, facts, settings.checkpoints.every, settings.checkpoints.keep),
+                settings.records.evaluate_every,
+            )
+            run_directory.keep(run, settings, data.tokenizer)
+            if own_code:
+                own_code.keep(run / "code")
+            introduce(settings, run, state, data, records, own_code, [*messages, *changes])
+            if state.fresh:
+                start(settings, trainer)
             return trainer.train(stop)
 
 
@@ -69,33 +87,6 @@ def with_own_code(settings, own_code):
 def one_thread_each(settings):
     """A context in which each slice of a batch is multiplied by one thread, if there are several slices."""
     return blas_threads(1 if settings.slices > 1 else None)
-
-
-@contextmanager
-def assemble(settings, run, corpus, held_out, observer, from_step, own_code):
-    """A context with the Trainer of a run, which has begun or resumed."""
-    data = prepare(settings, corpus, held_out)
-    settings = settings.change(vocab_size=data.config.vocab_size)
-    changes = run_directory.changes(run, settings)
-    facts = environment(settings.training.device) | data.hashes | (own_code.facts if own_code else {})
-    state, messages = begin(settings, data, facts, run, from_step, own_code)
-    with ExitStack() as stack:
-        records = make_records(settings, run, state, data, observer)
-        stack.callback(records.close)
-        workers = stack.enter_context(Workers(state.model, settings.training.workers))
-        trainer = Trainer(
-            state, batches_of(settings, data), step_of(settings, workers, state.model.params, own_code),
-            settings.make_schedule(), settings.training.seed, records,
-            Checkpoints(run, state, facts, settings.checkpoints.every, settings.checkpoints.keep),
-            settings.records.evaluate_every,
-        )  # fmt: skip
-        run_directory.keep(run, settings, data.tokenizer)
-        if own_code:
-            own_code.keep(run / "code")
-        introduce(settings, run, state, data, records, own_code, [*messages, *changes])
-        if state.fresh:
-            start(settings, trainer)
-        yield trainer
 
 
 def batches_of(settings, data):
@@ -186,7 +177,7 @@ def begin(settings, data, facts, run, from_step=None, own_code=None):
     saved = on_device(saved, settings.training.device)
     messages += [f"resuming from step {saved.step:,}", *differences(before, facts)]
     model = Albert(data.config, saved.params, **compute_of(settings, own_code))
-    return RunState(model, saved, limits_of(settings)), messages
+    return state_of(settings, model, saved), messages
 
 
 def fresh_state(settings, data, own_code=None):
@@ -202,7 +193,7 @@ def fresh_state(settings, data, own_code=None):
         heads = HEADS if settings.recipe.segments == 2 else ("mlm",)
         model = Albert.init(config, training.seed, heads, training.dtype, training.device, **compute)
     saved = checkpoint.SavedState(0, 0, model.params, Moments.zeros(model.params), {})
-    return RunState(model, saved, limits_of(settings), fresh=True)
+    return state_of(settings, model, saved, fresh=True)
 
 
 def compute_of(settings, own_code):
@@ -210,9 +201,11 @@ def compute_of(settings, own_code):
     return settings.training.compute | ({"pairs": own_code.pairs} if own_code and own_code.pairs else {})
 
 
-def limits_of(settings):
-    return RunLimits(settings.training.steps, settings.schedule.minutes, settings.training.precision, settings.watch,
-                  tuple(settings.watch.batches_passed_over()))  # fmt: skip
+def state_of(settings, model, saved, fresh=False):
+    return RunState(
+        model, saved, fresh, steps=settings.training.steps, minutes=settings.schedule.minutes,
+        precision=settings.training.precision, rules=settings.watch, pass_over=settings.watch.batches_passed_over(),
+    )
 
 
 def check_sizes(found, wanted, where):

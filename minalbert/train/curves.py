@@ -54,22 +54,22 @@ def read_curves(run):
 
 
 def curves_of(lines, name):
-    start, train, held_out, events = {}, [], [], []
+    start, events, scored = {}, [], {"train": [], "eval": []}
     for line in lines:
         kind = line.get("kind")
         if kind == "start":
             start = line
         elif kind == "event":
             events.append(Event(line["step"], str(line.get("event")), str(line.get("text", ""))))
-        elif kind in ("train", "eval"):
-            seen = train if kind == "train" else held_out
-            while seen and seen[-1]["step"] >= line["step"]:
-                seen.pop()
-            seen.append(line)
-    with_ratios = [line for line in train if isinstance(line.get("trust_ratios"), dict) and line["trust_ratios"]]
-    tensors = list(with_ratios[-1]["trust_ratios"]) if with_ratios else []
-    ratios = columns([{"step": line["step"], **line["trust_ratios"]} for line in with_ratios], ["step", *tensors])
-    return Curves(name, start, columns(train, TRAIN), columns(held_out, HELD_OUT), ratios if tensors else {}, events)
+        elif kind in scored:
+            while scored[kind] and scored[kind][-1]["step"] >= line["step"]:
+                scored[kind].pop()
+            scored[kind].append(line)
+    train, held_out = scored.values()
+    ratios = [{"step": line["step"], **found} for line in train
+              if isinstance(found := line.get("trust_ratios"), dict) and found]
+    return Curves(name, start, columns(train, TRAIN), columns(held_out, HELD_OUT),
+                  columns(ratios, ratios[-1]) if ratios else {}, events)
 
 
 def columns(lines, names):

@@ -49,7 +49,7 @@ class Trainer:
         if state.finished and self.records.evaluated not in (None, state.step):
             self.timed(self.records.evaluate)        # the clock ran out on a refused batch
         if state.time_fraction == 1 and not finished_before:
-            self.records.event("time is up", f"the limit of {state.limits.minutes:g} minutes ended the run at step "
+            self.records.event("time is up", f"the limit of {state.minutes:g} minutes ended the run at step "
                                f"{state.step:,} of {state.steps:,}; its result depends on the clock")  # fmt: skip
         if self.checkpoints.saved != state.step:     # else it is there, from before the batches refused since
             self.timed(self.save)
