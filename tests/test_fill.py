@@ -9,7 +9,7 @@ import pytest
 
 from minalbert import PRESETS, Albert, plots
 from minalbert.commands import fill as fill_command
-from minalbert.commands.fill_lines import lines
+from minalbert.commands.fill import lines
 from minalbert.commands.printing import ASCII
 from minalbert.data.tokenizer import SPECIALS, Tokenizer
 from minalbert.data.word_tokenizer import WordTokenizer

@@ -5,14 +5,22 @@ import sys
 
 from tqdm import tqdm
 
+from .. import plots
+from ..data.audit import FEWEST_PAIRS
+from ..data.audit_pairs import audit_instances
 from ..data.build import build
 from ..data.documents import LAYOUT_HELP, LAYOUTS
 from ..data.instances import Instances
 from ..data.recipe import Recipe
 from ..data.shards import Corpus
 from ..data.sources import STORIES, TOKENS, story_sources, text_sources
+from ..data.stats import corpus_stats, instance_stats
+from ..data.strip import strip
+from ..data.tiny_worlds import TinyWorlds
 from ..data.tokenizer import UNK
+from ..data.word_tokenizer import WordTokenizer
 from ..errors import DataError
+from . import data_lines, strip_lines
 from .options import add_section, given_fields
 from .printing import counted, print_result, width
 
@@ -74,8 +82,12 @@ def run_build(options):
     sources, tokenizer, settings = what_to_build(options)
     total = len(sources) if hasattr(sources, "__len__") else None
     with tqdm(total=total, desc="build", unit="shard", disable=not sys.stderr.isatty()) as bar:
-        corpus = build(sources, tokenizer, options.out, settings=settings, workers=options.workers,
-                       progress=lambda record: advance(bar, record))  # fmt: skip
+
+        def progress(record):
+            bar.update()
+            bar.set_postfix_str(f"{record['tokens']:,} tokens in {record['name']}")
+
+        corpus = build(sources, tokenizer, options.out, settings=settings, workers=options.workers, progress=progress)
     totals = {**corpus.totals(), "shards": len(corpus.shards), "vocab_size": corpus.vocab_size}
     summary = [
         f"{options.out}: {counted(totals['documents'], 'document')}, {counted(totals['sentences'], 'sentence')}, "
@@ -83,11 +95,6 @@ def run_build(options):
     ]
     print_result(options, {"directory": options.out, **totals}, [*summary, *doubts(corpus)])
     return 0
-
-
-def advance(bar, record):
-    bar.update()
-    bar.set_postfix_str(f"{record['tokens']:,} tokens in {record['name']}")
 
 
 def doubts(corpus):
@@ -102,9 +109,6 @@ def doubts(corpus):
 
 def what_to_build(options):
     if options.tiny_worlds is not None:
-        from ..data.tiny_worlds import TinyWorlds
-        from ..data.word_tokenizer import WordTokenizer
-
         if options.input or options.tokenizer:
             raise DataError("--tiny-worlds makes its own text and vocabulary; give no input and no --tokenizer")
         worlds = TinyWorlds(seed=options.seed)
@@ -122,9 +126,6 @@ def what_to_build(options):
 
 
 def run_stats(options):
-    from ..data.stats import corpus_stats, instance_stats
-    from .stats_lines import corpus_lines, histogram_lines, instance_lines
-
     corpus, _, instances = opened(options)
     if options.sample < 1:
         raise DataError(f"sample is {options.sample}; it must be at least 1")
@@ -132,24 +133,20 @@ def run_stats(options):
              "instances": instance_stats(instances, options.sample, options.epoch)}  # fmt: skip
     histograms = {**found["corpus"]["histograms"], **found["instances"]["histograms"]}
     print_result(options, found, [
-        *corpus_lines(found["corpus"]), *instance_lines(found["instances"]), "", *histogram_lines(histograms, width())
-    ])  # fmt: skip
+        *data_lines.corpus(found["corpus"]), *data_lines.instances(found["instances"]), "",
+        *data_lines.side_by_side(histograms, width()),
+    ])
     if options.plot:
-        from .. import plots
-
         plots.save(plots.histograms(histograms), options.plot)
     return 0
 
 
 def run_show(options):
-    from ..data.strip import strip
-    from .strip_lines import lines
-
     _, tokenizer, instances = opened(options)
     shown = strip(instances, tokenizer, options.epoch, options.number)
     rows = [[name, [cell._asdict() for cell in cells]] for name, cells in shown.rows]
     colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    print_result(options, {**shown._asdict(), "rows": rows}, lines(shown, width(), colour))
+    print_result(options, {**shown._asdict(), "rows": rows}, strip_lines.lines(shown, width(), colour))
     return 0
 
 
@@ -164,10 +161,6 @@ def run_verify(options):
 
 
 def run_audit(options):
-    from ..data.audit import FEWEST_PAIRS
-    from ..data.audit_pairs import audit_instances
-    from .audit_lines import lines
-
     if options.pairs == "none":
         raise DataError("pairs is 'none'; without pairs there are no labels to audit")
     if options.sample < FEWEST_PAIRS:
@@ -175,7 +168,8 @@ def run_audit(options):
     _, tokenizer, instances = opened(options)
     findings = audit_instances(instances, tokenizer, options.sample, options.epoch)
     leaks = [finding.probe for finding in findings if finding.leaks]
-    print_result(options, {"leaks": leaks, "findings": [finding._asdict() for finding in findings]}, lines(findings))
+    print_result(options, {"leaks": leaks, "findings": [finding._asdict() for finding in findings]},
+                 data_lines.audit(findings))
     return 1 if leaks else 0
 
 

@@ -12,15 +12,17 @@ import textwrap
 import time
 from pathlib import Path
 
+from .. import plots
 from ..backend import to_host
 from ..data.build import build
 from ..data.shards import MANIFEST
 from ..data.sources import story_sources
 from ..data.tiny_worlds import TinyWorlds
 from ..data.word_tokenizer import WordTokenizer
+from ..errors import MissingLibraryError
 from ..layers import softmax
 from ..params import count
-from ..train import run_directory
+from ..train import pretrain, read_curves, run_directory
 from ..train.filling import encoded, fill
 from ..train.settings import CHOICES, Settings
 from .progress import Progress
@@ -50,8 +52,6 @@ def add_arguments(parser):
 
 
 def run(options):
-    from ..train import pretrain
-
     out = Path(options.out)
     say = (lambda *_: None) if options.json else (lambda lines: print(*lines, "", sep="\n", flush=True))
     settings = RECIPE.change(corpus=str(out / "worlds"), seed=options.seed, optimiser=options.optimiser,
@@ -166,10 +166,6 @@ def order_lines(order):
 
 def draw_curves(out, title):
     """The path of the figure, or None where matplotlib is not installed."""
-    from .. import plots
-    from ..errors import MissingLibraryError
-    from ..train import read_curves
-
     path = out / "curves.png"
     try:
         plots.save(plots.training_curves([read_curves(out / "run")._replace(name=title)]), path)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .. import plots
 from ..train.trials import find_rate
 from .options import add_settings_arguments, settings_of
 from .own_code import own_code
@@ -29,8 +30,6 @@ def run(options):
     with own_code(settings.training.code) as own:
         found = find_rate(settings, options.trials, observer=Progress(quiet=options.json), own_code=own)
     if options.plot:
-        from .. import plots
-
         plots.save(plots.rate_curve(found, settings.optimiser.optimiser), options.plot)
     lists = {name: value.tolist() for name, value in found._asdict().items() if isinstance(value, np.ndarray)}
     print_result(options, found._asdict() | lists, search_lines(found, settings))
