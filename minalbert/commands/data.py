@@ -37,7 +37,7 @@ def add_arguments(parser):
     command.add_argument("--layout", choices=LAYOUTS, default="lines", help=f"how the text is laid out: {LAYOUT_HELP}")
     command.add_argument("--workers", type=int, default=1, metavar="N", help="processes; default: 1")
     command.add_argument("--shard-tokens", type=int, default=TOKENS, metavar="N",
-                         help=f"about so many a shard, by the bytes of text; default: {TOKENS:,}")  # fmt: skip
+                         help=f"about so many a shard, by the bytes of text; default: {TOKENS:,}")
     command.add_argument("--tiny-worlds", type=int, metavar="N", help="N generated stories instead of text")
     command.add_argument("--seed", type=int, default=0, help="of the stories; default: 0")
     command.set_defaults(action=run_build)
@@ -55,7 +55,7 @@ def add_arguments(parser):
 
     command = directory_command(commands, "audit", "can labels be guessed from the wrong clues?", run_audit)
     command.add_argument("--sample", type=int, default=20_000, metavar="N",
-                         help="instances to learn from and to test on; default: 20000")  # fmt: skip
+                         help="instances to learn from and to test on; default: 20000")
     add_instance_arguments(command)
     for command in commands.choices.values():
         command.add_argument("--json", action="store_true", help="print one JSON object")
@@ -130,7 +130,7 @@ def run_stats(options):
     if options.sample < 1:
         raise DataError(f"sample is {options.sample}; it must be at least 1")
     found = {"corpus": corpus_stats(corpus), "recipe": vars(instances.recipe),
-             "instances": instance_stats(instances, options.sample, options.epoch)}  # fmt: skip
+             "instances": instance_stats(instances, options.sample, options.epoch)}
     histograms = {**found["corpus"]["histograms"], **found["instances"]["histograms"]}
     print_result(options, found, [
         *data_lines.corpus(found["corpus"]), *data_lines.instances(found["instances"]), "",
@@ -156,7 +156,7 @@ def run_verify(options):
     corpus.tokenizer()
     print_result(options, {"directory": options.directory, "files": files, **corpus.totals()}, [
         f"{options.directory}: {files} files and the tokenizer are whole, to the last byte"
-    ])  # fmt: skip
+    ])
     return 0
 
 

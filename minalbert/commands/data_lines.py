@@ -6,14 +6,14 @@ from .printing import bar
 
 def corpus(found):
     yield (f"{found['documents']:,} documents, {found['sentences']:,} sentences, {found['tokens']:,} tokens, "
-           f"each one of {found['vocab_size']:,} pieces")  # fmt: skip
+           f"each one of {found['vocab_size']:,} pieces")
     plural = "s" if found["shards"] > 1 else ""
     yield f"{found['shards']:,} shard{plural}, {found['token_bytes'] / 1e6:,.1f} MB of tokens"
 
 
 def instances(found):
     yield (f"{found['instances']:,} instances in an epoch; {found['looked_at']:,} of epoch {found['epoch']} "
-           "were looked at")  # fmt: skip
+           "were looked at")
     if found["documents_left_out"]:
         yield f"{found['documents_left_out']:,} documents have too few sentences to give an instance"
     yield ""
@@ -23,7 +23,7 @@ def instances(found):
         group = "" if row["group"] == previous else row["group"]
         previous = row["group"]
         yield (f"{group:18} {row['name']:17}{row['share']:>7.1%}{row['asked_for']:>11.1%}{row['of']:>11,} "
-               f"{bar(row['share'], 12)}").rstrip()  # fmt: skip
+               f"{bar(row['share'], 12)}").rstrip()
     yield "(spans are a little shorter than asked for: one that no longer fits the budget is shortened)"
 
 

@@ -36,16 +36,16 @@ RECIPE = Settings().change(
     short_fraction=0.5,                              # among them pairs of single sentences, the easiest to order
     steps=7000, batch=64, micro_batch=32, optimiser="lamb", rate=0.003, beta2=0.98,
     minutes=3.5, evaluate_every=250, evaluate_instances=2000, every=1000,
-)  # fmt: skip
+)
 
 
 def add_arguments(parser):
     parser.description = ("Make a corpus, pretrain a small ALBERT on it, and see what it has learnt: some two minutes. "
-                          "On a slow machine training ends after 3.5 minutes, with fewer steps.")  # fmt: skip
+                          "On a slow machine training ends after 3.5 minutes, with fewer steps.")
     parser.add_argument("--out", default="demo", metavar="DIR", help="for corpus, run and curves; default: demo")
     parser.add_argument("--optimiser", choices=("lamb", "adamw"), default="lamb", help="default: lamb, ALBERT's own")
     parser.add_argument("--kernels", choices=CHOICES["kernels"], default="fused",
-                        help="default: fused; plain runs the files that you read")  # fmt: skip
+                        help="default: fused; plain runs the files that you read")
     parser.add_argument("--seed", type=int, default=0, help="of weights, masks and order; default: 0")
     parser.add_argument("--steps", type=int, metavar="N", help=f"of training; default: {RECIPE.training.steps:,}")
     parser.add_argument("--json", action="store_true", help="print one JSON object at the end")
@@ -55,7 +55,7 @@ def run(options):
     out = Path(options.out)
     say = (lambda *_: None) if options.json else (lambda lines: print(*lines, "", sep="\n", flush=True))
     settings = RECIPE.change(corpus=str(out / "worlds"), seed=options.seed, optimiser=options.optimiser,
-                             kernels=options.kernels)  # fmt: skip
+                             kernels=options.kernels)
     settings = settings.change(steps=options.steps) if options.steps is not None else settings
 
     there, begin = (out / "worlds" / MANIFEST).exists(), time.perf_counter()
@@ -101,7 +101,7 @@ def ordered_story(model, tokenizer, index):
     return {
         "first": first, "second": second,
         "swapped": [swap_chance(model, tokenizer, *pair) for pair in ((first, second), (second, first))],
-    }  # fmt: skip
+    }
 
 
 def step_sentences(index):
@@ -129,7 +129,7 @@ def corpus_lines(corpus, made):
 def training_lines(settings):
     config, training = settings.model, settings.training
     yield (f"2  Pretraining: {count(config):,} weights, {config.num_hidden_layers} layers that share them "
-           f"(unshared, {count(config.replace(sharing='none')):,})")  # fmt: skip
+           f"(unshared, {count(config.replace(sharing='none')):,})")
     yield f"      {training.steps:,} times it reads {training.batch} pairs of texts and answers two questions:"
     yield "      MLM, which words are hidden?   SOP, are the two halves in order, or swapped?"
     yield "      Words are learnt from the start, order not before some 2,000 steps. Ctrl-C saves and stops."

@@ -26,7 +26,7 @@ def add_arguments(parser):
     parser.description = "Score a model on documents kept from it: its run's, or with --corpus another corpus, whole."
     parser.add_argument("model", metavar="MODEL", help="a run, a checkpoint, or a Hugging Face model")
     parser.add_argument("--corpus", metavar="DIR",
-                        help="that `minalbert data build` made; default: what the run held out")  # fmt: skip
+                        help="that `minalbert data build` made; default: what the run held out")
     parser.add_argument("--tokenizer", metavar="FILE", help="instead of the one that lies with the model")
     parser.add_argument("--sample", type=int, metavar="N", help="instances, at most; default: the run's, or 1000")
     parser.add_argument("--seed", type=int, metavar="N", help="of the instances; default: the run's, or 0")
@@ -78,7 +78,7 @@ def own_documents(trained, settings):
     now = data.hashes["held-out data"]
     if before != now:
         raise TrainError(f"the held-out data is {now}; {trained.directory} was tested on {before}: name a corpus with "
-                         "--corpus to score it whole")  # fmt: skip
+                         "--corpus to score it whole")
     share = f"the {section.held_out_share:.1%} of {section.corpus} that were kept from training"
     return data.held_out, data.baselines, section.held_out or share, "the training documents"
 

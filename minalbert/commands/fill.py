@@ -27,7 +27,7 @@ def add_arguments(parser):
 def run(options):
     if len(options.text) > 2:
         raise InputError(f"{len(options.text)} texts were given, of which a model reads one or two; put each into "
-                         f"quotes: {EXAMPLE}")  # fmt: skip
+                         f"quotes: {EXAMPLE}")
     trained = open_trained(options.model, options.tokenizer)
     filled = fill(trained.model, trained.tokenizer, *options.text, top=options.top)
     colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
@@ -45,7 +45,7 @@ def found(trained, filled):
     return {
         "model": str(trained.directory), "tokens": filled.tokens, "segments": filled.segments, "masks": masks,
         "notes": filled.notes,
-    }  # fmt: skip
+    }
 
 
 # A filled text with letters: the guesses for each [MASK], and the tokens shaded by how much it looks at them.

@@ -39,14 +39,14 @@ def run(options):
 def search_lines(found, settings):
     training, optimiser = settings.training, settings.optimiser.optimiser
     yield (f"{len(found.losses)} batches of {training.batch}, {optimiser}; MLM + SOP loss at a rate that rises; "
-           f"the end: {found.ended}")  # fmt: skip
+           f"the end: {found.ended}")
     yield from picture(found)
     if found.suggestion is None:
         yield ("no rate is suggested: the loss did not fall by more than it differs from batch to batch; more --trials "
-               "may tell, or `minalbert overfit` whether anything can be learnt")  # fmt: skip
+               "may tell, or `minalbert overfit` whether anything can be learnt")
         return
     yield (f"suggested peak rate: {found.suggestion:g}, a tenth of that of the lowest loss; so: minalbert pretrain RUN "
-           f"--rate {found.suggestion:g}, and the options given here")  # fmt: skip
+           f"--rate {found.suggestion:g}, and the options given here")
 
 
 def picture(found):

@@ -28,7 +28,7 @@ def run(options):
     with own_code(settings.training.code) as own:
         result = overfit(settings, options.trials, observer=Progress(quiet=options.json), own_code=own)
     losses = [{name: value if value is not None and math.isfinite(value) else None for name, value in each.items()}
-              for each in result.losses]            # fmt: skip
+              for each in result.losses]
     print_result(options, result._asdict() | {"losses": losses}, result_lines(result, settings))
     return 0 if result.learnt else 1
 

@@ -10,7 +10,7 @@ from .printing import print_result
 
 def add_arguments(parser):
     parser.add_argument("--preset", default="albert-base-v2", metavar="NAME",
-                        help="a model; --list shows all, and albert-base is albert-base-v2, the default")  # fmt: skip
+                        help="a model; --list shows all, and albert-base is albert-base-v2, the default")
     parser.add_argument("--embedding-size", type=int, metavar="E", help="width of an embedding")
     parser.add_argument("--sharing", help="what the layers share: all, attention, ffn or none")
     parser.add_argument("--groups", dest="num_hidden_groups", type=int, metavar="G",

@@ -80,7 +80,7 @@ def with_own_code(settings, own_code):
     """The settings of a model that calls a student's functions, which the plain kernels alone do."""
     if settings.training.code and own_code is None:
         raise ConfigError(f"code is {settings.training.code!r}; these functions must be given as own_code, which "
-                          "`minalbert pretrain --with` does")  # fmt: skip
+                          "`minalbert pretrain --with` does")
     return settings.change(kernels="plain") if own_code else settings
 
 
@@ -104,7 +104,7 @@ def step_of(settings, workers, params, own_code=None):
     return functools.partial(
         gradient_step, workers=workers, optimiser=optimiser,
         clip=settings.optimiser.clip, recompute=settings.training.recompute,
-    )  # fmt: skip
+    )
 
 
 def make_records(settings, run, state, data, observer):
@@ -132,7 +132,7 @@ def introduction(settings, run, state, data):
     yield (f"{count(config):,} weights, {config.num_hidden_layers} layers, sharing {config.sharing}; "
            f"{settings.optimiser.optimiser}, rate {settings.peak_rate:g}; "
            f"{training.steps:,} steps of {training.batch}, "
-           f"{training.steps * training.batch / instances:.1f} times {instances:,} instances")  # fmt: skip
+           f"{training.steps * training.batch / instances:.1f} times {instances:,} instances")
     yield KERNELS[training.kernels]
     held_out = len(data.held_out.sop_labels)
     if held_out < FEW:
@@ -161,17 +161,17 @@ def begin(settings, data, facts, run, from_step=None, own_code=None):
             raise TrainError(f"{run} has no checkpoint of step {from_step}; it has none at all")
         if left := sorted(path.name for path in run.glob("damaged-step-*")):
             raise TrainError(f"{run} has no whole checkpoint, but {', '.join(left)}: name another directory for a new "
-                             "run, or remove those")  # fmt: skip
+                             "run, or remove those")
         return fresh_state(settings, data, own_code), []
     config, saved, before, messages = checkpoint.load(run, from_step)
     check_sizes(config, data.config, run)
     if saved.step > settings.training.steps:
         raise TrainError(f"steps is {settings.training.steps}; {run} has done {saved.step:,} already: more steps, an "
-                         "earlier checkpoint (--from-step), or another directory")  # fmt: skip
+                         "earlier checkpoint (--from-step), or another directory")
     for name in data.hashes:
         if before.get(name) != facts[name]:
             raise TrainError(f"the {name} is {facts[name]}; {run} was trained with {before.get(name)}, and resumes "
-                             "with that only")  # fmt: skip
+                             "with that only")
     if from_step is not None:
         messages += checkpoint.put_aside(run, from_step)
     saved = on_device(saved, settings.training.device)

@@ -52,7 +52,7 @@ def save(run, config, state, environment, keep=2, always=()):
         raise TrainError(f"keep is {keep}; at least 1 checkpoint must be kept")
     path = path_of(run, state.step)
     note = {"format": FORMAT, "step": state.step, "position": state.batch_index, "extra": state.extra,
-            "circumstances": environment}          # fmt: skip
+            "circumstances": environment}
     there = _note_if_whole(path)
     if there and all(json.dumps(there[name]) == json.dumps(note[name]) for name in ("step", "position", "extra")):
         return path                                  # this very state
@@ -123,14 +123,14 @@ def verify(path):
             raise DamagedError(f"{file} is damaged: it has {now['size']:,} bytes, and had {known['size']:,}")
         if now != known:
             raise DamagedError(f"{file} is damaged: its SHA-256 is {now['sha256'][:12]}..., and was "
-                          f"{known['sha256'][:12]}...")  # fmt: skip
+                          f"{known['sha256'][:12]}...")
     return note
 
 
 def put_aside(run, step):
     """Rename the checkpoints after this step, so that the run resumes from it. Returns messages."""
     return [f"{path_of(run, later)} is of a later step; {_rename_aside(path_of(run, later), 'aside')}"
-            for later in reversed(steps(run)) if later > step]  # fmt: skip
+            for later in reversed(steps(run)) if later > step]
 
 
 def clear_leftovers(run):

@@ -85,7 +85,7 @@ def scores(curves):
     steps = [*curves.train["step"], *curves.held_out["step"]]
     last = {name: last_number(curves.held_out[name]) for name in HELD_OUT[1:]}
     return {"run": curves.name, "step": int(max(steps, default=0)), **last,
-            "events": [event._asdict() for event in curves.events]}  # fmt: skip
+            "events": [event._asdict() for event in curves.events]}
 
 
 def last_number(values):
@@ -98,7 +98,7 @@ def summary(curves):
     found = scores(curves)
     facts = [f"{found['step']:,} steps"]
     for name, title, form in (("mlm_loss", "MLM loss", ".2f"), ("mlm_accuracy", "MLM accuracy", ".1%"),
-                              ("sop_accuracy", "SOP accuracy", ".1%")):  # fmt: skip
+                              ("sop_accuracy", "SOP accuracy", ".1%")):
         if found[name] is not None:
             facts.append(f"{title} {found[name]:{form}}")
     facts += [f"{event} at step {curves.when(event):,}" for event in MILESTONES if curves.when(event) is not None]

@@ -42,7 +42,7 @@ def gradient_step(state, slices, dropout, rate, judge, workers, optimiser, clip=
     losses, ratios = gradient.losses.numbers(), None
     if state.loss_scale.overflowed(losses["loss"], float(norm)):
         verdict = Verdict(True, "overflow", "the gradient is beyond float16; from now on it is "
-                                            f"{state.loss_scale.value:g} times its size")  # fmt: skip
+                                            f"{state.loss_scale.value:g} times its size")
     else:
         verdict = judge(losses["loss"], float(norm))
     if verdict.event == "not finite":

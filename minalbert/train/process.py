@@ -47,7 +47,7 @@ def _take(handle, run):
         raise TrainError(f"process {holder} is training into {run}; name another directory, or wait for it") from error
     except OSError as error:
         warnings.warn(f"{run} is on a file system without locks ({error.strerror}); make sure yourself that no other "
-                      "process trains into it", stacklevel=4)  # fmt: skip
+                      "process trains into it", stacklevel=4)
 
 
 def _system_lock(handle):

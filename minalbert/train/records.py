@@ -76,7 +76,7 @@ class Records:
                 "train", **losses, rate=rate, gradient_norm=norm, tokens_per_second=round(tokens),
                 seconds=round(self.state.seconds, 3),
                 **({"trust_ratios": {name: float(ratio) for name, ratio in ratios.items()}} if ratios else {}),
-            )  # fmt: skip
+            )
         self.observer.step(self.state.step, losses, tokens)
 
     def evaluate(self):

@@ -54,11 +54,11 @@ class TrainingSettings(Section):
     seed: int = setting(0, "of the weights, the instances and dropout", 0, 2**63)
     dtype: str = setting("float32", "of weights and arithmetic", choices=("float32", "float64"))
     precision: str = setting("full", "of matrix products: bf16 rounds what it multiplies; on a GPU also tf32, float16",
-                             choices=("full", "bf16", "tf32", "float16"))  # fmt: skip
+                             choices=("full", "bf16", "tf32", "float16"))
     kernels: str | None = setting(None, "plain: the files that you read; fused: faster; compiled: fused, with numba's "
                                   "loops; if none is given: fused, but plain with your own functions or in float64 on "
                                   "a GPU",
-                                  choices=("plain", "fused", "compiled"))  # fmt: skip
+                                  choices=("plain", "fused", "compiled"))
     device: str = setting("cpu", "where the arithmetic is done", choices=("cpu", "cuda"))
     code: str = setting("", "files with your own functions for the model, separated as in PATH")
     weights: str = setting("", "a model or run to begin with, instead of fresh weights", metavar="DIR")
@@ -70,7 +70,7 @@ class TrainingSettings(Section):
             object.__setattr__(self, "kernels", "plain" if plain else "fused")
         if self.code and self.kernels != "plain":
             raise ConfigError(f"kernels is {self.kernels!r}; your own functions (--with) need kernels 'plain', which "
-                              "call them by their names")  # fmt: skip
+                              "call them by their names")
 
     @property
     def compute(self):
@@ -101,7 +101,7 @@ class ScheduleSettings(Section):
     schedule: str = setting("linear", "how the rate falls; ALBERT: linear", choices=("linear", "cosine", "constant"))
     warmup: int | None = setting(None, "steps in which the rate rises; if none is given: 2.5 % of all, as ALBERT's", 0)
     minutes: float = setting(0.0, "time limit, towards which the rate falls if steps are too slow, and then the "
-                             "result depends on the clock; 0: none", 0.0)  # fmt: skip
+                             "result depends on the clock; 0: none", 0.0)
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class CheckpointSettings(Section):
 @dataclass(frozen=True)
 class WatchSettings(Section):
     spikes: str = setting("skip", "a loss or a gradient far above the last ones: refuse the step, go back, or note it",
-                          choices=("skip", "rollback", "note"))  # fmt: skip
+                          choices=("skip", "rollback", "note"))
     spike_sigmas: float = setting(6.0, "how far above their mean, in standard deviations", 1.0)
     spike_window: int = setting(128, "how many last ones", 8)
     patience: int = setting(5, "steps refused in a row, before going back to a checkpoint", 1)
@@ -254,7 +254,7 @@ class Settings:
     def make_optimiser(self):
         given = self.optimiser
         shared = {"betas": (given.beta1, given.beta2), "eps": given.epsilon, "weight_decay": given.weight_decay,
-                  "bias_correction": given.bias_correction}  # fmt: skip
+                  "bias_correction": given.bias_correction}
         return Lamb(**shared, clamp=given.clamp or None) if given.optimiser == "lamb" else AdamW(**shared)
 
     def make_schedule(self):
@@ -266,7 +266,7 @@ class Settings:
             section: {name: value for name, value in dataclasses.asdict(getattr(self, section)).items()
                       if value is not None}
             for section in SECTIONS
-        }  # fmt: skip
+        }
         tables["optimiser"]["rate"], tables["schedule"]["warmup"] = self.peak_rate, self.warmup
         return tables
 

@@ -88,7 +88,7 @@ class Checkpoints:
         self.rollbacks.append(step)
         if self.rollbacks.count(step) > ROLLBACKS:
             raise TrainError(f"{self.run} went back to step {step} {ROLLBACKS} times and came no further; a smaller "
-                             f"rate than {rate:g} may help: the steps before are safe")  # fmt: skip
+                             f"rate than {rate:g} may help: the steps before are safe")
         _, saved, _, _ = checkpoint.load(self.run, step)
         batches, earlier, refused = range(saved.batch_index, last), state.passed_over, state.refused
         state.take(on_device(saved, state.model.params.device))

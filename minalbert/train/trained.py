@@ -45,7 +45,7 @@ def model_directory(path):
     path = Path(path)
     if not path.is_dir():
         raise TrainError(f"{path} is not a directory; it must be a run, one of its checkpoints, or a model in the "
-                         "form of Hugging Face")  # fmt: skip
+                         "form of Hugging Face")
     if (path / "config.json").exists():
         return path
     if steps := checkpoint.steps(path):

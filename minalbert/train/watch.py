@@ -86,7 +86,7 @@ def milestones(found, baselines, pairs="sop"):
     entropy = baselines.unigram_entropy
     if found.mlm_loss is not None and found.mlm_loss < LEFT_PLATEAU * entropy:
         yield "left the plateau", (f"held-out MLM loss {found.mlm_loss:.2f} is below the {entropy:.2f} of guessing by "
-                                   "frequency: the model reads the other words")  # fmt: skip
+                                   "frequency: the model reads the other words")
     recalls = found.sop_recall_in_order, found.sop_recall_swapped
     if pairs == "sop" and None not in recalls and sum(recalls) / 2 > ORDER_LEARNT:
         yield "order learnt", f"held-out SOP accuracy {found.sop_accuracy:.0%}, where random answers get 50 %"
