@@ -9,12 +9,13 @@ PARITY := .venv-parity
 PIP    := -m pip install --quiet --disable-pip-version-check
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help setup demo test course notebooks site lint parity golden bench lock clean
+.PHONY: help setup demo test slow check course notebooks site lint parity golden bench lock clean
 
 help:
 	@echo "make demo     set up .venv, make a corpus, train a small ALBERT and show what it learnt: some two minutes"
 	@echo "make setup    set up .venv, and no more; then: . .venv/bin/activate"
-	@echo "make test     set up .venv, run the tests and check every gradient"
+	@echo "make test     set up .venv, run the tests and check every gradient: some five minutes"
+	@echo "make check    all that a change must pass: style, parity, the slow tests (planted mistakes, kills, sanitizers, notebooks, site), then make test"
 	@echo "make course   build the exercises for students, instructors, nbgrader, Gradescope and GitHub Classroom"
 	@echo "make notebooks  run every notebook and keep what it prints; ONLY=04 for one"
 	@echo "make site     build the pages for a browser: notebooks, walkthrough, course, reference: half a minute"
@@ -41,7 +42,12 @@ demo: setup
 	@$(BIN)/python -m minalbert demo
 
 test: setup
-	$(BIN)/python -m pytest --gradcheck -n $(WORKERS) --dist loadgroup
+	$(BIN)/python -m pytest --gradcheck -m "not slow" -n $(WORKERS) --dist loadgroup
+
+slow: setup
+	$(BIN)/python -m pytest -m slow -n $(WORKERS) --dist loadgroup
+
+check: lint parity slow test
 
 course: setup
 	$(BIN)/python -m exercises.build catalogue
@@ -58,7 +64,7 @@ lint: setup
 	$(BIN)/ruff format --check
 
 parity: $(PARITY)/.ready
-	$(PARITY)/bin/python -m pytest tests/parity tests/test_build.py tests/test_bf16.py tests/test_compiled.py tests/test_fast.py tests/cuda/test_compile.py
+	$(PARITY)/bin/python -m pytest tests/parity tests/test_build.py tests/test_bf16.py tests/test_compiled.py tests/test_implementations.py tests/cuda/test_compile.py
 
 golden: $(PARITY)/.ready
 	$(PARITY)/bin/python tests/golden/make.py

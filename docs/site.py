@@ -22,16 +22,18 @@ from browser.stage import stage as stage_python
 
 ROOT = Path(__file__).parent.parent
 SITE = ROOT / "build" / "site"
-COPIED = ("README.md", "docs/*.md", "docs/*.png", "docs/walkthrough/*.md", "docs/browser/*.md", "exercises/*.md",
-          "exercises/rubrics/*.md", "benchmarks/results/*.md")  # fmt: skip
+COPIED = ("*.md", "docs/*.md", "docs/*.png", "docs/*.svg", "docs/walkthrough/*.md", "docs/browser/*.md",
+          "exercises/*.md", "exercises/rubrics/*.md", "benchmarks/results/*.md")  # fmt: skip
 COURSE = "exercises/minalbert_course"
+FIRST = ("albert", "batch", "params", "config")  # what a user holds
 CODE = {".py": "python", ".js": "javascript", ".cu": "cuda", ".cuh": "cuda"}
 PACKAGES = {
-    "layers": "the pairs", "model": "from ids to losses, and back", "kernels": "the same mathematics, fast",
-    "fast": "how a step is run", "optim": "AdamW, LAMB, rates", "data": "from text to batches",
-    "train": "a run that loses nothing", "gradcheck": "is the gradient right?",
-    "analysis": "counting, and looking inside", "plots": "figures", "interop": "released weights",
-    "course": "exercises and grading", "": "the rest",
+    "": "the model, and what all rooms use",
+    "layers": "the pairs", "model": "from ids to losses, and back", "fused": "the same pairs over an arena",
+    "kernels": "the mathematics, fused", "parallel": "a batch in slices", "optim": "AdamW, LAMB, learning rates",
+    "data": "from text to batches", "train": "a run that loses nothing", "gradcheck": "is the gradient right?",
+    "analysis": "counting parameters, operations, memory", "plots": "figures", "interop": "released weights",
+    "commands": "the program", "course": "exercises and grading",
 }  # fmt: skip
 
 
@@ -51,8 +53,8 @@ def stage(pages, root=ROOT):
         copy(path, pages / "source" / name)
         write(pages / "code" / f"{name}.md", listing(name, CODE[path.suffix]))
     for name, what in PACKAGES.items():
-        write(pages / "api" / f"{name or 'rest'}.md", reference(root, name, what))
-    write(pages / "api" / "index.md", contents("Every module", [name or "rest" for name in PACKAGES]))
+        write(pages / "api" / f"{name or 'minalbert'}.md", reference(root, name, what))
+    write(pages / "api" / "index.md", contents("Every module", [name or "minalbert" for name in PACKAGES]))
     for folder, title in (("exercises/rubrics", "Rubrics"), ("benchmarks/results", "Benchmark reports")):
         names = sorted(path.stem for path in (pages / folder).glob("*.md"))
         write(pages / folder / "index.md", contents(title, names))
@@ -89,11 +91,13 @@ def with_alternatives(notebook):
 
 
 def reference(root, name, what):
-    """A page for a package: each of its modules, in the order of their names."""
+    """A page for a package: each of its modules, in the order of their names; of `minalbert` the first ones first."""
     package = root / (COURSE if name == "course" else f"minalbert/{name}")
     paths = sorted(package.glob("*.py")) if not name else sorted(package.rglob("*.py"))
     paths = [path.relative_to(root) for path in paths
              if not {"lessons", "__main__.py"} & set(path.relative_to(package).parts)]  # fmt: skip
+    if not name:
+        paths.sort(key=lambda path: FIRST.index(path.stem) if path.stem in FIRST else len(FIRST))
     title = module_of(package.relative_to(root))
     return f"# {title}: {what}\n\n" + "\n".join(map(documented, paths))
 

@@ -11,7 +11,7 @@ from sphinx import addnodes
 from sphinxcontrib import katex
 
 LAID_OUT = re.compile(r"^ |\S {2,}\S", re.MULTILINE)  # indented, or in columns
-FILE = re.compile(r"[\w./-]+\.(?:py|cu|cuh|h|yml|toml)")
+FILE = re.compile(r"[\w./-]+\.(?:py|cu|cuh|h|yml|toml|cff)")
 MARKUP, CODE = re.compile(r"([\\*`|_])"), re.compile(r"`([^`]+)`")
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from .errors import ConfigError, DeviceError
 from .fused import fused_pairs
-from .kernels import PRECISIONS, missing
+from .kernels import PRECISIONS, gpu, missing
 from .model import PLAIN
 
 KERNELS = ("plain", "fused", "compiled")
@@ -44,6 +44,9 @@ class Compute(NamedTuple):
         if params.dtype not in (("float32", "float64") if exact else ("float32",)):
             what = f"kernels {self.kernels!r}" if self.precision == "full" else f"precision {self.precision!r}"
             raise ConfigError(f"{what} needs float32{' or float64' * exact} weights; these are {params.dtype}")
+        if params.device == "cuda" and not gpu.serves(config):
+            raise ConfigError(f"kernels 'fused' on a GPU take rows of {gpu.WIDEST} numbers and heads of "
+                              f"{gpu.LARGEST_HEAD}, no wider; this model needs kernels 'plain'")  # fmt: skip
         if reason := missing(self.kernels, self.precision, params.device):
             what = f"kernels {self.kernels!r}" if self.precision == "full" else f"precision {self.precision!r}"
             raise DeviceError(f"{what} cannot be used: {reason}")

@@ -329,6 +329,7 @@ with lock_module.lock(run):
 """
 
 
+@pytest.mark.slow
 def test_a_kill_at_any_instant_loses_nothing_that_was_saved(tmp_path):
     rng, last, cut_short = random.Random(0), 0, 0
     following = begin(SAVING, tmp_path)

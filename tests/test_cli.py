@@ -166,6 +166,7 @@ def test_list_has_every_model(capsys):
         (["--length", "0"], ["length", "0", "1"]),
         (["--batch", "0"], ["batch", "0", "at least 1"]),
         (["--colour"], ["--colour"]),
+        (["--vocb-size=3"], ["--vocb-size=3", "did you mean --vocab-size?"]),
     ],
     ids=" ".join,
 )
@@ -173,6 +174,17 @@ def test_bad_input_is_one_sentence(capsys, argv, words):
     sentence = refused(capsys, "params", *argv)
     for word in ["minalbert", *words]:
         assert word in sentence
+
+
+def test_the_nearest_option_is_one_of_the_command_typed(capsys):
+    assert "--workrs; did you mean --workers?" in refused(capsys, "data", "build", "--out", "x", "--workrs")
+
+
+def test_a_preset_without_a_version_says_which_it_is(capsys):
+    assert commands.main(["params", "--preset", "albert-base"]) == 0
+    short = capsys.readouterr().out.splitlines()
+    assert commands.main(["params", "--preset", "albert-base-v2"]) == 0
+    assert short == ["albert-base is albert-base-v2", *capsys.readouterr().out.splitlines()]
 
 
 def test_unknown_command_is_one_sentence(capsys):

@@ -59,6 +59,7 @@ def test_the_solution_scores_all(name, term, tmp_path):
     assert marks.points == 10, report
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("term", [PUBLIC, "autumn"])
 @pytest.mark.parametrize(("name", "row"), list(wrong_answers()))
 def test_a_mistake_costs_what_it_should_and_is_named(name, row, term, tmp_path):

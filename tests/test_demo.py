@@ -76,6 +76,7 @@ def test_stories_it_is_asked_about_are_in_no_corpus(small, tmp_path):
     assert not told & asked
 
 
+@pytest.mark.slow
 def test_the_recipe_leaves_the_plateau_within_some_seconds(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(demo, "STORIES", 5000)
     assert main(["demo", "--out", str(tmp_path), "--steps", "500", "--json"]) == 0

@@ -18,6 +18,8 @@ from minalbert_course.grade.batch import graded, grades
 from minalbert_course.grade.fenced import Fenced
 from minalbert_course.grade.submissions import found
 
+pytestmark = pytest.mark.slow  # `make check` runs it, `make test` does not
+
 LESSON = find("ex05")
 
 

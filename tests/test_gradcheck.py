@@ -360,6 +360,7 @@ def test_pair(gradcheck):
 """
 
 
+@pytest.mark.slow
 def test_plugin_in_another_repository(pytester):
     pytester.makepyfile(test_theirs=THEIRS.replace("FACTOR", "2"))
     pytester.runpytest_subprocess("-q").assert_outcomes(passed=1)
@@ -381,6 +382,7 @@ def test_plugin_takes_no_folder_for_a_value(pytester):
     result.assert_outcomes(passed=1, deselected=len(all_cases()))
 
 
+@pytest.mark.slow
 def test_plugin_fails_on_a_wrong_gradient(pytester):
     pytester.makepyfile(test_theirs=THEIRS.replace("FACTOR", "3"))
     result = pytester.runpytest_subprocess("-q")

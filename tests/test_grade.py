@@ -145,7 +145,7 @@ def test_whose_file_it_is_and_of_which_exercise(tmp_path):
     (tmp_path / "ivy").mkdir()
     _, unmarked = found(tmp_path)
     said = [(sentence.split()[0].rsplit(os.sep)[-1], sentence.split(maxsplit=1)[1]) for sentence in unmarked]
-    assert said == [(name, "says no exercise in its name") for name in ("dee.py", "text51.py")] + [
+    assert said == [(name, "has no exercise in its name") for name in ("dee.py", "text51.py")] + [
         ("ivy", "has no file to mark")
     ]
     known, unknown = found(tmp_path, "ex05")

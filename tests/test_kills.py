@@ -16,7 +16,7 @@ from small_run import computed, train
 
 from minalbert.train import checkpoint
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no signals")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no signals")]
 
 SCRIPT = Path(__file__).parent / "small_run.py"
 LONG = {"steps": 1000, "log_every": 50, "evaluate_every": 100}

@@ -16,6 +16,8 @@ import pytest
 
 import minalbert
 
+pytestmark = pytest.mark.slow  # `make check` runs it, `make test` does not
+
 PACKAGE = Path(minalbert.__file__).parent
 TESTS = Path(__file__).parent
 
@@ -77,7 +79,8 @@ MUTATIONS = [
     Mutation("gradients: = for += over shared passes", "model/gradients.py",
              'grads[f"{prefix}.{name}"] += dparam', 'grads[f"{prefix}.{name}"][...] = dparam'),
     Mutation("block: the residual's path forgotten", "model/block.py",
-             "    dx, *dup = linear_backward(dy, up)\n    dx += dresidual", "    dx, *dup = linear_backward(dy, up)"),
+             "    dx, *dup = linear_backward(dy, cache.up)\n    dx += dresidual",
+             "    dx, *dup = linear_backward(dy, cache.up)"),
     Mutation("encoder: every pass with the last cache", "model/encoder.py", "kept.append(x if recompute else cache)",
              "kept[:] = [x if recompute else cache] * (len(kept) + 1)"),
     Mutation("encoder: recomputed with another layer's dropout masks", "model/encoder.py",
@@ -175,9 +178,9 @@ MUTATIONS = [
              "    do.gemm(u.T, dh, out=dw_down, add=True)\n"
              "    do.gelu_backward(du, u, b_up, config.gelu_form, dbias=db_up)", "fused"),
     Mutation("fused block: released too early", "fused/block.py",
-             'dcontext, dqkv = ctx.temporary("dcontext", d.shape), ctx.temporary("dqkv", qkv.shape)',
+             'dcontext, dqkv = ctx.temporary("dcontext", d.shape), ctx.temporary("dqkv", cache.qkv.shape)',
              'dcontext = ctx.temporary("dcontext", d.shape)\n    ctx.scratch.release(mark)\n'
-             '    dqkv = ctx.temporary("dqkv", qkv.shape)', "fused"),
+             '    dqkv = ctx.temporary("dqkv", cache.qkv.shape)', "fused"),
     Mutation("fused block: never released", "fused/block.py",
              "out=d, add=True)\n    ctx.scratch.release(mark)\n    return dy\n\n\ndef ffn_half_forward",
              "out=d, add=True)\n    return dy\n\n\ndef ffn_half_forward", "fused"),
@@ -188,9 +191,9 @@ MUTATIONS = [
     Mutation("fused heads: SOP reads other rows, in both directions", "fused/heads.py",
              "xp.arange(0, B * T, T)", "xp.arange(B)", "fused"),
     Mutation("fused heads: SOP's path into the encoder lost", "fused/heads.py",
-             "do.add_rows(dfirst, rows, out=dhidden.reshape(-1, first.shape[1]))", "pass", "fused"),
+             "do.add_rows(dfirst, cache.rows, out=dhidden.reshape(-1, first.shape[1]))", "pass", "fused"),
     Mutation("fused heads: shares not scaled by the loss's gradient", "fused/heads.py",
-             "shares = shares if dloss == 1.0 else shares * dloss", "pass", "fused"),
+             "cache.shares if dloss == 1.0 else cache.shares * dloss", "cache.shares", "fused"),
     Mutation("fused heads: given totals ignored", "fused/heads.py",
              "weights.sum(dtype=xp.float64) if total is None else xp.asarray(total)",
              "weights.sum(dtype=xp.float64)", "fused"),

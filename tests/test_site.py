@@ -14,7 +14,7 @@ from browsing import served
 
 for package in ("sphinx", "myst_nb", "furo", "sphinxcontrib.katex", "hatchling"):
     pytest.importorskip(package, reason=f"{package} is not installed (pip install 'minalbert[site]')")
-pytestmark = pytest.mark.xdist_group("site")  # one process builds it
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("site")]  # one process builds it
 
 ROOT = Path(__file__).parent.parent
 PHONE, DESKTOP = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
@@ -74,7 +74,7 @@ def test_every_file_of_the_library_has_a_page_and_every_notebook(site):
     names = [path.relative_to(ROOT).as_posix() for path in files]
     assert [name for name in names if not (site / "code" / f"{name}.html").exists()] == []
     packages = {path.parent.name for path in (ROOT / "minalbert").glob("*/__init__.py")} | {"course"}
-    assert packages == {path.stem for path in (site / "api").glob("*.html")} - {"index", "rest"}
+    assert packages == {path.stem for path in (site / "api").glob("*.html")} - {"index", "minalbert"}
     assert [path.stem for path in sorted((site / "notebooks").glob("*.html"))] == [
         path.stem for path in sorted((ROOT / "notebooks").glob("[0-9]*.py"))
     ]
@@ -83,8 +83,8 @@ def test_every_file_of_the_library_has_a_page_and_every_notebook(site):
 def test_a_link_to_a_file_of_code_leads_to_its_listing(site):
     page = (site / "docs" / "walkthrough" / "linear.html").read_text(encoding="utf-8")
     assert re.search(r'href="../../code/minalbert/kernels/cpu/gemm.py.html"[^>]*>(<[^>]*>)*kernels/cpu/gemm.py<', page)
-    listed = (site / "code" / "minalbert" / "kernels" / "gemm.py.html").read_text(encoding="utf-8")
-    assert "blas_gemm" in listed or "def " in listed
+    listed = (site / "code" / "minalbert" / "kernels" / "cpu" / "gemm.py.html").read_text(encoding="utf-8")
+    assert "matmul" in listed
 
 
 def test_pictures_of_notebooks_say_what_they_show(site):

@@ -13,6 +13,7 @@ from minalbert_course.catalogue import all_lessons
 
 PACKAGE = Path(minalbert.__file__).parent
 ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 WALK = ROOT / "docs" / "walkthrough"
 TEXTS = {path.stem: path.read_text(encoding="utf-8") for path in sorted(WALK.glob("*.md"))}
 PAGES = re.search(r"```\{toctree\}\n:hidden:\n\n(.*?)```", TEXTS["index"], re.DOTALL)[1].split()
@@ -43,8 +44,10 @@ def lines_shown(source, options):
 
 
 def test_every_file_has_a_page_in_the_order_of_the_readme():
-    readme = re.findall(r"\[`(?:layers|model)/([a-z]\w*)\.py`\]", (ROOT / "README.md").read_text(encoding="utf-8"))
-    assert readme == PAGES
+    """The README's afternoon has fewer files, in the same order."""
+    readme = re.findall(r"^\| \d+ \| \[`(?:layers|model)/([a-z]\w*)\.py`\]", README, re.MULTILINE)
+    assert len(readme) >= 15
+    assert readme == [page for page in PAGES if page in readme]
     assert sorted(path.stem for path in FILES) == sorted(PAGES)
     assert sorted(TEXTS) == sorted([*PAGES, "index"])
     assert re.findall(r"^\d+\. \[.*?\]\((\w+)\.md\): ", TEXTS["index"], re.MULTILINE) == PAGES

@@ -9,6 +9,7 @@ import argparse
 import importlib
 import os
 import sys
+from difflib import get_close_matches
 from importlib.metadata import entry_points
 
 from .. import __version__
@@ -37,9 +38,26 @@ def all_commands():
 
 
 class Parser(argparse.ArgumentParser):
+    def parse_args(self, args=None, namespace=None):
+        """As in argparse; a mistyped option is an error that names the nearest one."""
+        options, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            similar = [match for word in unknown if word.startswith("--")
+                       for match in get_close_matches(word.split("=")[0], flags(self), n=1)]  # fmt: skip
+            hint = f"; did you mean {similar[0]}?" if similar else ""
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
+        return options
+
     def error(self, message):
         """One sentence, without the usage that argparse puts above it."""
         self.exit(2, f"{self.prog}: {message}\n")
+
+
+def flags(parser):
+    """All options of a parser and of its commands."""
+    commands = [action.choices.values() for action in parser._actions if isinstance(action.choices, dict)]
+    below = [flag for parsers in commands for command in parsers for flag in flags(command)]
+    return [*parser._option_string_actions, *below]
 
 
 def main(argv=None):

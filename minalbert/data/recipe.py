@@ -62,7 +62,7 @@ class Recipe:
     short_fraction: float = 0.1                      # of instances (released: of documents) with a shorter target
     truncate: str = "either"                         # which end of a segment loses what does not fit
     special_replacements: bool | None = None         # may a random replacement be a control token? released: yes
-    spans_cross_segments: bool | None = None         # may a span go on over a [SEP]? released: yes
+    spans_cross_segments: bool | None = None         # may a span continue after a [SEP]? released: yes
     static_masks: int = 0                            # 0: new draws each epoch; n: epoch n repeats epoch 0
 
     @classmethod

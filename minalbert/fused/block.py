@@ -59,7 +59,7 @@ def attention_half_forward(x, layer, ctx):
 
 def attention_half_backward(dy, cache, ctx, grads):
     do, config = ctx.kernels, ctx.config
-    layer, x, qkv, lse, context, xhat, rstd = cache
+    layer, x, context = cache.layer, cache.x, cache.context
     wq, _, wk, _, wv, _, wo, _ = ctx.weights("attention", layer, ATTENTION)
     gain, _ = ctx.weights("attention", layer, NORM)
     dwq, dbq, dwk, dbk, dwv, dbv, dwo, dbo = ctx.gradients(grads, "attention", layer, ATTENTION)
@@ -68,12 +68,14 @@ def attention_half_backward(dy, cache, ctx, grads):
     mark, d = ctx.scratch.mark(), dy.reshape(x.shape)
     dropout = ctx.dropout(config.hidden_dropout_prob, layer=layer, site=ATTENTION_SITE)
     dh = d if dropout is None else ctx.temporary("dh", d.shape)
-    do.norm_backward(d, xhat, rstd, gain, dropout=dropout, dgain=dgain, dbias=dbias, dlinear_bias=dbo, dh=dh)
-    dcontext, dqkv = ctx.temporary("dcontext", d.shape), ctx.temporary("dqkv", qkv.shape)
+    do.norm_backward(d, cache.xhat, cache.rstd, gain, dropout=dropout,
+                     dgain=dgain, dbias=dbias, dlinear_bias=dbo, dh=dh)  # fmt: skip
+    dcontext, dqkv = ctx.temporary("dcontext", d.shape), ctx.temporary("dqkv", cache.qkv.shape)
     do.gemm(context.T, dh, out=dwo, add=True)
     do.gemm(dh, wo.T, out=dcontext)
     dropout = ctx.dropout(config.attention_probs_dropout_prob, layer=layer, site=PROBS_SITE)
-    do.attention_backward(dcontext, qkv, ctx.mask, config.num_attention_heads, dropout, context, lse, dqkv=dqkv)
+    do.attention_backward(dcontext, cache.qkv, ctx.mask, config.num_attention_heads, dropout, context, cache.lse,
+                          dqkv=dqkv)  # fmt: skip
     for third, w, dw, db in zip(thirds(dqkv), (wq, wk, wv), (dwq, dwk, dwv), (dbq, dbk, dbv), strict=True):
         do.column_sums(third, out=db)
         do.gemm(x.T, third, out=dw, add=True)
@@ -105,7 +107,7 @@ def ffn_half_forward(x, layer, ctx):
 
 def ffn_half_backward(dy, cache, ctx, grads):
     do, config = ctx.kernels, ctx.config
-    layer, x, u, xhat, rstd = cache
+    layer, x, u = cache.layer, cache.x, cache.u
     w_up, b_up, w_down, _ = ctx.weights("ffn", layer, FFN)
     gain, _ = ctx.weights("ffn", layer, NORM)
     dw_up, db_up, dw_down, db_down = ctx.gradients(grads, "ffn", layer, FFN)
@@ -114,7 +116,8 @@ def ffn_half_backward(dy, cache, ctx, grads):
     mark, d = ctx.scratch.mark(), dy.reshape(x.shape)
     dropout = ctx.dropout(config.hidden_dropout_prob, layer=layer, site=FFN_SITE)
     dh = d if dropout is None else ctx.temporary("dh", d.shape)
-    do.norm_backward(d, xhat, rstd, gain, dropout=dropout, dgain=dgain, dbias=dbias, dlinear_bias=db_down, dh=dh)
+    do.norm_backward(d, cache.xhat, cache.rstd, gain, dropout=dropout,
+                     dgain=dgain, dbias=dbias, dlinear_bias=db_down, dh=dh)  # fmt: skip
     du = ctx.temporary("du", u.shape)
     do.gemm(dh, w_down.T, out=du)
     do.gelu_backward(du, u, b_up, config.gelu_form, dbias=db_up)

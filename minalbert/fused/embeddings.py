@@ -36,9 +36,8 @@ def embeddings_forward(input_ids, token_type_ids, ctx):
 def embeddings_backward(dx, cache, ctx, grads):
     """Destroys dx."""
     do, params, config = ctx.kernels, ctx.params, ctx.config
-    ids, types, xhat, rstd, y = cache
-    mark = ctx.scratch.mark()
-    dy = dx = dx.reshape(len(xhat), -1)
+    y, mark = cache.y, ctx.scratch.mark()
+    dy = dx = dx.reshape(len(y), -1)
     if config.has_projection:
         dy = ctx.temporary("embeddings.dy", y.shape)
         do.column_sums(dx, out=grads["embeddings.projection.b"])
@@ -46,7 +45,7 @@ def embeddings_backward(dx, cache, ctx, grads):
         do.gemm(dx, ctx.tensor("embeddings.projection.w").T, out=dy)
     do.drop(dy, ctx.dropout(config.hidden_dropout_prob, site=DROPOUT_SITE))
     dgain, dbias = grads["embeddings.norm.gain"], grads["embeddings.norm.bias"]
-    do.norm_backward(dy, xhat, rstd, params["embeddings.norm.gain"], dgain=dgain, dbias=dbias)
+    do.norm_backward(dy, cache.xhat, cache.rstd, params["embeddings.norm.gain"], dgain=dgain, dbias=dbias)
     dtables = {f"d{name}": grads[f"embeddings.{name}"] for name in TABLES}
-    do.embedding_backward(dy, ids, types, **dtables)
+    do.embedding_backward(dy, cache.ids, cache.types, **dtables)
     ctx.scratch.release(mark)

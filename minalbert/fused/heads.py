@@ -43,18 +43,17 @@ def mlm_loss_forward(hidden, batch, total, ctx):
 
 def mlm_loss_backward(dloss, cache, ctx, grads, dhidden):
     do, params, config = ctx.kernels, ctx.params, ctx.config
-    rows, labels, shares, x, u, xhat, rstd, y, lse = cache
-    mark = ctx.scratch.mark()
+    x, y, mark = cache.x, cache.y, ctx.scratch.mark()
     dy, dx = ctx.temporary("mlm.dy", y.shape), ctx.temporary("mlm.dx", x.shape)
-    shares = shares if dloss == 1.0 else shares * dloss
-    do.cross_entropy_backward(y, params["embeddings.word"], params["mlm.bias"], labels, shares, lse,
+    shares = cache.shares if dloss == 1.0 else cache.shares * dloss
+    do.cross_entropy_backward(y, params["embeddings.word"], params["mlm.bias"], cache.labels, shares, cache.lse,
                               dx=dy, dtable=grads["embeddings.word"], dbias=grads["mlm.bias"])  # fmt: skip
     dgain, dbias = grads["mlm.norm.gain"], grads["mlm.norm.bias"]
-    do.norm_backward(dy, xhat, rstd, params["mlm.norm.gain"], dgain=dgain, dbias=dbias)
-    do.gelu_backward(dy, u, params["mlm.dense.b"], config.gelu_form, dbias=grads["mlm.dense.b"])
+    do.norm_backward(dy, cache.xhat, cache.rstd, params["mlm.norm.gain"], dgain=dgain, dbias=dbias)
+    do.gelu_backward(dy, cache.u, params["mlm.dense.b"], config.gelu_form, dbias=grads["mlm.dense.b"])
     do.gemm(x.T, dy, out=grads["mlm.dense.w"], add=True)
     do.gemm(dy, ctx.tensor("mlm.dense.w").T, out=dx)
-    do.add_rows(dx, rows, out=dhidden.reshape(-1, config.hidden_size))
+    do.add_rows(dx, cache.rows, out=dhidden.reshape(-1, config.hidden_size))
     ctx.scratch.release(mark)
 
 
@@ -83,10 +82,9 @@ def sop_loss_forward(hidden, batch, total, ctx):
 
 def sop_loss_backward(dloss, cache, ctx, grads, dhidden):
     do, params = ctx.kernels, ctx.params
-    rows, first, pooled, cross_entropy = cache
-    mark = ctx.scratch.mark()
+    first, pooled, mark = cache.first, cache.pooled, ctx.scratch.mark()
     dpooled, dfirst = (ctx.temporary(f"sop.{name}", first.shape, first.dtype) for name in ("dpooled", "dfirst"))
-    dlogits, _, _ = cross_entropy_backward(dloss, cross_entropy)
+    dlogits, _, _ = cross_entropy_backward(dloss, cache.cross_entropy)
     do.column_sums(dlogits, out=grads["sop.b"])
     do.gemm(pooled.T, dlogits, out=grads["sop.w"], add=True)
     do.gemm(dlogits, params["sop.w"].T, out=dpooled)
@@ -94,7 +92,7 @@ def sop_loss_backward(dloss, cache, ctx, grads, dhidden):
     do.column_sums(dpooled, out=grads["pooler.b"])
     do.gemm(first.T, dpooled, out=grads["pooler.w"], add=True)
     do.gemm(dpooled, params["pooler.w"].T, out=dfirst)
-    do.add_rows(dfirst, rows, out=dhidden.reshape(-1, first.shape[1]))
+    do.add_rows(dfirst, cache.rows, out=dhidden.reshape(-1, first.shape[1]))
     ctx.scratch.release(mark)
 
 

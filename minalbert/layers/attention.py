@@ -19,12 +19,30 @@ consequence that surprises everyone once: the gradient of the key bias is exactl
 """
 
 import math
+from typing import Any, NamedTuple
 
 from .dropout import dropout_backward, dropout_forward
 from .linear import linear_backward, linear_forward
 from .softmax import softmax, softmax_backward
 
 MASKED = -10000.0                                    # the released code's value
+
+
+class AttentionCache(NamedTuple):
+    q: Any
+    k: Any
+    v: Any
+    probs: Any                                       # before dropout
+    dropout: Any
+
+
+class MultiHeadCache(NamedTuple):
+    q: Any                                           # linear's cache, and so are the next two
+    k: Any
+    v: Any
+    attention: AttentionCache
+    output: Any                                      # linear's cache
+    heads: int
 
 
 def key_mask(attention_mask, dtype):
@@ -39,7 +57,7 @@ def attention_forward(q, k, v, mask, rate=0.0, key=None):
     probs = softmax(scores)
     kept, dropout = dropout_forward(probs, rate, key)
     context = kept @ v                               # (B, N, T, D)
-    return context, (q, k, v, probs, dropout)
+    return context, AttentionCache(q, k, v, probs, dropout)
 
 
 def attention_backward(dcontext, cache):
@@ -74,26 +92,23 @@ def multi_head_forward(x, wq, bq, wk, bk, wv, bv, wo, bo, mask, heads, rate=0.0,
     k, k_cache = linear_forward(x, wk, bk)
     v, v_cache = linear_forward(x, wv, bv)
     q, k, v = (split_heads(x, heads) for x in (q, k, v))
-    context, context_cache = attention_forward(q, k, v, mask, rate, key)
-    y, out_cache = linear_forward(merge_heads(context), wo, bo)
-    return y, (q_cache, k_cache, v_cache, context_cache, out_cache, heads)
+    context, attention = attention_forward(q, k, v, mask, rate, key)
+    y, output = linear_forward(merge_heads(context), wo, bo)
+    return y, MultiHeadCache(q_cache, k_cache, v_cache, attention, output, heads)
 
 
 def attention_probs(cache):
     """multi_head's cache -> probs (B, N, T, T), before dropout: at [b, n, i, j] how much token i takes of token j."""
-    _, _, _, (_, _, _, probs, _), _, _ = cache
-    return probs
+    return cache.attention.probs
 
 
 def multi_head_backward(dy, cache):
-    q_cache, k_cache, v_cache, context_cache, out_cache, heads = cache
-
-    dmerged, dwo, dbo = linear_backward(dy, out_cache)
-    dcontext = split_heads(dmerged, heads)
-    dq, dk, dv, _ = attention_backward(dcontext, context_cache)
-    dx_v, dwv, dbv = linear_backward(merge_heads(dv), v_cache)
-    dx_k, dwk, dbk = linear_backward(merge_heads(dk), k_cache)
-    dx_q, dwq, dbq = linear_backward(merge_heads(dq), q_cache)
+    dmerged, dwo, dbo = linear_backward(dy, cache.output)
+    dcontext = split_heads(dmerged, cache.heads)
+    dq, dk, dv, _ = attention_backward(dcontext, cache.attention)
+    dx_v, dwv, dbv = linear_backward(merge_heads(dv), cache.v)
+    dx_k, dwk, dbk = linear_backward(merge_heads(dk), cache.k)
+    dx_q, dwq, dbq = linear_backward(merge_heads(dq), cache.q)
     dx = dx_q                                        # x was read three times
     dx += dx_k
     dx += dx_v

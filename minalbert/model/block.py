@@ -31,14 +31,14 @@ from .gradients import add_to
 PROBS_SITE, ATTENTION_SITE, FFN_SITE = 1, 2, 3       # where in a layer numbers are dropped
 
 
-class AttentionCache(NamedTuple):
+class AttentionHalfCache(NamedTuple):
     layer: int
     attention: Any                                   # multi_head's cache
     dropout: Any
     norm: Any
 
 
-class FfnCache(NamedTuple):
+class FfnHalfCache(NamedTuple):
     layer: int
     up: Any
     gelu: Any
@@ -56,18 +56,16 @@ def attention_half_forward(x, layer, ctx):
     y, dropout = dropout_forward(y, config.hidden_dropout_prob, ctx.key_at(layer=layer, site=ATTENTION_SITE))
     y += x
     y, norm = layer_norm_forward(y, *ctx.weights("attention", layer, NORM), config.layer_norm_eps)
-    return y, AttentionCache(layer, attention, dropout, norm)
+    return y, AttentionHalfCache(layer, attention, dropout, norm)
 
 
 def attention_half_backward(dy, cache, ctx, grads):
-    layer, attention, dropout, norm = cache
-
-    dy, *dnorm = layer_norm_backward(dy, norm)
+    dy, *dnorm = layer_norm_backward(dy, cache.norm)
     dresidual = dy                                                  # forward: y += x
-    (dy,) = dropout_backward(dy, dropout)
-    dx, *dattention, _ = multi_head_backward(dy, attention)
+    (dy,) = dropout_backward(dy, cache.dropout)
+    dx, *dattention, _ = multi_head_backward(dy, cache.attention)
     dx += dresidual
-    add_to(grads, half_name(ctx.config, "attention", layer), ATTENTION + NORM, dattention + dnorm)
+    add_to(grads, half_name(ctx.config, "attention", cache.layer), ATTENTION + NORM, dattention + dnorm)
     return dx
 
 
@@ -81,21 +79,20 @@ def ffn_half_forward(x, layer, ctx):
     y, dropout = dropout_forward(y, config.hidden_dropout_prob, ctx.key_at(layer=layer, site=FFN_SITE))
     y += x
     y, norm = layer_norm_forward(y, *ctx.weights("ffn", layer, NORM), config.layer_norm_eps)
-    return y, FfnCache(layer, up, gelu, down, dropout, norm)
+    return y, FfnHalfCache(layer, up, gelu, down, dropout, norm)
 
 
 def ffn_half_backward(dy, cache, ctx, grads):
-    layer, up, gelu, down, dropout, norm = cache
     _, act_backward = activation(ctx.config)
 
-    dy, *dnorm = layer_norm_backward(dy, norm)
+    dy, *dnorm = layer_norm_backward(dy, cache.norm)
     dresidual = dy                                                  # forward: y += x
-    (dy,) = dropout_backward(dy, dropout)
-    dy, *ddown = linear_backward(dy, down)
-    (dy,) = act_backward(dy, gelu)
-    dx, *dup = linear_backward(dy, up)
+    (dy,) = dropout_backward(dy, cache.dropout)
+    dy, *ddown = linear_backward(dy, cache.down)
+    (dy,) = act_backward(dy, cache.gelu)
+    dx, *dup = linear_backward(dy, cache.up)
     dx += dresidual
-    add_to(grads, half_name(ctx.config, "ffn", layer), FFN + NORM, dup + ddown + dnorm)
+    add_to(grads, half_name(ctx.config, "ffn", cache.layer), FFN + NORM, dup + ddown + dnorm)
     return dx
 
 

@@ -197,6 +197,7 @@ for name, size in [("f32", (2, 33, 1, 20)), ("bf16", (2, 70, 1, 64))]:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("replaced", "caught"), [(("", ""), None), (("if (row < T)", "if (row <= T)"), "heap-buffer-overflow")]
 )

@@ -232,6 +232,7 @@ def test_the_sanitizers_see_what_is_wrong(sanitizer, body, complaint):
     assert re.search(complaint, result.stderr), result.stderr
 
 
+@pytest.mark.slow
 def test_kernels_pass_the_sanitizers(sanitizer):
     """The tests of those that have no such test of their own, once more (conftest.py: with one order of threads)."""
     files = [f"test_{name}.py" for name in ("cast", "cross_entropy", "embedding", "lamb")]

@@ -5,8 +5,10 @@ from dataclasses import replace
 import numpy as np
 import poisoned
 import pytest
+from pretended import pretended_gpu
 
 from minalbert import Albert, AlbertConfig, Batch, DropoutKey
+from minalbert.errors import ConfigError
 from minalbert.fused import fused_pairs
 from minalbert.fused.arena import Arena
 from minalbert.fused.context import Memory
@@ -42,3 +44,12 @@ def passed(pairs, config, params, batch, key=DropoutKey(5, 2), memory=None):
     losses, cache = pretraining_forward(batch, ctx)
     pretraining_backward(cache, ctx, grads)
     return grads, losses
+
+
+def test_a_model_too_wide_for_the_kernels_is_refused():
+    wide = CONFIG.replace(hidden_size=4608, num_attention_heads=36, intermediate_size=8, num_hidden_layers=1)
+    heads = CONFIG.replace(hidden_size=288, num_attention_heads=2)
+    with pretended_gpu():
+        for config in (wide, heads):
+            with pytest.raises(ConfigError, match="take rows of 4096 numbers and heads of 128, no wider"):
+                Albert.init(config, device="cuda", kernels="fused")

@@ -87,7 +87,7 @@ def test_a_run_and_a_trial_have_the_gpus_lamb(tmp_path, monkeypatch):
 def test_a_gpu_has_one_worker(monkeypatch):
     """A batch is cut among threads of the CPU only: each would have buffers of its own on the GPU."""
     monkeypatch.setattr(workers, "threads", lambda: 8)
-    monkeypatch.setattr("minalbert.parallel.slices.SMALL", 1)
+    monkeypatch.setattr("minalbert.parallel.slices.WORTH_A_THREAD", 1)
     model = Albert.init(small_settings().model.replace(vocab_size=50))
     batch = Batch.random(model.config, 8, 16, 2)
     for device, count in (("cpu", 4), ("cuda", 1)):

@@ -276,6 +276,7 @@ for name, columns in [("f32", 5), ("bf16", 64), ("f16", 800)]:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("replaced", "caught"),
     [

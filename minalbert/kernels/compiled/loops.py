@@ -1,4 +1,4 @@
-"""How numba compiles loops, and the exponential that they share.
+"""The way numba compiles loops, and the exponential that they share.
 
 Signatures say f4 where the formula has an exponential, which is good for float32 and no more: other numbers are
 refused. Loops with a signature are compiled when their file is first imported, the others when they are first called;

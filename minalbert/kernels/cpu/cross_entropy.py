@@ -60,6 +60,6 @@ def _logits(x, table, bias):
 
 
 def label_places(labels, words):
-    """Where in (words, K) the labels are that lie among these words."""
+    """Find the labels that lie among these words: their indices in (words, K)."""
     (k,) = np.nonzero((words.start <= labels) & (labels < words.stop))
     return labels[k] - words.start, k

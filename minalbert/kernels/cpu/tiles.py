@@ -1,4 +1,4 @@
-"""Which rows to take at a time, so that every line of a formula finds them in the cache."""
+"""Tiles: so many rows at a time that every line of a formula finds them in the cache."""
 
 TILE_BYTES = 2**18                                   # some arrays of this size together fit a core's L2
 

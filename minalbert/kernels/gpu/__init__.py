@@ -28,6 +28,6 @@ def missing():
 
 
 def serves(config):
-    """Are the rows and heads of such a model within what the kernels hold in registers?"""
+    """True where the rows and heads of such a model are within what the kernels hold in registers."""
     widest = max(config.hidden_size, config.embedding_size)
     return widest <= WIDEST and config.hidden_size // config.num_attention_heads <= LARGEST_HEAD

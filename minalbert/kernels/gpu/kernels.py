@@ -46,7 +46,7 @@ class Kernels:
             self.written_key = numbers
 
     def dropout_arguments(self, dropout):
-        """What a kernel with dropout is given: key, layer, site, threshold, scale (philox.cuh), length."""
+        """The arguments of a kernel with dropout: key, layer, site, threshold, scale (philox.cuh), length."""
         if dropout is None:
             return None, 0, 0, 0, 1.0, 1
         threshold, scale = dropout_threshold(dropout.rate)

@@ -2,7 +2,7 @@
 
     optimiser = GpuLamb(Lamb(weight_decay=0.01), params)
     norm, scale = optimiser.gradient_scale(grads, limit=1.0)
-    ratios = optimiser.step(params, grads, moments, rate, t, scale, half)
+    ratios = optimiser.step(params, grads, moments, rate, t, scale, half=half)
 
 The vector is cut into chunks of at most 4096 weights, each of one tensor alone. Where a chunk begins and which tensor
 it belongs to is computed once. A step agrees with `Lamb.step` to the roundings of float32: what belongs to one weight
@@ -80,7 +80,7 @@ class GpuLamb:
         return self.norm, self.scale
 
     def step(self, params, grads, moments, rate, t, scale=1.0, only=None, half=None):
-        """As Lamb.step; `half`, a vector of bf16 or float16, becomes the new weights in 16 bits."""
+        """Take the step of Lamb.step; `half`, a vector of bf16 or float16, becomes the new weights in 16 bits."""
         check(params, grads, moments, t)
         if only is not None:
             raise ConfigError("only was given, but LAMB's CUDA kernels step all tensors; use optim.Lamb itself")

@@ -1,4 +1,4 @@
-"""Which rows and columns a block of threads takes, which instance of a kernel, and what is checked before a launch."""
+"""Tiles of a block of threads: its rows and columns, the kernel's instance, and the checks before a launch."""
 
 from .launch import launch
 

@@ -1,0 +1,70 @@
+"""What the implementations of the kernels have in common, and how one is chosen."""
+
+import importlib.util
+import inspect
+import re
+import subprocess
+import sys
+
+import pytest
+
+from minalbert.errors import DeviceError
+from minalbert.kernels import PRECISIONS, cpu, gpu, implementation, kernels_for, missing
+from minalbert.kernels.implementation import Implementation
+
+SIGNATURE = re.compile(r"^    (\w+): Callable +# \(([^()]*)\)$", re.MULTILINE)
+NAMES = [name for name in Implementation._fields if name.islower()]
+
+
+def implementations():
+    found = {"cpu": cpu.KERNELS, "cpu, bf16": cpu.BF16_KERNELS, "gpu": gpu.Kernels}
+    if not missing("compiled", "full", "cpu"):
+        found |= {"compiled": kernels_for("compiled", "full", "cpu")}
+    return found
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_implementation_takes_the_arguments_that_are_written(name):
+    """Outputs by keyword alone, except where a loop of numba is a kernel: it knows no such arguments."""
+    source = re.sub(r"\n +# ", " ", inspect.getsource(implementation))
+    written = dict(SIGNATURE.findall(source))
+    assert set(written) == set(NAMES)
+    expected = list(inspect.signature(eval(f"lambda {written[name]}: None")).parameters.values())
+    for kernels in implementations().values():
+        kernel = getattr(kernels, name, gpu.gemm.Gemm.__call__)  # an object of gpu.Kernels has its own gemm
+        signature = inspect.signature(getattr(kernel, "py_func", kernel))
+        parameters = [each for each in signature.parameters.values() if each.name not in ("self", "gpu")]
+        if hasattr(kernel, "py_func"):
+            assert [each.name for each in parameters] == [each.name for each in expected]
+        else:
+            assert parameters == expected
+
+
+def test_which_implementation():
+    assert kernels_for("fused", "full", "cpu") is cpu.KERNELS
+    assert kernels_for("fused", "bf16", "cpu") is cpu.BF16_KERNELS
+    assert (cpu.KERNELS.WEIGHTS, cpu.BF16_KERNELS.WEIGHTS) == (None, "uint16")
+    assert cpu.KERNELS.STORAGE is cpu.BF16_KERNELS.STORAGE is None
+    assert list(PRECISIONS["cuda"]) == list(gpu.STORAGE_AND_TF32)
+
+
+def test_what_cannot_be_used_says_why(monkeypatch):
+    assert missing("fused", "full", "cpu") is None
+    monkeypatch.setattr("minalbert.kernels.find_spec", lambda name: None)
+    assert missing("compiled", "full", "cpu") == "numba is not installed (pip install 'minalbert[fast]')"
+    monkeypatch.setattr(cpu.bf16, "_library", lambda: raised("oneDNN is not installed (pip install x)"))
+    assert missing("fused", "bf16", "cpu") == "oneDNN is not installed (pip install x)"
+    monkeypatch.setattr(gpu, "cuda_missing", lambda: None)
+    monkeypatch.setattr(gpu, "find_library", lambda: raised("cuBLAS is not found"))
+    assert missing("fused", "full", "cuda") == "cuBLAS is not found"
+    assert missing("compiled", "full", "cuda") == "compiled kernels are for the CPU"
+
+
+def raised(message):
+    raise DeviceError(message)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("numba") is None, reason="without numba nothing can import it")
+def test_the_cpus_kernels_import_neither_numba_nor_cupy():
+    code = "import sys, minalbert.kernels.cpu; sys.exit(bool({'numba', 'cupy'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
