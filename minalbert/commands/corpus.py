@@ -73,7 +73,7 @@ def run_generate(options):
     numbers = range(options.start, options.start + options.stories)
     spelling = words_of_sentence if options.words else str
     with opened(options.out) as file:
-        for index in tqdm(numbers, unit=" stories", leave=False, disable=not sys.stderr.isatty()):
+        for index in tqdm(numbers, unit=" stories", leave=False, disable=None):
             blank = "\n" if index > options.start else ""
             file.write(blank + "".join(spelling(text) + "\n" for text in world.story(index).sentences))
     return 0

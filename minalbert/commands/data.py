@@ -1,8 +1,5 @@
 """`minalbert data build | stats | show | verify | audit`: text becomes shards; look at them; distrust them."""
 
-import os
-import sys
-
 from tqdm import tqdm
 
 from .. import plots
@@ -22,7 +19,7 @@ from ..data.word_tokenizer import WordTokenizer
 from ..errors import DataError
 from . import data_lines, strip_lines
 from .options import add_section, given_fields
-from .printing import counted, print_result, width
+from .printing import counted, in_colour, print_result, width
 
 LOOKED_AT = 10**6                                    # tokens, for a first look at a new corpus
 
@@ -81,7 +78,7 @@ def run(options):
 def run_build(options):
     sources, tokenizer, settings = what_to_build(options)
     total = len(sources) if hasattr(sources, "__len__") else None
-    with tqdm(total=total, desc="build", unit="shard", disable=not sys.stderr.isatty()) as bar:
+    with tqdm(total=total, desc="build", unit="shard", disable=None) as bar:
 
         def progress(record):
             bar.update()
@@ -145,8 +142,7 @@ def run_show(options):
     _, tokenizer, instances = opened(options)
     shown = strip(instances, tokenizer, options.epoch, options.number)
     rows = [[name, [cell._asdict() for cell in cells]] for name, cells in shown.rows]
-    colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    print_result(options, {**shown._asdict(), "rows": rows}, strip_lines.lines(shown, width(), colour))
+    print_result(options, {**shown._asdict(), "rows": rows}, strip_lines.lines(shown, width(), in_colour()))
     return 0
 
 

@@ -61,9 +61,10 @@ def run(options):
     there, begin = (out / "worlds" / MANIFEST).exists(), time.perf_counter()
     corpus = build(story_sources(WORLDS, STORIES), WordTokenizer(WORLDS.words()), out / "worlds")
     making = time.perf_counter() - begin
-    run_directory.changes(out / "run", settings.change(vocab_size=corpus.vocab_size))
+    settings = settings.change(vocab_size=corpus.vocab_size)
+    run_directory.changes(out / "run", settings)
     say(corpus_lines(corpus, "there already" if there else f"made in {making:.1f} s"))
-    say(training_lines(settings.change(vocab_size=corpus.vocab_size)))
+    say(training_lines(settings))
     result = pretrain(settings, out / "run", observer=Progress(quiet=options.json))
     if result.code:
         say([f"stopped at step {result.step:,}; the same command resumes the run"])
@@ -98,10 +99,8 @@ def masked_story(model, tokenizer, index):
 def ordered_story(model, tokenizer, index):
     """Two neighbouring sentences, as they were told and the other way round: how sure is it that they are swapped?"""
     first, second = step_sentences(index)[:2]
-    return {
-        "first": first, "second": second,
-        "swapped": [swap_chance(model, tokenizer, *pair) for pair in ((first, second), (second, first))],
-    }
+    pairs = (first, second), (second, first)
+    return {"first": first, "second": second, "swapped": [swap_chance(model, tokenizer, *pair) for pair in pairs]}
 
 
 def step_sentences(index):

@@ -1,14 +1,11 @@
 """`minalbert fill TEXT`: what a model would put in the place of [MASK], and what it looks at."""
 
-import os
-import sys
-
 from .. import plots
 from ..data.strip import Cell, wrapped
 from ..errors import InputError
 from ..train.filling import EXAMPLE, fill
 from ..train.trained import open_trained
-from .printing import bar, print_result, width
+from .printing import bar, in_colour, print_result, width
 from .strip_lines import columns, painted
 
 SHADES = {0.4: "█", 0.2: "▓", 0.1: "▒", 0.05: "░"}   # from this share on
@@ -30,8 +27,7 @@ def run(options):
                          f"quotes: {EXAMPLE}")
     trained = open_trained(options.model, options.tokenizer)
     filled = fill(trained.model, trained.tokenizer, *options.text, top=options.top)
-    colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    print_result(options, found(trained, filled), lines(filled, width(), colour))
+    print_result(options, found(trained, filled), lines(filled, width(), in_colour()))
     if options.plot:
         plots.save(plots.attention_strip(filled), options.plot)
     return 0
@@ -42,10 +38,8 @@ def found(trained, filled):
         {"place": place, "guesses": [guess._asdict() for guess in guesses], "attention": attention.tolist()}
         for place, guesses, attention in zip(filled.masks, filled.guesses, filled.attention, strict=True)
     ]
-    return {
-        "model": str(trained.directory), "tokens": filled.tokens, "segments": filled.segments, "masks": masks,
-        "notes": filled.notes,
-    }
+    return {"model": str(trained.directory), "tokens": filled.tokens, "segments": filled.segments, "masks": masks,
+            "notes": filled.notes}
 
 
 # A filled text with letters: the guesses for each [MASK], and the tokens shaded by how much it looks at them.

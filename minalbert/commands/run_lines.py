@@ -3,8 +3,8 @@
 
 def as_json(result):
     """A RunResult without its model, of dicts and numbers."""
-    named = {name: value._asdict() for name, value in result._asdict().items() if hasattr(value, "_asdict")}
-    return {name: value for name, value in result._asdict().items() if name != "model"} | named
+    return {name: value._asdict() if hasattr(value, "_asdict") else value
+            for name, value in result._asdict().items() if name != "model"}
 
 
 def result_lines(result, again):

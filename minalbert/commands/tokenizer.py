@@ -44,16 +44,9 @@ def run(options):
 
 def run_train(options):
     documents = read_documents(options.files, options.layout)
-    with tqdm(unit=" sentences", unit_scale=True, leave=False, disable=not sys.stderr.isatty()) as bar:
-        tokenizer = train(
-            progress(documents, bar),
-            options.vocab_size,
-            options.threads,
-            options.sample,
-            options.seed,
-            Normaliser(lower=not options.cased, quotes=options.quotes),
-            options.digit_commas,
-        )
+    with tqdm(unit=" sentences", unit_scale=True, leave=False, disable=None) as bar:
+        tokenizer = train(progress(documents, bar), options.vocab_size, options.threads, options.sample, options.seed,
+                          Normaliser(lower=not options.cased, quotes=options.quotes), options.digit_commas)
     tokenizer.save(options.out)
     recipe = tokenizer.recipe
     print(f"{options.out}: {tokenizer.vocab_size:,} pieces from {recipe['sampled']:,} of {recipe['sentences']:,} "

@@ -72,11 +72,9 @@ class Records:
     def step(self, losses, norm, rate, ratios, tokens):
         """`tokens`: of text, a second."""
         if self.state.step % self.log_every == 0:
-            self.write(
-                "train", **losses, rate=rate, gradient_norm=norm, tokens_per_second=round(tokens),
-                seconds=round(self.state.seconds, 3),
-                **({"trust_ratios": {name: float(ratio) for name, ratio in ratios.items()}} if ratios else {}),
-            )
+            trust = {"trust_ratios": {name: float(ratio) for name, ratio in ratios.items()}} if ratios else {}
+            self.write("train", **losses, rate=rate, gradient_norm=norm, tokens_per_second=round(tokens),
+                       seconds=round(self.state.seconds, 3), **trust)
         self.observer.step(self.state.step, losses, tokens)
 
     def evaluate(self):

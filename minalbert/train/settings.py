@@ -162,7 +162,7 @@ class Settings:
         model = PRESETS[self.preset].replace(**self.given_in("model"))
         made = {"model": model, "recipe": recipe_for(model, self.given_in("recipe"))}
         for section, cls in SECTIONS.items():        # each checks itself
-            object.__setattr__(self, section, made[section] if section in made else cls(**self.given_in(section)))
+            object.__setattr__(self, section, made.get(section) or cls(**self.given_in(section)))
         self.check()
 
     def check(self):
@@ -170,21 +170,15 @@ class Settings:
         self.make_optimiser()
         self.make_schedule()
         if self.recipe.max_length > self.model.max_position_embeddings:
-            raise ConfigError(
-                f"max_length is {self.recipe.max_length}; the model has positions for "
-                f"{self.model.max_position_embeddings} tokens (max_position_embeddings)"
-            )
-        slices, rest = divmod(self.training.batch, self.training.micro_batch)
-        if rest or not slices or slices & (slices - 1):
-            raise ConfigError(
-                f"batch {self.training.batch} is {self.training.batch / self.training.micro_batch:g} times micro_batch "
-                f"{self.training.micro_batch}; it must be 1, 2, 4, 8, ... times as large"
-            )
+            raise ConfigError(f"max_length is {self.recipe.max_length}; the model has positions for "
+                              f"{self.model.max_position_embeddings} tokens (max_position_embeddings)")
+        batch, size = self.training.batch, self.training.micro_batch
+        if batch % size or self.slices.bit_count() != 1:
+            raise ConfigError(f"batch {batch} is {batch / size:g} times micro_batch {size}; it must be 1, 2, 4, 8, ... "
+                              "times as large")
         if self.model.type_vocab_size < self.recipe.segments:
-            raise ConfigError(
-                f"type_vocab_size is {self.model.type_vocab_size}; pairs {self.recipe.pairs!r} have "
-                f"{self.recipe.segments} segments, each with a type of its own"
-            )
+            raise ConfigError(f"type_vocab_size is {self.model.type_vocab_size}; pairs {self.recipe.pairs!r} have "
+                              f"{self.recipe.segments} segments, each with a type of its own")
 
     @classmethod
     def read(cls, path):
@@ -262,11 +256,8 @@ class Settings:
 
     def tables(self):
         """{section: {name: value}} of every setting; those that are None are left out."""
-        tables = {
-            section: {name: value for name, value in dataclasses.asdict(getattr(self, section)).items()
-                      if value is not None}
-            for section in SECTIONS
-        }
+        tables = {section: {name: value for name, value in vars(getattr(self, section)).items() if value is not None}
+                  for section in SECTIONS}
         tables["optimiser"]["rate"], tables["schedule"]["warmup"] = self.peak_rate, self.warmup
         return tables
 

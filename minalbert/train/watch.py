@@ -52,8 +52,7 @@ class SpikeWatch:
     @property
     def hopeless(self):
         """Is it time to go back?"""
-        at_once = self.rules.spikes == "rollback" and self.refused
-        return bool(at_once) or self.refused >= self.rules.patience
+        return self.refused >= (1 if self.rules.spikes == "rollback" else self.rules.patience)
 
     def spike(self, value, seen, name, shown=float):
         """A sentence if the value lies far above those seen before, else None."""
