@@ -25,18 +25,7 @@ from pathlib import Path
 
 import numpy as np
 
-from minalbert import PRESETS, Albert
-from minalbert.data.shards import Corpus
-from minalbert.data.strip import strip
-from minalbert.data.tiny_worlds import TinyWorlds
-from minalbert.data.word_tokenizer import WordTokenizer
-from minalbert.params import count
-from minalbert.plots import instance_strip, training_curves
-from minalbert.train.assemble import pretrain
-from minalbert.train.curves import read_curves
-from minalbert.train.filling import fill
-from minalbert.train.settings import Settings
-from minalbert.train.training_data import prepare
+from minalbert import PRESETS, Albert, data, plots, train
 
 # %% [markdown]
 # ## A model
@@ -66,7 +55,7 @@ assert np.shares_memory(query, model.params.flat)    # a view: what is written i
 # story today and tomorrow. A word is a token, and so is a full stop.
 
 # %%
-worlds = TinyWorlds()
+worlds = data.TinyWorlds()
 stories = list(worlds.documents(0, 4000))
 for sentence in stories[7].sentences[:4]:
     print(sentence)
@@ -76,7 +65,7 @@ for sentence in stories[7].sentences[:4]:
 # `[SEP]`, `[MASK]`), then the words. A dict of your own does the same as the library's:
 
 # %%
-tokenizer = WordTokenizer(worlds.words())
+tokenizer = data.WordTokenizer(worlds.words())
 number_of = {word: 5 + i for i, word in enumerate(worlds.words())}
 sentence = stories[7].sentences[0]
 mine = [number_of[word] for word in sentence.split()]
@@ -89,24 +78,26 @@ assert tokenizer.vocab_size == 5 + len(number_of)
 # %% [markdown]
 # ## What the model reads
 #
-# All settings of a training run are in one object. `prepare` makes from it what the run needs: a model's configuration
-# with as many words as the tokenizer has, instances to train on, and a batch of others, from stories kept apart, to
-# test on. Words bring weights: 17,622 of this model's 112,120 belong to the 534 words that it has above 1024 (32 each
-# in the word table, and a bias). Below is an instance: two pieces of a story, A and B, some of their words hidden, with
-# the word to find under each. A few are replaced at random, or left as they are; the model must find those, too.
+# All settings of a training run are in one object. `train.prepare` makes from it what the run needs: a model's
+# configuration with as many words as the tokenizer has, instances to train on, and a batch of others, from stories kept
+# apart, to test on. Words bring weights: 17,622 of this model's 112,120 belong to the 534 words that it has above 1024
+# (32 each in the word table, and a bias). Below is an instance: two pieces of a story, A and B, some of their words
+# hidden, with the word to find under each. A few are replaced at random, or left as they are; the model must find
+# those, too.
 
 # %%
-settings = Settings().change(
+settings = train.Settings().change(
     preset="tiny", steps=300, batch=32, rate=0.003, max_length=32, evaluate_every=50, evaluate_instances=500,
 )  # fmt: skip
-corpus = Corpus.from_documents(stories, tokenizer)
-prepared = prepare(settings, (corpus, tokenizer))
-print(f"{count(prepared.config):,} weights for {prepared.config.vocab_size:,} words")
-assert count(prepared.config) == 112_120
+corpus = data.Corpus.from_documents(stories, tokenizer)
+prepared = train.prepare(settings, (corpus, tokenizer))
+larger = Albert.init(prepared.config)
+print(f"{larger.params.flat.size:,} weights for {prepared.config.vocab_size:,} words")
+assert larger.params.flat.size == 112_120
 assert prepared.config.vocab_size - 1024 == 534
 assert 112_120 - 94_498 == 534 * (32 + 1) == 17_622
 
-instance_strip(strip(prepared.instances, tokenizer, epoch=0, number=6))
+plots.instance_strip(data.strip_of_instance(prepared.instances, tokenizer, epoch=0, number=6))
 
 # %% [markdown]
 # ## What can be learnt without looking?
@@ -126,10 +117,10 @@ instance_strip(strip(prepared.instances, tokenizer, epoch=0, number=6))
 # numbers are known before any training: 7.35 and about 5.42.
 
 # %%
-train, _ = corpus.split(settings.data.held_out_share)     # the stories that are trained on
+trained_on, _ = corpus.split(settings.data.held_out_share)     # the other stories are kept to test on
 test = prepared.held_out
 
-counts = 1 + sum(np.bincount(shard.tokens, minlength=tokenizer.vocab_size) for shard in train.shards)
+counts = 1 + sum(np.bincount(shard.tokens, minlength=tokenizer.vocab_size) for shard in trained_on.shards)
 share = counts / counts.sum()                        # one more of each: a word may be missing, and ln 0 is no loss
 hidden = test.mlm_labels[test.mlm_weights > 0]
 by_frequency = -np.log(share[hidden]).mean()
@@ -149,16 +140,16 @@ assert abs(by_frequency - 5.42) < 0.02
 # %%
 with tempfile.TemporaryDirectory() as folder:
     run = Path(folder) / "a short run"
-    outcome = pretrain(settings, run, corpus=(corpus, tokenizer))
-    curves = read_curves(run)
-before, after = outcome.before, outcome.after
+    result = train.pretrain(settings, run, corpus=(corpus, tokenizer))
+    curves = train.read_curves(run)
+before, after = result.before, result.after
 print(f"MLM loss {before.mlm_loss:.2f} -> {after.mlm_loss:.2f}    SOP accuracy {after.sop_accuracy:.1f}")
 
-training_curves([curves])
+plots.training_curves([curves])
 
 # %% [markdown]
 # The loss begins at 7.6, a little above $\ln V$: fresh weights have opinions, and they are wrong. It falls to 5.4,
-# where the dashed line is, and stays there. The order of A and B is not learnt at all: a coin would be as good.
+# where the dashed line is, and stays there. The order of A and B is not learnt at all: guessing would be as good.
 
 # %%
 assert abs(before.mlm_loss - 7.6) < 0.1
@@ -179,7 +170,7 @@ texts = (
     "then boris [MASK] some soup with edda .",
     "[MASK] greeted jasper at the small corner .",
 )
-filled = [fill(outcome.model, tokenizer, text, top=tokenizer.vocab_size) for text in texts]
+filled = [train.fill(result.model, tokenizer, text, top=tokenizer.vocab_size) for text in texts]
 chances = [dict(found.guesses[0]) for found in filled]
 print("word    share of text   its chance in each of the three")
 for i in np.argsort(-share)[:5]:

@@ -4,7 +4,7 @@
 # ALBERT-base has about a tenth of BERT-base's parameters. **Does it need a tenth of the memory, and a tenth of the
 # time?** All of it can be counted from the configuration, without a model.
 #
-# Letters: $V$ words, $E$ the width of an embedding, $H$ that of a layer, $F$ that within its feed-forward part, $M$
+# Letters: $V$ words, $E$ the width of an embedding, $H$ that of a layer, $F$ that within its feed-forward half, $M$
 # positions, $L$ layers, $N$ heads, $T$ tokens in a sequence, $B$ sequences in a batch.
 
 # %%
@@ -21,9 +21,8 @@ if missing and subprocess.run([sys.executable, "-m", "pip", "install", "--quiet"
     raise SystemExit(f"{missing} could not be installed: SOURCE must be a clone of minalbert, or its address")
 
 # %%
-from minalbert import PRESETS, Albert, Batch
+from minalbert import PRESETS, Albert, Batch, plots
 from minalbert.analysis import cost, memory, parameters, report
-from minalbert.plots import bars, treemap
 
 ALBERT, BERT = PRESETS["albert-base-v2"], PRESETS["bert-base"]
 
@@ -52,7 +51,7 @@ assert abs(V * H / (V + H) - 748.8) < 0.06
 # %% [markdown]
 # ## Second saving: one layer, twelve times
 #
-# A layer has four matrices $H \times H$ in its attention, $H \times F$ and $F \times H$ in its feed-forward part, a
+# A layer has four matrices $H \times H$ in its attention, $H \times F$ and $F \times H$ in its feed-forward half, a
 # bias for each of the six, and two norms. BERT has $L$ such sets; ALBERT has one and uses it $L$ times. Here is the
 # whole model in ten lines, with its heads; the library's count comes from the table that models are built from.
 
@@ -101,7 +100,7 @@ assert large["layers"]["layer 5"] == 7_087_872
 assert 0.32 < small["embedding"]["word table"] / sizes[0] < 0.34
 
 print(f"{sizes[1] / sizes[0]:.1f} times smaller; words: {small['embedding']['word table'] / sizes[0]:.0%} of it")
-treemap({"BERT-base": large, "ALBERT-base": small})
+plots.treemap({"BERT-base": large, "ALBERT-base": small})
 
 # %% [markdown]
 # Which saving is the larger? Start from BERT-base and take one at a time.
@@ -124,7 +123,7 @@ assert parameters.totals(BERT.replace(embedding_size=128, sharing="all")) == par
 #
 # Papers round, and do not always say what they count. In
 # [ALBERT's](https://arxiv.org/abs/1909.11942), tables 1 and 2, the numbers of ALBERT-base and -large are those of trunk
-# and pooler, and BERT's are those of the trunk alone; heads are never among them. The other two cannot be had from the
+# and pooler, and BERT's are those of the trunk alone; heads are never among them. The other two do not follow from the
 # released code, however one counts:
 #
 # * **60M** (xlarge): the code has 58.7M with the pooler, 59.0M with the heads. 59.7M comes out if positions, segments
@@ -132,7 +131,7 @@ assert parameters.totals(BERT.replace(embedding_size=128, sharing="all")) == par
 # * **235M** (xxlarge): the code has 222.6M, 223.2M with the heads. Elsewhere the paper says 233M and 225M; the
 #   last fits if those three are $H$ wide (224.6M). No way of counting that we know gives 235M or 233M.
 #
-# So never test your count against a rounded number from a paper, where a released model can be had.
+# So never test your count against a rounded number from a paper, where a released model is there.
 
 # %%
 rows = {
@@ -167,9 +166,9 @@ for number, said in (
 #
 # ## What is not
 #
-# A product of $(m, k)$ and $(k, n)$ takes $2 m k n$ operations, whosever weights the matrix holds. A layer multiplies
-# each token by the matrices of its attention ($8 H^2$ operations) and feed-forward part ($4 H F$), and compares it with
-# the $T$ others and gathers from them ($4 T H$). In a forward pass, for each token, the layers take
+# A product of $(m, k)$ and $(k, n)$ takes $2 m k n$ operations, whichever layer the matrix belongs to. A layer
+# multiplies each token by the matrices of its attention ($8 H^2$ operations) and feed-forward half ($4 H F$), and
+# compares it with the $T$ others and gathers from them ($4 T H$). In a forward pass, for each token, the layers take
 #
 # $$L\,(8 H^2 + 4 H F + 4 T H)$$
 #
@@ -179,7 +178,7 @@ for number, said in (
 #
 # $$L\,(8 H + F + N + 2)$$
 #
-# numbers: query, key and value, the context, what enters the feed-forward part, the layer's output, and two norms
+# numbers: query, key and value, the context, what enters the feed-forward half, the layer's output, and two norms
 # ($8H$); what enters the GELU ($F$); a log-sum for each of the $N$ heads; the spreads of the two norms.
 
 # %%
@@ -232,7 +231,7 @@ assert one["flops"] == many["flops"]
 assert one["kept"] == many["kept"]
 assert abs(one["kept"] - 7.59) < 0.005
 
-bars({
+plots.bars({
     title: (form, {name: column[key] for name, column in columns.items()}) for key, (title, form) in titles.items()
 })  # fmt: skip
 
@@ -241,7 +240,7 @@ bars({
 #
 # ALBERT-xxlarge has two thirds of BERT-large's parameters and takes 7.4 times the operations: half the layers, but four
 # times as wide, and width enters squared. (The paper measured 0.3 times BERT-large's speed. That is less slow than 7.4
-# says, for time is more than operations: large products may run nearer to what a machine can do.)
+# says, because time is more than operations: large products may run nearer to what a machine can do.)
 
 # %%
 xx, bert_large = PRESETS["albert-xxlarge-v2"], PRESETS["bert-large"]

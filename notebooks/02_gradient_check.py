@@ -24,8 +24,7 @@ if missing and subprocess.run([sys.executable, "-m", "pip", "install", "--quiet"
 import numpy as np
 
 from minalbert import layers, plots
-from minalbert.gradcheck import check_pair
-from minalbert.gradcheck.cases import model_cases, pair_cases
+from minalbert.gradcheck import cases, check_pair
 from minalbert.gradcheck.compare import FLOOR, LIMITS
 from minalbert.gradcheck.numeric import slope
 
@@ -78,7 +77,7 @@ right = np.cos(x) * f(x)
 
 
 def errors(h):
-    """Of each way the largest relative error."""
+    """The largest relative error of each way."""
     return {name: abs(found / right - 1).max() for name, found in derivatives(f, x, h).items()}
 
 
@@ -112,7 +111,7 @@ plots.error_curves(steps, found, "the error of a numeric derivative\nrelative, t
 # products do. `np.abs` and `np.var` do not: they return a real number, the imaginary part is gone, and the slope reads
 # as zero, without a warning. That is why `layer_norm` writes its variance as `(c * c).mean()`.
 #
-# The library notices, for it asks both ways once, and goes over to central differences, with four points.
+# The library notices, because it asks both ways once, and goes over to central differences, with four points.
 
 # %%
 row = np.array([1.0, 2.0, 4.0])
@@ -195,7 +194,7 @@ assert "zero everywhere" in str(report)
 # than a thousandth of the largest in the whole check.
 
 # %%
-case = next(case for case in pair_cases() if case.name == "multi_head")
+case = next(case for case in cases.pair_cases() if case.name == "multi_head")
 report = case.check()
 key_bias = next(result for result in report.results if result.name == "dbk")
 yours, expected = key_bias.yours, key_bias.expected
@@ -258,12 +257,12 @@ plots.gradient_errors(result.yours, result.expected, rows=words, title="errors o
 # ## The whole model
 #
 # The same question, for all parameters of a tiny ALBERT and both of its losses together. On the command line,
-# `minalbert gradcheck "all shared"` asks it, of the plain passes and of the fast ones; in Python it is a call. Sizes
+# `minalbert gradcheck "all shared"` asks it, of the plain pairs and of the fused ones; in Python it is a call. Sizes
 # all differ, so that nothing fits transposed; three layers share one block; words repeat; two of three texts are
 # padded. Each of 510 numbers is moved by itself.
 
 # %%
-case = next(case for case in model_cases() if case.name == "model, all shared")
+case = next(case for case in cases.model_cases() if case.name == "model, all shared")
 report = case.check()
 numbers = sum(result.expected.size for result in report.results)
 print(f"{case.name}: {len(report.results)} tensors, {numbers} numbers, all right to 1e-10: {report.passed}")

@@ -29,7 +29,7 @@ from minalbert.gradcheck import check_pair
 # %% [markdown]
 # ## LayerNorm, forwards
 #
-# Of a row $x$ of $H$ numbers take the mean $\mu$ and the variance $\sigma^2$ (Ba, Kiros and Hinton, 2016). Then
+# Take the mean $\mu$ and the variance $\sigma^2$ of a row $x$ of $H$ numbers (Ba, Kiros and Hinton, 2016). Then
 #
 # $$\hat x_i = r\,(x_i - \mu) \qquad r = \frac{1}{\sqrt{\sigma^2 + \varepsilon}} \qquad
 # y_i = \mathrm{gain}_i\,\hat x_i + \mathrm{bias}_i$$
@@ -216,7 +216,7 @@ assert abs(z[lowest] + 0.75) < 0.01
 # %% [markdown]
 # ## The way back, and the factor 3
 #
-# A product of two factors that both hang on $x$, and in the second a function of a function:
+# A product of two factors that both depend on $x$, and in the second a function of a function:
 #
 # $$\frac{dy}{dx} = \tfrac12(1 + \tanh u) + \tfrac12 x\,(1 - \tanh^2 u)\,u' \qquad
 # u' = \sqrt{2/\pi}\,(1 + 3 \cdot 0.044715\,x^2)$$

@@ -135,7 +135,7 @@ matrices([{"name": "dcontext", "values": dcontext, "rows": tokens, "columns": co
 #
 # Where P is nearly zero, so is dS: a token that nobody looks at gets hardly any gradient, however useful it would be.
 # Then the last step: dS says which scores should fall (blue: we go *down* the gradient) and which rise (orange), and q,
-# k and v are told their parts.
+# k and v get their gradients.
 
 # %%
 sums = dS.sum(axis=1, keepdims=True)
@@ -232,7 +232,7 @@ explorer(q[None], k[None], v[None], dcontext[None], tokens)
 # ## The library's pair
 #
 # `minalbert.layers.attention` is the same for B sequences and N heads at once: arrays (B, N, T, D), and a transpose of
-# the last two axes in place of `.T`. It keeps q, k, v and P for the way back, and dropout's coins, if there are any.
+# the last two axes in place of `.T`. It keeps q, k, v and P for the way back, and the dropout mask, if there is one.
 
 # %%
 there = np.s_[None, None]

@@ -12,7 +12,7 @@
 # | second | 6 | 1 | 6 | 3 |
 # | first | 2 | 3 | 6 | 9 |
 #
-# 6 + 6 = 12. Each pass needs its *own* input, and the parts *add*.
+# 6 + 6 = 12. Each pass needs its *own* input, and the gradients *add*.
 
 
 # %%
@@ -31,12 +31,11 @@ if missing and subprocess.run([sys.executable, "-m", "pip", "install", "--quiet"
 # %%
 import numpy as np
 
-from minalbert import PRESETS, AlbertConfig, Params
-from minalbert.analysis.cost import training_operations
-from minalbert.analysis.memory import activation_bytes, layer_bytes
-from minalbert.layers import key_mask
-from minalbert.model.encoder import Context, block_backward, block_forward, encoder_backward, encoder_forward
-from minalbert.params import count, shapes
+from minalbert import PLAIN, PRESETS, Albert, AlbertConfig, Params, layers
+from minalbert.analysis import cost, memory, parameters
+from minalbert.model import Context
+from minalbert.model.block import block_backward, block_forward
+from minalbert.model.encoder import encoder_backward, encoder_forward
 from minalbert.plots import matrices
 
 
@@ -91,28 +90,35 @@ config = AlbertConfig(
     intermediate_size=8, max_position_embeddings=6,
 )  # fmt: skip
 L = config.num_hidden_layers
-table = {name: shape for name, shape in shapes(config).items() if name.startswith("encoder.")}
+
+
+def encoder_shapes(config):
+    every = Albert.init(config).params.shapes
+    return {name: shape for name, shape in every.items() if name.startswith("encoder.")}
+
+
+table = encoder_shapes(config)
 rng = np.random.default_rng(6)
 params = Params.zeros(table, "float64")
 params.flat[...] = 0.3 * rng.normal(size=params.flat.size)
-for part in ("attention", "ffn"):
-    params[f"encoder.{part}.norm.gain"][...] += 1
+for half in ("attention", "ffn"):
+    params[f"encoder.{half}.norm.gain"][...] += 1
 x, dy = rng.normal(size=(2, 2, 6, 4))  # (B, T, H)
-mask = key_mask(np.array([[1] * 6, [1] * 4 + [0] * 2]), np.float64)
-context = Context(params, mask, config)
+mask = layers.key_mask(np.array([[1] * 6, [1] * 4 + [0] * 2]), np.float64)
+ctx = Context(config, params, mask, key=None, pairs=PLAIN)  # what every pair is given beside its input
 
 
 def forward(x):
     caches = []
     for layer in range(L):
-        x, cache = block_forward(x, layer, context)
+        x, cache = block_forward(x, layer, ctx)
         caches.append(cache)
     return x, caches
 
 
 def backward(dx, caches, grads):
     for layer in reversed(range(L)):
-        dx = block_backward(dx, caches[layer], layer, config, grads)  # adds into grads, name by name
+        dx = block_backward(dx, caches[layer], ctx, grads)  # adds into grads, name by name
     return dx
 
 
@@ -127,14 +133,14 @@ assert (len(table), params.flat.size) == (16, 172)
 # little in a random direction, and see how much the loss moves.
 
 # %%
-its_y, its_cache = encoder_forward(x, context)
+its_y, its_cache = encoder_forward(x, ctx)
 its_grads = params.zeros_like()
-its_dx = encoder_backward(dy, its_cache, its_grads)
+its_dx = encoder_backward(dy, its_cache, ctx, its_grads)
 for ours, its in ((y, its_y), (dx, its_dx), (grads.flat, its_grads.flat)):
     assert np.allclose(ours, its, rtol=1e-12, atol=1e-12)
 
 step = 1e-30j * rng.normal(size=params.flat.size)  # a complex step: exact to the last digits
-moved, _ = encoder_forward(x, Context(Params(params.flat + step, table), mask, config))
+moved, _ = encoder_forward(x, ctx._replace(params=Params(params.flat + step, table)))
 slope = (moved * dy).sum().imag / 1e-30
 along = grads.flat @ step.imag / 1e-30
 print(f"the loss moves by {slope:.4f}; the gradient says {along:.4f}")
@@ -148,21 +154,21 @@ assert abs(slope - along) < 1e-9 * np.abs(grads.flat).sum()
 
 # %%
 apart = config.replace(sharing="none")
-apart_table = {name: shape for name, shape in shapes(apart).items() if name.startswith("encoder.")}
 
 
 def in_copy(name, layer):
-    part, rest = name.removeprefix("encoder.").split(".", 1)
-    return f"encoder.{part}.{layer}.{rest}"
+    half, rest = name.removeprefix("encoder.").split(".", 1)
+    return f"encoder.{half}.{layer}.{rest}"
 
 
-copies = Params.zeros(apart_table, "float64")
+copies = Params.zeros(encoder_shapes(apart), "float64")
 for name in table:
     for layer in range(L):
         copies[in_copy(name, layer)][...] = params[name]
-copies_y, cache = encoder_forward(x, Context(copies, mask, apart))
+copies_ctx = ctx._replace(config=apart, params=copies)
+copies_y, cache = encoder_forward(x, copies_ctx)
 copies_grads = copies.zeros_like()
-encoder_backward(dy, cache, copies_grads)
+encoder_backward(dy, cache, copies_ctx, copies_grads)
 
 parts = {name: [copies_grads[in_copy(name, layer)] for layer in range(L)] for name in table}
 assert np.allclose(copies_y, y, rtol=1e-12, atol=1e-12)
@@ -201,14 +207,14 @@ matrices([{"name": "gradient lengths", "values": lengths, "rows": [name.removepr
 #
 # Both give a gradient of the right shape and size, and neither raises anything. The first is wrong by 0.72 of the
 # gradient's length (its cosine with the gradient is 0.74), the second by 0.67 (cosine 0.75). A small step along either
-# still lowers the loss, for both cosines are above zero, so a falling loss proves nothing. A gradient check does.
+# still lowers the loss, because both cosines are above zero, so a falling loss proves nothing. A gradient check does.
 
 # %%
 overwritten = params.zeros_like()
 d = dy
 for layer in reversed(range(L)):
     overwritten = params.zeros_like()  # what `=` does: all that was there is gone
-    d = block_backward(d, caches[layer], layer, config, overwritten)
+    d = block_backward(d, caches[layer], ctx, overwritten)
 assert all(np.allclose(overwritten[name], parts[name][0], rtol=1e-12, atol=1e-12) for name in table)
 assert np.allclose(d, dx, rtol=1e-12, atol=1e-12)  # dx is right all the same
 
@@ -237,8 +243,8 @@ matrices([{"name": "right", "values": grads[name]} | full, "  ",
 #
 # A cache can be made again from the block's input. Keep only the L inputs; when backward comes by, run the block
 # forward once more, use the fresh cache, and let it go. These are the same operations on the same numbers, so the
-# gradients are not nearly, but **bitwise** the same. (With dropout the same coins must fall again: they come from a
-# counter, not from a generator that has moved on.)
+# gradients are not nearly, but **bitwise** the same. (With dropout the same mask must be sampled again: it depends on a
+# key, not on a generator that has moved on.)
 
 
 # %%
@@ -246,20 +252,20 @@ def forward_keeping_inputs(x):
     inputs = []
     for layer in range(L):
         inputs.append(x)
-        x, _ = block_forward(x, layer, context)
+        x, _ = block_forward(x, layer, ctx)
     return x, inputs
 
 
 def backward_from_inputs(dx, inputs, grads):
     for layer in reversed(range(L)):
-        _, cache = block_forward(inputs[layer], layer, context)
-        dx = block_backward(dx, cache, layer, config, grads)
+        _, cache = block_forward(inputs[layer], layer, ctx)
+        dx = block_backward(dx, cache, ctx, grads)
     return dx
 
 
 again, its_again = params.zeros_like(), params.zeros_like()
 backward_from_inputs(dy, forward_keeping_inputs(x)[1], again)
-encoder_backward(dy, encoder_forward(x, context, recompute=True)[1], its_again)
+encoder_backward(dy, encoder_forward(x, ctx, recompute=True)[1], ctx, its_again)
 print("bitwise the same:", np.array_equal(again.flat, grads.flat), np.array_equal(its_again.flat, grads.flat))
 assert np.array_equal(again.flat, grads.flat)
 assert np.array_equal(its_again.flat, grads.flat)
@@ -274,30 +280,33 @@ assert np.array_equal(its_again.flat, grads.flat)
 base = PRESETS["albert-base-v2"]
 B, T = 32, 512
 for recompute in (False, True):
-    layer_mb = layer_bytes(base, B, T, recompute=recompute) / 1e6
-    step_gb = activation_bytes(base, B, T, recompute=recompute) / 1e9
-    cost = training_operations(base, T, recompute=recompute) / training_operations(base, T)
-    print(f"recompute={recompute!s:5}   a layer {layer_mb:5.0f} MB   a step {step_gb:.2f} GB   operations × {cost:.2f}")
-    assert [round(layer_mb), round(step_gb, 2), round(cost, 2)] == ([50, 1.54, 1.33] if recompute else [605, 7.59, 1])
+    layer_mb = memory.layer_bytes(base, B, T, recompute=recompute) / 1e6
+    step_gb = memory.activation_bytes(base, B, T, recompute=recompute) / 1e9
+    times = cost.training_operations(base, T, recompute=recompute) / cost.training_operations(base, T)
+    found = [round(layer_mb), round(step_gb, 2), round(times, 2)]
+    print(f"recompute={recompute!s:5}   a layer {found[0]:5} MB   a step {found[1]:.2f} GB   "
+          f"operations × {found[2]:.2f}")  # fmt: skip
+    assert found == ([50, 1.54, 1.33] if recompute else [605, 7.59, 1])
 
 # %% [markdown]
 # ## What sharing saves
 #
 # Parameters, and whatever goes with them: gradients, the optimiser's moments, what machines send each other. Not
-# activations, for each pass keeps its own; not operations, for a weight used twelve times is multiplied twelve times.
-# An ALBERT-base whose layers shared nothing would have 89.8 million parameters in place of 11.8 million; its
+# activations, because each pass keeps its own; not operations, because a weight used twelve times is multiplied twelve
+# times. An ALBERT-base whose layers shared nothing would have 89.8 million parameters in place of 11.8 million; its
 # activations would take the same 7.59 GB, and its step as many operations.
 
 # %%
 unshared = base.replace(sharing="none")
 for title, one in {"shared": base, "unshared": unshared}.items():
-    millions, gigabytes = count(one) / 1e6, activation_bytes(one, B, T) / 1e9
-    operations = training_operations(one, T) / 1e9
+    millions, gigabytes = parameters.totals(one)["everything"] / 1e6, memory.activation_bytes(one, B, T) / 1e9
+    operations = cost.training_operations(one, T) / 1e9
     print(f"{title:8}   {millions:4.1f} million parameters   {gigabytes:.2f} GB of activations"
           f"   {operations:.0f} billion operations for a sequence")  # fmt: skip
-assert (count(base), count(unshared)) == (11_813_810, 89_780_402)
-assert activation_bytes(base, B, T) == activation_bytes(unshared, B, T)
-assert training_operations(base, T) == training_operations(unshared, T)
+assert parameters.totals(base)["everything"] == 11_813_810
+assert parameters.totals(unshared)["everything"] == 89_780_402
+assert memory.activation_bytes(base, B, T) == memory.activation_bytes(unshared, B, T)
+assert cost.training_operations(base, T) == cost.training_operations(unshared, T)
 
 # %% [markdown]
 # ## Next

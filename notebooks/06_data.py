@@ -23,16 +23,7 @@ import tempfile
 
 import numpy as np
 
-from minalbert import plots
-from minalbert.data.audit_pairs import audit_instances, pairs_and_labels
-from minalbert.data.build import build
-from minalbert.data.instances import Instances
-from minalbert.data.recipe import Recipe
-from minalbert.data.sources import story_sources
-from minalbert.data.stats import corpus_stats, instance_stats
-from minalbert.data.strip import strip
-from minalbert.data.tiny_worlds import SCHEMAS, TinyWorlds
-from minalbert.data.word_tokenizer import WordTokenizer
+from minalbert import data, plots
 
 # %% [markdown]
 # ## Text
@@ -47,13 +38,13 @@ from minalbert.data.word_tokenizer import WordTokenizer
 
 # %%
 def corpus_of(worlds, stories=3000):
-    tokenizer = WordTokenizer(worlds.words())
+    tokenizer = data.WordTokenizer(worlds.words())
     directory = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
     folders.append(directory)                        # it is removed when nothing holds it any more
-    return build(story_sources(worlds, stories, stories), tokenizer, directory.name), tokenizer
+    return data.build_corpus(data.story_sources(worlds, stories, stories), tokenizer, directory.name), tokenizer
 
 folders = []
-worlds = TinyWorlds(seed=0)
+worlds = data.TinyWorlds(seed=0)
 print(worlds.story(0), "\n")
 corpus, tokenizer = corpus_of(worlds)
 totals = corpus.totals()
@@ -65,7 +56,7 @@ assert tokenizer.decode(ids) == text
 assert totals["documents"] == 3000
 assert len(ids) == len(text.split())
 assert min(ids) > 4        # the five below are special: [CLS], [SEP], [MASK], ...
-assert len(SCHEMAS) == 16
+assert len(data.SCHEMAS) == 16
 rings = np.mean([worlds.story(number).kind == "ring" for number in range(1000)])
 print(f"{rings:.1%} of 1,000 stories are rings")
 assert abs(rings - 0.5) < 4 * (0.25 / 1000) ** 0.5
@@ -74,7 +65,7 @@ assert abs(rings - 0.5) < 4 * (0.25 / 1000) ** 0.5
 # ## Pairs, and spans
 #
 # A document is cut into chunks of whole sentences that fill an instance; a chunk is cut once more, between two of its
-# sentences, into A and B; a coin decides whether they change places. The model reads `[CLS] A [SEP] B [SEP]`.
+# sentences, into A and B; a random choice decides whether they change places. The model reads `[CLS] A [SEP] B [SEP]`.
 #
 # Then words are hidden: 15 % of all tokens, `[CLS]` and `[SEP]` counted. Neighbours are hidden together, $n$-grams of
 # one to three words with $p(n) \propto 1/n$:
@@ -97,8 +88,8 @@ def spans(words, budget, rng):
             lengths.append(n)
     return lengths
 
-recipe = Recipe(max_length=64, max_predictions=10)
-instances = Instances(corpus, tokenizer, recipe, seed=0)
+recipe = data.Recipe(max_length=64, max_predictions=10)
+instances = data.Instances(corpus, tokenizer, recipe, seed=0)
 sample = [instances.detail(0, number) for number in range(0, len(instances), 8)]
 rng = np.random.default_rng(0)
 ours, theirs = [], []
@@ -124,11 +115,11 @@ assert round(drawn @ [1, 2, 3], 2) == 1.64
 # model can never be sure that what it reads is true, and must have an opinion of every word.
 
 # %%
-plots.instance_strip(strip(instances, tokenizer, epoch=0, number=93))
+plots.instance_strip(data.strip_of_instance(instances, tokenizer, epoch=0, number=93))
 
 # %% [markdown]
 # An instance is a pure function of (seed, epoch, number): the same again whenever it is asked for, alone or in a batch.
-# In the next epoch the same number means the same sentences, with another cut, another coin and other masks.
+# In the next epoch the same number means the same sentences, with another cut, another choice of order and other masks.
 
 # %%
 again, other = (instances.detail(epoch, 93) for epoch in (0, 1))
@@ -149,7 +140,7 @@ print(f"hidden in epoch 1: {sorted(hidden[1])}")
 # test: not "about a half", but a half within $4 \sqrt{0.25 / N}$.
 
 # %%
-found = instance_stats(instances, sample=2000)
+found = data.instance_stats(instances, sample=2000)
 for row in found["shares"]:
     if row["group"] in ("labels", "what stands there"):
         p = row["asked_for"]
@@ -164,7 +155,7 @@ print(f"{predicted['name']:17}{predicted['share']:7.1%} of {predicted['of']:6,} 
       f"{predicted['asked_for']:.1%}, exactly")  # fmt: skip
 assert predicted["share"] == predicted["asked_for"]
 assert abs(predicted["share"] - 0.15) < 0.005
-lengths = corpus_stats(corpus)["histograms"]
+lengths = data.corpus_stats(corpus)["histograms"]
 plots.histograms(lengths | found["histograms"])
 
 # %% [markdown]
@@ -173,20 +164,20 @@ plots.histograms(lengths | found["histograms"])
 # Rates may be right and the puzzle spoilt all the same. If the shorter segment were more often the swapped one, or if
 # "first" stood only in what came first, a model could find the order without understanding anything, and its accuracy
 # would look splendid. The *audit* trains small models that see too little on purpose: one word, the connectives
-# (*then*, *soon*, *again*), the lengths, the tokens at the edges. On pairs they have not seen, they must not beat a
-# coin. Two more may: they see all words, and measure what there is to be learnt.
+# (*then*, *soon*, *again*), the lengths, the tokens at the edges. On pairs they have not seen, they must not beat
+# guessing. Two more may: they see all words, and measure what there is to be learnt.
 #
 # We audit three corpora: the clean recipe; the same with connectives that always tell the truth (a knob of tiny worlds
 # plants the leak); and the recipe of the program that ALBERT was released with. The figure has each probe's accuracy
 # less one half, in per cent; "usual label" is no probe, but the share of the more frequent label.
 
 # %%
-planted, its_tokenizer = corpus_of(TinyWorlds(seed=0, p_true_conn=1.0))
-released = Instances(corpus, tokenizer, recipe.replace(policy="released"), seed=0)
+planted, its_tokenizer = corpus_of(data.TinyWorlds(seed=0, p_true_conn=1.0))
+released = data.Instances(corpus, tokenizer, recipe.replace(policy="released"), seed=0)
 audits = {
-    "clean": audit_instances(instances, tokenizer, 6000),
-    "planted": audit_instances(Instances(planted, its_tokenizer, recipe, seed=0), its_tokenizer, 6000),
-    "released": audit_instances(released, tokenizer, 6000),
+    "clean": data.audit_instances(instances, tokenizer, 6000),
+    "planted": data.audit_instances(data.Instances(planted, its_tokenizer, recipe, seed=0), its_tokenizer, 6000),
+    "released": data.audit_instances(released, tokenizer, 6000),
 }
 leaks = {name: {finding.probe for finding in findings if finding.leaks} for name, findings in audits.items()}
 for name, found in leaks.items():
@@ -194,7 +185,7 @@ for name, found in leaks.items():
 assert leaks == {"clean": set(), "planted": {"connectives only"}, "released": {"length only", "usual label"}}
 by_probe = {finding.probe: finding for finding in audits["clean"]}
 print(f"clean: every word of A with every word of B {by_probe['bilinear A x B'].accuracy:.2f}; "
-      f"a coin exceeds {by_probe['bilinear A x B'].bound:.2f} once in a thousand times")  # fmt: skip
+      f"guessing exceeds {by_probe['bilinear A x B'].bound:.2f} once in a thousand times")  # fmt: skip
 assert by_probe["bilinear A x B"].accuracy > 0.75 > by_probe["bilinear A x B"].bound
 plots.distribution_bars([finding.probe for finding in audits["clean"]], {
     f"{name}\nleaks: {', '.join(probe.split()[0] for probe in sorted(leaks[name])) or 'none'}":
@@ -216,7 +207,7 @@ def chunk_lengths(instances):
     return instances.table.last - instances.table.first           # in sentences
 
 q = np.mean(chunk_lengths(released) == 1)
-pairs, labels = pairs_and_labels(released, len(released))
+pairs, labels = data.pairs_and_labels(released, len(released))
 labels, sizes = np.array(labels), np.array([(len(a), len(b)) for a, b in pairs])
 alone = sizes[chunk_lengths(released) == 1].mean(axis=0)
 print(f"chunks of one sentence: {q:.1%}; label 1 in {labels.mean():.1%}, expected {(1 + q) / 2:.1%}")
@@ -232,13 +223,13 @@ assert chunk_lengths(instances).min() >= 2
 #
 # BERT's puzzle was NSP: in half of the pairs B comes from another document. Two texts from different documents have
 # other people and other things in them; to count the words that A and B share is enough to do well. For SOP that count
-# is worthless: it is the same for (A, B) and for (B, A), and a coin chose between the two. What the topic tells, NSP
-# rewards and SOP does not.
+# is worthless: it is the same for (A, B) and for (B, A), and a random choice was made between the two. What the topic
+# tells, NSP rewards and SOP does not.
 
 # %%
 def by_shared_words(instances):
     """Accuracy, on the second half of the pairs, of the best limit for the share of common words in the first half."""
-    pairs, labels = pairs_and_labels(instances, 6000)
+    pairs, labels = data.pairs_and_labels(instances, 6000)
     pairs, labels = [(set(a.tolist()), set(b.tolist())) for a, b in pairs], np.array(labels)
     shared = np.array([len(a & b) / min(len(a), len(b)) for a, b in pairs])
     half = len(labels) // 2
@@ -246,7 +237,7 @@ def by_shared_words(instances):
     return ((shared[half:] < limit) == labels[half:]).mean(), len(labels) - half
 
 for kind in ("sop", "nsp"):
-    accuracy, tested = by_shared_words(Instances(corpus, tokenizer, recipe.replace(pairs=kind), seed=0))
+    accuracy, tested = by_shared_words(data.Instances(corpus, tokenizer, recipe.replace(pairs=kind), seed=0))
     print(f"{kind.upper()} by the number of shared words: {accuracy:.2f}")
     assert accuracy > 0.62 if kind == "nsp" else abs(accuracy - 0.5) < 4 * (0.25 / tested) ** 0.5
 

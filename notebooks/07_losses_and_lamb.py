@@ -20,9 +20,8 @@ if missing and subprocess.run([sys.executable, "-m", "pip", "install", "--quiet"
 # %%
 import numpy as np
 
-from minalbert import PRESETS, Albert, Batch, Totals, plots
+from minalbert import PLAIN, PRESETS, Albert, Batch, Totals, plots
 from minalbert.layers import cross_entropy_backward, cross_entropy_forward
-from minalbert.model.heads import mlm_backward, mlm_forward
 from minalbert.optim import AdamW, Lamb, Moments, Schedule, clip_factor, global_norm, lamb_tensor
 
 # %% [markdown]
@@ -107,8 +106,8 @@ assert round(np.log(30_000), 2) == 10.31
 # ## A mean of means is not the mean
 #
 # MLM is a mean over *targets*, $\sum_i w_i \ell_i / \sum_i w_i$, and sequences differ in how many they have. If a batch
-# is too large for the memory it is cut in parts whose gradients are added. If each part divided by its own number of
-# targets, a part with few would count as much as a part with many. So every part divides by the total of all.
+# is too large for the memory it is cut into slices whose gradients are added. If each slice divided by its own number
+# of targets, a slice with few would count as much as a slice with many. So every slice divides by the total of all.
 
 # %%
 def first_targets(batch, count):
@@ -119,10 +118,10 @@ model = Albert.init(config, seed=0, dtype="float64")
 few, many = (Batch(*(array[rows] for array in batch)) for rows in (slice(0, 8), slice(8, 16)))
 few = first_targets(few, 1)
 whole = Batch(*(np.concatenate(pair) for pair in zip(few, many, strict=True)))
-counts = [int(part.mlm_weights.sum()) for part in (few, many)]
+counts = [int(each.mlm_weights.sum()) for each in (few, many)]
 
 losses, grads = model.loss_and_grads(whole)
-alone = [model.loss_and_grads(part) for part in (few, many)]
+alone = [model.loss_and_grads(each) for each in (few, many)]
 means = [float(found.mlm) for found, _ in alone]
 mean_of_means, mean = np.mean(means), np.average(means, weights=counts)
 wrong = 0.5 * (alone[0][1].flat + alone[1][1].flat)
@@ -130,12 +129,12 @@ error = np.linalg.norm(wrong - grads.flat) / np.linalg.norm(grads.flat)
 
 totals = Totals(targets=sum(counts), sequences=len(whole.input_ids))
 added = model.params.zeros_like()
-for part in (few, many):
-    model.loss_and_grads(part, into=added, totals=totals)
+for each in (few, many):
+    model.loss_and_grads(each, into=added, totals=totals)
 
 print(f"{counts[0]} and {counts[1]} targets; their means {means[0]:.3f} and {means[1]:.3f}")
 print(f"mean of means {mean_of_means:.3f}, mean over targets {mean:.3f}, the whole batch {losses.mlm:.3f}")
-print(f"the mean of the parts' gradients misses the batch's gradient by {error:.0%} of its length")
+print(f"the mean of the slices' gradients misses the batch's gradient by {error:.0%} of its length")
 assert np.isclose(mean, losses.mlm)
 assert abs(mean_of_means - losses.mlm) > 0.003
 assert error > 0.2
@@ -152,16 +151,15 @@ assert np.allclose(added.flat, grads.flat, atol=1e-12)
 # $$d\text{table} = \underbrace{\textstyle\sum_{t} \mathrm{onehot}(\text{id}_t)\, dy_t^\top}_{\text{words that were
 # read}} + \underbrace{d\text{logits}^\top x}_{\text{every word}}$$
 #
-# The first part has a row for each word in the input. The second has a row for *every* word, for the loss says
-# something to each score.
+# The first part has a row for each word in the input. The second has a row for *every* word, because the loss
+# says something to each score.
 
 # %%
-params = model.params
 hidden, _ = model.encode(whole.input_ids, whole.attention_mask, whole.token_type_ids)
-logits, head = mlm_forward(hidden, whole.mlm_positions, params, config)
-_, cache = cross_entropy_forward(logits, whole.mlm_labels, whole.mlm_weights)
-scored = params.zeros_like()
-mlm_backward(cross_entropy_backward(1.0, cache)[0], head, config, scored)
+ctx = PLAIN.context(PLAIN, config, model.params, whole.attention_mask)
+_, cache = PLAIN.mlm_loss.forward(hidden, whole, None, ctx)
+scored, dhidden = model.params.zeros_like(), np.zeros_like(hidden)
+PLAIN.mlm_loss.backward(1.0, cache, ctx, scored, dhidden)         # adds into both
 
 decoder_part = scored["embeddings.word"]
 lookup_part = grads["embeddings.word"] - decoder_part
@@ -217,7 +215,7 @@ assert abs(corrected - 0.02) < 6e-4
 # %% [markdown]
 # ## Side by side
 #
-# The same model, the same batch, thirty steps each: LAMB at 0.02 and AdamW at 0.002. Of each matrix we write down
+# The same model, the same batch, thirty steps each: LAMB at 0.02 and AdamW at 0.002. For each matrix we write down
 # by how much of itself a step changes it, $\|\Delta w\| / \|w\|$, and LAMB's trust ratios. (Which of the two learns
 # better is not asked here: their rates cannot be compared, and one batch is no corpus.)
 
@@ -260,7 +258,7 @@ plots.ratio_curves({
 })  # fmt: skip
 
 # %% [markdown]
-# The trust ratios are what it took. They begin near each other, for here all matrices are drawn with the same $\sigma$
+# The trust ratios are what it took. They begin near each other, because all matrices are drawn with the same $\sigma$
 # and all $u$ are of nearly the same size; where a gradient is tiny, $\varepsilon$ makes $u$ a little shorter.
 # (Positions beyond the batch's 32 have no gradient, so that half of the position table's $u$ is nearly zero, and its
 # ratio is higher by about $\sqrt 2$.) Then they part: $m$ forgets within ten steps or so, $v$ within a thousand. Where

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # 8. What a model learns hangs on what it is asked
+# # 8. What a model learns depends on what it is asked
 #
 # BERT was asked whether a second piece of text follows the first or comes from elsewhere (NSP, next-sentence
 # prediction). ALBERT is asked whether two pieces that belong together are in order or swapped (SOP). The paper claims
@@ -29,22 +29,8 @@ from pathlib import Path
 
 import numpy as np
 
-from minalbert import Albert
-from minalbert.data.build import build
-from minalbert.data.instances import Instances
-from minalbert.data.sources import story_sources
-from minalbert.data.strip import strip
-from minalbert.data.tiny_worlds import TinyWorlds
-from minalbert.data.word_tokenizer import WordTokenizer
+from minalbert import Albert, data, plots, train
 from minalbert.optim import Moments, clip_factor, global_norm
-from minalbert.plots import instance_strip, share_dots, training_curves
-from minalbert.train.assemble import pretrain
-from minalbert.train.curves import read_curves
-from minalbert.train.evaluation import evaluate
-from minalbert.train.records import read_lines
-from minalbert.train.settings import Settings
-from minalbert.train.trained import open_trained
-from minalbert.train.training_data import prepare
 
 FAST = os.environ.get("MINALBERT_FAST") == "1"
 STEPS, STORIES, SEEDS = (40, 600, [0]) if FAST else (6500, 30_000, [0, 1, 2])
@@ -55,15 +41,15 @@ print("small: the text tells of the large runs" if FAST else f"six runs of {STEP
 # ## A world in which topic and order are two things
 #
 # Tiny worlds tell stories by scripts. Here are only those that go in rings, as a ferry's day does: a story begins
-# anywhere, so that no step is early or late by itself. Of which of the eight scripts a sentence is, its words tell:
+# anywhere, so that no step is early or late by itself. A sentence's words tell which of the eight scripts it is from:
 # that is *topic*. Which step follows which is *order*. What decorates the stories is left out, but for a passer-by
 # where a story would be too short, and so is whatever else tells early from late: a ferryman is always *Maud*, never
 # *she*, and things are *the basket* from the first, not *a*.
 
 # %%
 NOTHING = dict.fromkeys("p_branch p_handover p_long p_fill p_conn p_adverb p_adjective p_place".split(), 0.0)
-worlds = TinyWorlds(ring_fraction=1.0, entity_cues=False, **NOTHING)
-corpus = build(story_sources(worlds, STORIES), WordTokenizer(worlds.words()), RUNS / "worlds")
+worlds = data.TinyWorlds(ring_fraction=1.0, entity_cues=False, **NOTHING)
+corpus = data.build_corpus(data.story_sources(worlds, STORIES), data.WordTokenizer(worlds.words()), RUNS / "worlds")
 tokenizer = corpus.tokenizer()
 print("\n".join(worlds.story(2).sentences))
 scripts = {worlds.story(number).schema for number in range(200)}
@@ -77,15 +63,15 @@ assert corpus.totals()["documents"] == STORIES
 # different things. Otherwise the two trainings are the same: weights, words that are masked, steps, rates.
 
 # %%
-settings = Settings().change(
+settings = train.Settings().change(
     preset="tiny", num_hidden_layers=2, max_position_embeddings=80, vocab_size=corpus.vocab_size,
     corpus=str(RUNS / "worlds"), max_length=80, max_predictions=8, mask_fraction=0.1, short_fraction=0.0,
     steps=STEPS, batch=32, micro_batch=32, workers=1, optimiser="adamw", rate=0.003, beta2=0.98,
     evaluate_every=max(20, STEPS // 20), evaluate_instances=2000, every=max(20, STEPS // 4),
 )  # fmt: skip
-nsp = Instances(corpus, tokenizer, settings.change(pairs="nsp").recipe, seed=0)
+nsp = data.Instances(corpus, tokenizer, settings.change(pairs="nsp").recipe, seed=0)
 number = next(number for number in range(100) if nsp.batch(0, np.array([number])).sop_labels[0] == 1)
-instance_strip(strip(nsp, tokenizer, 0, number))
+plots.instance_strip(data.strip_of_instance(nsp, tokenizer, 0, number))
 
 # %% [markdown]
 # ## The loop
@@ -94,7 +80,7 @@ instance_strip(strip(nsp, tokenizer, 0, number))
 
 # %%
 def by_hand(settings, steps):
-    prepared, batch_size = prepare(settings), settings.training.batch
+    prepared, batch_size = train.prepare(settings), settings.training.batch
     model = Albert.init(prepared.config, settings.training.seed)
     optimiser, schedule, moments = settings.make_optimiser(), settings.make_schedule(), Moments.zeros(model.params)
     for step, batch in enumerate(islice(prepared.instances.batches(batch_size, epoch=0), steps)):
@@ -106,12 +92,13 @@ def by_hand(settings, steps):
 
 # %% [markdown]
 # The library's loop does the same, and besides: tests now and then, checkpoints that survive a power cut, a log, a
-# watch for losses that are not finite. Its losses are those of the ten lines.
+# watch for losses that are not finite. It uses the fused kernels, which are faster, and the ten lines use the plain
+# ones; the losses agree.
 
 # %%
 short = settings.change(steps=5, evaluate_every=5, evaluate_instances=100, every=5, log_every=1)
-pretrain(short, RUNS / "five")
-library, hand = read_curves(RUNS / "five").train["loss"], np.array(list(by_hand(short, 5)))
+train.pretrain(short, RUNS / "five")
+library, hand = train.read_curves(RUNS / "five").train["loss"], np.array(list(by_hand(short, 5)))
 print("library", np.round(library, 3), "\nby hand", np.round(hand, 3))
 assert np.allclose(library, hand, rtol=1e-5)
 
@@ -121,10 +108,10 @@ assert np.allclose(library, hand, rtol=1e-5)
 # Three seeds of each, two at a time, by `minalbert pretrain` in processes of their own.
 
 # %%
-def train(waiting):
+def train_all(waiting):
     """Each (pairs, seed) in a directory of its own; what is there already goes on, or is done."""
     RUNS.joinpath("config.toml").write_text(settings.toml(), encoding="utf-8")
-    running, said = {}, 0
+    running, width = {}, 0
     try:
         while waiting or running:
             while waiting and len(running) < min(2, os.cpu_count() or 1):
@@ -135,12 +122,12 @@ def train(waiting):
                 if running.pop(name).returncode:
                     raise RuntimeError(f"{name} ended early: " + (RUNS / f"{name}.log").read_text(encoding="utf-8"))
             progress = ", ".join(f"{name} step {last_step(name):,}" for name in running)
-            print(f"\r{progress:{said}}", end="")
-            said = len(progress)
+            print(f"\r{progress:{width}}", end="")
+            width = len(progress)
     finally:
         for process in running.values():             # it saves, and goes on the next time
             process.terminate()
-    print(f"\r{'done':{said}}")
+    print(f"\r{'done':{width}}")
 
 
 def start(name, *options):
@@ -151,13 +138,10 @@ def start(name, *options):
 
 
 def last_step(name):
-    try:
-        return max((line.get("step", 0) for line in read_lines(RUNS / name)), default=0)
-    except FileNotFoundError:
-        return 0
+    return max((line.get("step", 0) for line in train.read_lines(RUNS / name)), default=0)
 
 
-train([(pairs, seed) for seed in SEEDS for pairs in ("nsp", "sop")])
+train_all([(pairs, seed) for seed in SEEDS for pairs in ("nsp", "sop")])
 
 # %% [markdown]
 # ## The plateau, and leaving it
@@ -169,27 +153,27 @@ train([(pairs, seed) for seed in SEEDS for pairs in ("nsp", "sop")])
 # chance, too: see the other seeds.
 
 # %%
-curves = read_curves(RUNS / "sop-0")
+curves = train.read_curves(RUNS / "sop-0")
 accuracy = curves.held_out["sop_accuracy"]
 quarter, half, end = accuracy[[5, 10, -1]] if not FAST else accuracy[[0, 1, -1]]
 print(f"SOP after a quarter of the steps {quarter:.0%}, after half {half:.0%}, in the end {end:.0%}")
 assert FAST or quarter < 0.6 < 0.9 < end
 assert FAST or curves.when("left the plateau") < STEPS / 8 < STEPS / 4 < curves.when("order learnt")
-training_curves([read_curves(RUNS / f"sop-{seed}")._replace(name=f"seed {seed}") for seed in SEEDS])
+plots.training_curves([train.read_curves(RUNS / f"sop-{seed}")._replace(name=f"seed {seed}") for seed in SEEDS])
 
 # %% [markdown]
 # ## Does one know the other?
 #
 # Every model is asked both questions, on stories that it has not read. Its head gives one number that means "this is
-# wrong" and one that means "this is right", whatever it was trained on. A coin gets 50 %.
+# wrong" and one that means "this is right", whatever it was trained on. Guessing gets 50 %.
 
 # %%
-tests = {asked: prepare(settings.change(pairs=asked)).held_out for asked in ("nsp", "sop")}
+tests = {asked: train.prepare(settings.change(pairs=asked)).held_out for asked in ("nsp", "sop")}
 found = {}
 for pairs in ("nsp", "sop"):
     for seed in SEEDS:
-        model = open_trained(RUNS / f"{pairs}-{seed}")[0]
-        found[pairs, seed] = {asked: evaluate(model, batch) for asked, batch in tests.items()}
+        model = train.open_trained(RUNS / f"{pairs}-{seed}")[0]
+        found[pairs, seed] = {asked: train.evaluate(model, batch) for asked, batch in tests.items()}
 
 print("trained on   seed   NSP (next / elsewhere)    SOP (in order / swapped)    hidden words")
 for (pairs, seed), by in found.items():
@@ -211,7 +195,7 @@ assert FAST or abs(mean("nsp", "sop", "mlm_accuracy") - mean("sop", "sop", "mlm_
 assert FAST or (mean("sop", "sop") > 0.94 and 0.6 < mean("sop", "nsp") < 0.8)
 
 # %% [markdown]
-# The paper's pattern, without its size. Asked for order, the model trained on NSP does no better than a coin.
+# The paper's pattern, without its size. Asked for order, the model trained on NSP does no better than guessing.
 # Why it fails is seen if pairs are told apart by kind. How often is each kind called wrong?
 
 # %%
@@ -231,7 +215,7 @@ assert FAST or np.mean(rows["the same, swapped"]["trained on SOP"]) > 0.9
 assert FAST or np.mean(rows["from another story"]["trained on NSP"]) > 0.9
 assert FAST or 0.25 < np.mean(rows["from another story"]["trained on SOP"]) < 0.5
 title = "How often is a second part called wrong?\nheld-out pairs, a dot a seed; right would be 0 %, 100 %, 100 %"
-share_dots(rows, title)
+plots.share_dots(rows, title)
 
 # %% [markdown]
 # The model trained on NSP finds the strangers, and lets the swapped pairs pass: they are of one story, and it was

@@ -28,22 +28,16 @@ from itertools import pairwise
 
 import numpy as np
 
-from minalbert import PRESETS, Albert
+from minalbert import PRESETS, Albert, data, layers, plots
 from minalbert.analysis.smoothness import roughness, smoothness
-from minalbert.commands.demo import WORLDS
-from minalbert.data.build import build
-from minalbert.data.instances import Instances, Recipe
-from minalbert.data.sources import story_sources
-from minalbert.data.word_tokenizer import WordTokenizer
-from minalbert.layers import softmax
 from minalbert.optim import AdamW, Moments, Schedule, clip_factor, global_norm
-from minalbert.plots import head_grid, smoothness_curves
 
+worlds = data.TinyWorlds(ring_fraction=1.0, p_branch=0.0, p_handover=0.0, p_long=0.0, p_fill=0.1)  # as in the demo
 with tempfile.TemporaryDirectory() as folder:
-    corpus = build(story_sources(WORLDS, 4000), WordTokenizer(WORLDS.words()), folder)
+    corpus = data.build_corpus(data.story_sources(worlds, 4000), data.WordTokenizer(worlds.words()), folder)
     tokenizer = corpus.tokenizer()
-    recipe = Recipe(max_length=32, max_predictions=3, mask_fraction=0.1, short_fraction=0.5)
-    instances = Instances(corpus, tokenizer, recipe, seed=0)
+    recipe = data.Recipe(max_length=32, max_predictions=3, mask_fraction=0.1, short_fraction=0.5)
+    instances = data.Instances(corpus, tokenizer, recipe, seed=0)
     batches = [batch for epoch in range(3) for batch in instances.batches(16, epoch)]
     probe = next(instances.batches(32, epoch=9))  # to look at, not to train on
 labels = np.concatenate([batch.mlm_labels[batch.mlm_weights > 0] for batch in batches])
@@ -72,8 +66,8 @@ def train(model, steps, rate):
 #
 # $$P_{ij} = \frac{e^{s_{ij}}}{\sum_k e^{s_{ik}}} \qquad s_{ij} = \frac{q_i \cdot k_j}{\sqrt D} + m_j$$
 #
-# with $q = x W_q + b_q$, $k = x W_k + b_k$, and $m_j$ a large negative number where $j$ is padding. All that is
-# needed can be had of the model: what enters the layer, and the weights.
+# with $q = x W_q + b_q$, $k = x W_k + b_k$, and $m_j$ a large negative number where $j$ is padding. The model gives all
+# that is needed: what enters the layer, and the weights.
 
 # %%
 config = PRESETS["tiny"].replace(vocab_size=corpus.vocab_size, num_hidden_layers=2, max_position_embeddings=32)
@@ -86,9 +80,9 @@ def probabilities(model, layer):
     B, T, H = x.shape
     q = x @ params["encoder.attention.query.w"] + params["encoder.attention.query.b"]
     k = x @ params["encoder.attention.key.w"] + params["encoder.attention.key.b"]
-    q, k = (part.reshape(B, T, N, H // N).swapaxes(1, 2) for part in (q, k))  # (B, N, T, D)
+    q, k = (each.reshape(B, T, N, H // N).swapaxes(1, 2) for each in (q, k))  # (B, N, T, D)
     scores = q @ k.swapaxes(2, 3) / (H // N) ** 0.5
-    return softmax(np.where(probe.attention_mask[:, None, None] == 1, scores, np.float32(-10000)))
+    return layers.softmax(np.where(probe.attention_mask[:, None, None] == 1, scores, np.float32(-10000)))
 
 
 maps = model.attention_maps(*inputs)
@@ -123,7 +117,7 @@ tokens = [tokenizer.pieces[i].removeprefix("▁") for i in probe.input_ids[row, 
 fresh, stays, mean_length = looked_at(model), own_segment(model), probe.attention_mask.sum(1).mean()
 print(f"a text has {mean_length:.1f} tokens; a fresh head looks at {fresh.min():.1f} to {fresh.max():.1f} of them")
 assert 0.8 * mean_length < fresh.min() <= fresh.max() <= 1.05 * mean_length
-head_grid(maps[-1][row, :, :length, :length], tokens, columns=2, cell=0.17)
+plots.head_grid(maps[-1][row, :, :length, :length], tokens, columns=2, cell=0.17)
 
 # %% [markdown]
 # A fresh head looks at nearly all tokens, in no order that one could see. Now 600 steps:
@@ -138,7 +132,7 @@ assert loss < guessing - 0.1
 assert trained.mean() < 0.8 * fresh.mean()
 assert stays[-1].mean() < 0.6
 assert own_segment(model)[-1].mean() > 0.65
-head_grid(model.attention_maps(*inputs)[-1][row, :, :length, :length], tokens, columns=2, cell=0.17)
+plots.head_grid(model.attention_maps(*inputs)[-1][row, :, :length, :length], tokens, columns=2, cell=0.17)
 
 # %% [markdown]
 # Some columns are dark: tokens that many look at. Blocks on the diagonal are a segment that looks at itself; nobody
@@ -199,7 +193,7 @@ for sigma, found in ((0.02, small), (0.08, drawn)):
 assert all(angles[1:].max() < 2 for _, angles in small.values())
 assert drawn["shared"].angles[-1] < 0.5 * drawn["shared"].angles[1]
 assert drawn["unshared"].angles[-1] > 0.9 * drawn["unshared"].angles[1]
-smoothness_curves(drawn, "Twelve layers, weights as drawn (σ = 0.08)")
+plots.smoothness_curves(drawn, "Twelve layers, weights as drawn (σ = 0.08)")
 
 # %% [markdown]
 # With 0.02 all layers but the first hardly move anything, shared or not: less than 2°. With 0.08 the two part *before
@@ -218,7 +212,7 @@ print("losses are those of guessing by frequency, or above:", min(losses.values(
 assert short["shared"].angles[-1] < 1
 assert short["unshared"].angles.min() > 10
 assert min(losses.values()) > guessing - 0.1
-smoothness_curves(short, "Twelve layers, after 80 steps")
+plots.smoothness_curves(short, "Twelve layers, after 80 steps")
 
 # %% [markdown]
 # The shared layers run into a fixed point: from the middle on they hardly move anything. This is *not* what the paper

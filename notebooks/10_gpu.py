@@ -26,10 +26,10 @@ import math
 
 import numpy as np
 
-from minalbert import PRESETS, Albert, Batch, Params
+from minalbert import PLAIN, PRESETS, Albert, Batch, Params
 from minalbert.backend import array_module, cuda_missing, gpu_circumstances, scatter_add, to_host
 from minalbert.layers import gelu_forward
-from minalbert.model.pretraining import pretraining_backward, pretraining_forward
+from minalbert.model import pretraining_backward, pretraining_forward
 from minalbert.plots import layer_differences
 from minalbert_course.pretended_gpu import TransferError, pretending, put, put_each
 
@@ -139,7 +139,8 @@ assert (x * np.sqrt(2)).dtype == np.float64
 # The gradient of an embedding adds a vector to a row for each token. `table[rows] += updates` reads each row once and
 # writes it once, in both libraries: of a word that occurs twice, one update is lost. `xp.add.at` adds all. On a card
 # thousands of threads do so at once in any order, so the last bits may change from run to run. This is one of the few
-# places at which the libraries differ, and they are all in one file, `minalbert/backend.py`.
+# places at which the libraries differ. All of them, but for the launching of CUDA kernels, are in one file,
+# `minalbert/backend.py`.
 
 # %%
 rows, updates = np.array([1, 0, 1]), np.float32([[1, 2], [3, 4], [10, 20]])
@@ -164,9 +165,10 @@ batch = Batch.random(model.config, size=4, length=16, predictions=3)
 
 
 def losses_and_grads(params, batch):
+    ctx = PLAIN.context(PLAIN, model.config, params, batch.attention_mask)
+    losses, cache = pretraining_forward(batch, ctx)
     grads = params.zeros_like()
-    losses, cache = pretraining_forward(params, batch, model.config)
-    pretraining_backward(cache, grads)
+    pretraining_backward(cache, ctx, grads)
     return losses, grads
 
 
@@ -180,7 +182,7 @@ assert same
 assert losses.total.dtype == np.float32
 
 # %% [markdown]
-# The same bits, for behind the stand-in is NumPy. A card gives other last bits.
+# The same bits, because behind the stand-in is NumPy. A card gives other last bits.
 #
 # ## How far apart may two machines be?
 #
@@ -235,11 +237,11 @@ else:
     assert max(apart) < 1e-9
 
 # %% [markdown]
-# How fast is it? **No figure is given here, for none has been measured yet.** `python benchmarks/gpu.py` is made for
-# the first hour on a card: first it compares, then it times. If you time something yourself, wait for the queue
+# How fast is it? **No figure is given here, because none has been measured yet.** `python benchmarks/gpu.py` is made
+# for the first hour on a card: first it compares, then it times. If you time something yourself, wait for the queue
 # (`cupy.cuda.Device().synchronize()`) before you read the clock; without that you time how fast Python can ask.
 #
-# The rules, once more:
+# The rules again:
 #
 # | rule | because |
 # |---|---|

@@ -30,10 +30,9 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import load_file
 
-from minalbert import Albert
+from minalbert import Albert, Params, train
 from minalbert.interop.state_dict import from_state_dict, names
 from minalbert.layers import gelu_erf_forward, gelu_forward, softmax
-from minalbert.params import Params, shapes
 from minalbert.plots import layer_differences
 from minalbert_course import outside
 
@@ -132,7 +131,7 @@ assert max(right + logits) < LIMIT
 # %%
 def read_with(change):
     wrong = {name: change(name, array) for name, array in arrays.items()}
-    return Albert(model.config, Params.from_arrays(wrong, shapes(model.config), "float64"))
+    return Albert(model.config, Params.from_arrays(wrong, model.params.shapes, "float64"))
 
 
 untransposed = read_with(lambda name, array: array.T if name == "encoder.attention.query.w" else array)
@@ -212,11 +211,8 @@ assert bad_p.argmax() == theirs_p.argmax() == 7
 # %%
 released = os.environ.get("ALBERT_BASE")
 if released:
-    from minalbert.train.filling import fill
-    from minalbert.train.trained import open_trained
-
-    base, tokenizer, _ = open_trained(released)
-    print(fill(base, tokenizer, "the capital of france is [MASK].").guesses[0])
+    base, tokenizer, _ = train.open_trained(released)
+    print(train.fill(base, tokenizer, "the capital of france is [MASK].").guesses[0])
 else:
     print("ALBERT_BASE is not set; the small model above was read by the same code")
 

@@ -18,7 +18,7 @@ def sources(beginnings=("",)):
 
 
 def run(path, environment=None):
-    """The notebook of a source, executed in a folder that is thrown away."""
+    """The notebook of a source, executed in a temporary folder."""
     source = path.read_text(encoding="utf-8")
     seconds = 1800 if "MINALBERT_FAST" in source else 240          # for a cell
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:

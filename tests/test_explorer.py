@@ -36,7 +36,7 @@ def expected(q, k, v, dcontext, real):
     mask = key_mask(np.array([real]), float)
     context, cache = attention_forward(q[None], k[None], v[None], mask)
     dq, dk, dv, _ = attention_backward(dcontext[None], cache)
-    probs = cache[3]
+    probs = cache.probs
     dprobs = dcontext[None] @ v[None].swapaxes(-1, -2)
     (dscores,) = softmax_backward(dprobs, (probs,))
     scores = (q @ k.swapaxes(-1, -2) / math.sqrt(D))[None] + mask

@@ -1,5 +1,6 @@
-"""Every notebook runs, and what is committed is what it prints."""
+"""Every notebook runs, what is committed is what it prints, and it uses the public names."""
 
+import ast
 import importlib.util
 import json
 import os
@@ -12,11 +13,22 @@ from types import SimpleNamespace
 
 import pytest
 
+import minalbert
 from exercises.percent import executed, notebook_of
 
 ROOT = Path(__file__).parent.parent / "notebooks"
 SOURCES = sorted(ROOT.glob("[0-9][0-9]_*.py"))
 NUMBER = re.compile(r"-?\d+(?:,\d{3})*(?:\.\d+)?(?:e[-+]?\d+)?(?: ?%)?")
+PUBLIC = {"minalbert", *(f"minalbert.{room}" for room in minalbert.ROOMS)}
+SUBJECTS = {  # files that a notebook is about, and therefore imports from
+    "02_gradient_check": {"minalbert.gradcheck.compare", "minalbert.gradcheck.numeric"},
+    "04_attention": {"minalbert.gradcheck.numeric"},
+    "05_sharing": {"minalbert.model", "minalbert.model.block", "minalbert.model.encoder"},
+    "09_inside": {"minalbert.analysis.smoothness"},
+    "10_gpu": {"minalbert.backend", "minalbert.model"},
+    "11_released_model": {"minalbert.interop.state_dict"},
+}
+RETIRED = r"\bcoins?\b|\bthrown\b|\bcrews?\b|\bhangs? on\b|\bwhosever\b|\bbe had\b|\bdear\b"
 
 
 def build():
@@ -33,16 +45,20 @@ def installed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("wheel")
     [wheel] = builders.WheelBuilder(str(ROOT.parent)).build(directory=str(folder), versions=["standard"])
     zipfile.ZipFile(wheel).extractall(folder / "site")
-    environment = os.environ | {"PYTHONPATH": str(folder / "site")}
-    where = [sys.executable, "-c", "import minalbert; print(minalbert.__file__)"]
-    found = subprocess.run(where, env=environment, capture_output=True, text=True, cwd=folder, check=True).stdout
-    assert found.startswith(str(folder))
-    return environment
+    return os.environ | {"PYTHONPATH": str(folder / "site")}
 
 
-def test_a_kernel_finds_the_wheel(installed):
-    notebook = executed(notebook_of("# %%\nimport minalbert; print(minalbert.__file__)"), environment=installed)
+@pytest.mark.parametrize("package", ["minalbert", "minalbert_course"])
+def test_a_kernel_finds_the_wheel(package, installed):
+    notebook = executed(notebook_of(f"# %%\nimport {package}; print({package}.__file__)"), environment=installed)
     assert notebook.cells[0].outputs[0].text.startswith(installed["PYTHONPATH"])
+
+
+def test_the_wheel_has_the_files_that_students_start_from(installed):
+    site = Path(installed["PYTHONPATH"])
+    there = {path.stem for path in (site / "minalbert_course" / "student").glob("ex*.py")}
+    assert there == {path.stem for path in (ROOT.parent / "exercises" / "source").glob("ex*.py")}
+    assert there
 
 
 def outputs(notebook):
@@ -54,6 +70,7 @@ def outputs(notebook):
             yield number, kinds, "".join("".join(text or data.get("text/plain", "")) for data, text in shown)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
 def test_what_is_committed_is_what_it_prints(path, installed):
     """Words exactly, and numbers as far as machines agree. A notebook that takes minutes is run with small sizes, and
@@ -119,6 +136,20 @@ def test_the_first_cell_installs_what_is_missing(path, monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+def test_a_notebook_imports_public_names_and_the_files_it_is_about(path):
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    modules = {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
+    modules |= {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    deep = {name for name in modules if name.partition(".")[0] == "minalbert"} - PUBLIC
+    assert deep == SUBJECTS.get(path.stem, set())
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+def test_words_that_were_retired_stay_away(path):
+    assert re.findall(RETIRED, path.read_text(encoding="utf-8"), flags=re.IGNORECASE) == []
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
 def test_a_notebook_has_what_a_lesson_needs(path):
     text = path.read_text(encoding="utf-8")
     assert text.startswith("# %% [markdown]\n# # ")
@@ -126,6 +157,6 @@ def test_a_notebook_has_what_a_lesson_needs(path):
     assert not re.search(r"^[%!]", text, flags=re.MULTILINE)
     committed = json.loads(path.with_suffix(".ipynb").read_text(encoding="utf-8"))
     shown = [output for cell in committed["cells"] for output in cell.get("outputs", ())]
-    told = [output["metadata"]["image/png"]["alt"] for output in shown if "image/png" in output.get("data", {})]
-    assert told, "at least one picture"
-    assert all(len(text) > 20 for text in told), "each says what it shows"
+    alternatives = [output["metadata"]["image/png"]["alt"] for output in shown if "image/png" in output.get("data", {})]
+    assert alternatives, "at least one picture"
+    assert all(len(text) > 20 for text in alternatives), "each says what it shows"

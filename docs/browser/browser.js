@@ -2,7 +2,7 @@
 
 const app = document.querySelector(".python");
 const button = app.querySelector(".start");
-const said = app.querySelector(".said");
+const message = app.querySelector(".message");
 const instead = app.querySelector(".instead");
 const BUTTON = {
   off: "Start Python", starting: "Python is starting", ready: "Python is ready", running: "Python is running",
@@ -17,7 +17,7 @@ function become(next, sentence) {
   button.textContent = BUTTON[state];
   button.ariaDisabled = !canStart();
   instead.hidden = state !== "lacking" && state !== "failed";
-  said.textContent = sentence;
+  message.textContent = sentence;
   for (const lesson of lessons) lesson.refresh();
 }
 
@@ -27,8 +27,8 @@ const canRun = () => ["ready", "lacking"].includes(state);
 function start(sentence = "Python is starting.") {
   worker?.terminate();
   const mine = worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
-  mine.onmessage = ({ data: [kind, content] }) => mine === worker && heard[kind](content);  // what it says late is lost
-  mine.onerror = () => heard.failed("worker.js could not be fetched, or this browser is too old for it.");
+  mine.onmessage = ({ data: [kind, content] }) => mine === worker && on[kind](content);  // what it says late is lost
+  mine.onerror = () => on.failed("worker.js could not be fetched, or this browser is too old for it.");
   worker.postMessage(["start", {
     pyodide: address("pyodide"), numpy: address("numpy"), site: new URL(".", import.meta.url).href,
   }]);
@@ -42,7 +42,7 @@ function address(name) {
   return own && own.origin === location.origin ? own.href : app.dataset[name];
 }
 
-const heard = {
+const on = {
   step: (sentence) => become("starting", sentence),
   ready: (sentence) => become("ready", sentence),
   lacking: (sentence) => become("lacking", sentence),

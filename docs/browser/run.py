@@ -1,4 +1,4 @@
-"""Run what a reader wrote, and tell a mistake by the reader's own lines."""
+"""Run what a reader wrote, and report a mistake by the reader's own lines."""
 
 import linecache
 import sys

@@ -5,21 +5,21 @@ let python, run, left;
 
 self.onmessage = ({ data: [kind, content] }) => (kind === "start" ? start(content) : runLesson(content));
 
-const tell = (kind, content) => self.postMessage([kind, content]);
+const report = (kind, content) => self.postMessage([kind, content]);
 
 async function start({ pyodide, numpy, site }) {
   try {
-    tell("step", "Fetching Python: some 6 MB.");
+    report("step", "Fetching Python: some 6 MB.");
     python = await interpreter(pyodide);
-    tell("step", "Fetching minalbert.");
+    report("step", "Fetching minalbert.");
     await fetchMinalbert(site);
-    tell("step", "Fetching NumPy: some 3 MB.");
+    report("step", "Fetching NumPy: some 3 MB.");
     const lacking = await lacksNumpy(numpy ?? "numpy", host(numpy ?? pyodide));
-    if (lacking) tell("lacking", lacking);
-    else tell("ready", `${versions(["numpy", "minalbert"])}: ready.`);
+    if (lacking) report("lacking", lacking);
+    else report("ready", `${versions(["numpy", "minalbert"])}: ready.`);
   } catch (error) {
     console.warn(error);
-    tell("failed", error.message.trim().split("\n").at(-1));        // of Python's errors, what went wrong
+    report("failed", error.message.trim().split("\n").at(-1));        // of Python's errors, what went wrong
   }
 }
 
@@ -72,14 +72,14 @@ const host = (address) => new URL(address).host;
 function runLesson({ source, name }) {
   left = MOST;
   try {
-    tell("ended", run(source, name) ?? null);
+    report("ended", run(source, name) ?? null);
   } catch (error) {                                  // not a mistake of the reader's: Pyodide itself has ended
-    tell("broken", error.message);
+    report("broken", error.message);
   }
 }
 
 function print(line) {
   if (left < 0) return;
   left -= line.length + 1;
-  tell("printed", left < 0 ? "… and more, which is not shown" : line);
+  report("printed", left < 0 ? "… and more, which is not shown" : line);
 }
