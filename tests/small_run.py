@@ -14,9 +14,10 @@ from minalbert.data.shards import Corpus
 from minalbert.data.tiny_worlds import TinyWorlds
 from minalbert.data.word_tokenizer import WordTokenizer
 from minalbert.train import checkpoint, pretrain
-from minalbert.train.records import CLOCK, read_lines
+from minalbert.train.records import read_lines
 from minalbert.train.settings import Settings
 
+CLOCK = ("seconds", "tokens_per_second", "data", "forward", "backward", "optimiser")  # keys that no two runs share
 SMALL = {
     "hidden_size": 16, "embedding_size": 8, "num_attention_heads": 2, "num_hidden_layers": 2, "intermediate_size": 32,
     "max_length": 24, "max_predictions": 4, "hidden_dropout_prob": 0.1, "attention_probs_dropout_prob": 0.1,

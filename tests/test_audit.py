@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from minalbert.commands import audit_lines
+from minalbert.commands import data_lines
 from minalbert.data import audit
 from minalbert.errors import DataError
 
@@ -134,7 +134,7 @@ def test_gradients():
 def test_report():
     pairs, labels, _ = noise()
     pairs = [swap((sorted((a, b), key=len)), y) for (a, b), y in zip(pairs, labels, strict=True)]
-    lines = audit_lines.lines(audit.audit(pairs, labels, CONNECTIVES))
+    lines = data_lines.audit(audit.audit(pairs, labels, CONNECTIVES))
     verdicts = {line[:18].strip(): line[27:].strip() for line in lines}
     assert verdicts["length only"].startswith("LEAK, above 0.5")
     assert verdicts["connectives only"].startswith(("chance", "too few pairs to decide"))
@@ -144,7 +144,7 @@ def test_report():
 
 def test_verdicts():
     def said(probe, accuracy, bound, limit):
-        return audit_lines.verdict(audit.Finding(probe, accuracy, 100, bound, limit))
+        return data_lines.verdict(audit.Finding(probe, accuracy, 100, bound, limit))
 
     assert said("length only", 0.60, 0.52, 0.53) == "LEAK, above 0.530"
     assert said("length only", 0.51, 0.52, 0.53) == "chance"

@@ -9,11 +9,11 @@ import pytest
 
 from minalbert import PRESETS, Albert, plots
 from minalbert.commands import fill as fill_command
-from minalbert.commands.fill_lines import lines
+from minalbert.commands.fill import lines
 from minalbert.commands.printing import ASCII
 from minalbert.data.tokenizer import SPECIALS, Tokenizer
 from minalbert.data.word_tokenizer import WordTokenizer
-from minalbert.errors import DataError, FileError, InputError, TrainError
+from minalbert.errors import DataError, FileError, InputError, MinalbertError, TrainError
 from minalbert.optim import Moments
 from minalbert.train import checkpoint
 from minalbert.train.filling import Filled, Guess, chosen, encoded, fill
@@ -226,7 +226,7 @@ def test_what_is_no_model_is_one_sentence(tmp_path, model, trained):
         ("bare", "larger.json", "larger.json has 17 pieces and the model 16"),
         ("broken", None, "config.json"),
     ]:
-        with pytest.raises(TrainError, match=words) as error:
+        with pytest.raises(MinalbertError, match=words) as error:
             open_trained(tmp_path / path, file and tmp_path / file)
         assert "\n" not in str(error.value)
     with pytest.raises(DataError, match=r"none\.json cannot be read"):

@@ -10,7 +10,7 @@ from collections import Counter
 import pytest
 
 from minalbert import train
-from minalbert.commands.settings_options import add_settings_arguments, settings_of
+from minalbert.commands.options import add_settings_arguments, settings_of
 from minalbert.config import PRESETS
 from minalbert.errors import ConfigError, DataError
 from minalbert.optim import sqrt_rule

@@ -51,10 +51,10 @@ def add_knobs(command):
         name = "--" + field.name.replace("_", "-")
         if field.name == "entity_cues":
             command.add_argument("--no-entity-cues", dest="entity_cues", action="store_false",
-                                 help="nothing reveals what was named before: always the, never she")  # fmt: skip
+                                 help="nothing reveals what was named before: always the, never she")
         else:
             command.add_argument(name, type=type(field.default), default=field.default, metavar="X",
-                                 help=f"{HELP[field.name]}; default: {field.default}")  # fmt: skip
+                                 help=f"{HELP[field.name]}; default: {field.default}")
 
 
 def run(options):
@@ -69,11 +69,11 @@ def run_generate(options):
     world = world_of(options)
     if options.stories < 1 or options.start < 0:
         raise DataError(f"stories is {options.stories} from number {options.start}; "
-                        "it must be at least 1, and the first number at least 0")  # fmt: skip
+                        "it must be at least 1, and the first number at least 0")
     numbers = range(options.start, options.start + options.stories)
     spelling = words_of_sentence if options.words else str
     with opened(options.out) as file:
-        for index in tqdm(numbers, unit=" stories", leave=False, disable=not sys.stderr.isatty()):
+        for index in tqdm(numbers, unit=" stories", leave=False, disable=None):
             blank = "\n" if index > options.start else ""
             file.write(blank + "".join(spelling(text) + "\n" for text in world.story(index).sentences))
     return 0

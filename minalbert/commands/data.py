@@ -1,19 +1,25 @@
 """`minalbert data build | stats | show | verify | audit`: text becomes shards; look at them; distrust them."""
 
-import os
-import sys
-
 from tqdm import tqdm
 
+from .. import plots
+from ..data.audit import FEWEST_PAIRS
+from ..data.audit_pairs import audit_instances
 from ..data.build import build
 from ..data.documents import LAYOUT_HELP, LAYOUTS
 from ..data.instances import Instances
+from ..data.recipe import Recipe
 from ..data.shards import Corpus
 from ..data.sources import STORIES, TOKENS, story_sources, text_sources
+from ..data.stats import corpus_stats, instance_stats
+from ..data.strip import strip
+from ..data.tiny_worlds import TinyWorlds
 from ..data.tokenizer import UNK
+from ..data.word_tokenizer import WordTokenizer
 from ..errors import DataError
-from .printing import counted, print_result, width
-from .recipe_options import add_recipe_arguments, recipe_of
+from . import data_lines, strip_lines
+from .options import add_section, given_fields
+from .printing import counted, in_colour, print_result, width
 
 LOOKED_AT = 10**6                                    # tokens, for a first look at a new corpus
 
@@ -28,7 +34,7 @@ def add_arguments(parser):
     command.add_argument("--layout", choices=LAYOUTS, default="lines", help=f"how the text is laid out: {LAYOUT_HELP}")
     command.add_argument("--workers", type=int, default=1, metavar="N", help="processes; default: 1")
     command.add_argument("--shard-tokens", type=int, default=TOKENS, metavar="N",
-                         help=f"about so many a shard, by the bytes of text; default: {TOKENS:,}")  # fmt: skip
+                         help=f"about so many a shard, by the bytes of text; default: {TOKENS:,}")
     command.add_argument("--tiny-worlds", type=int, metavar="N", help="N generated stories instead of text")
     command.add_argument("--seed", type=int, default=0, help="of the stories; default: 0")
     command.set_defaults(action=run_build)
@@ -46,7 +52,7 @@ def add_arguments(parser):
 
     command = directory_command(commands, "audit", "can labels be guessed from the wrong clues?", run_audit)
     command.add_argument("--sample", type=int, default=20_000, metavar="N",
-                         help="instances to learn from and to test on; default: 20000")  # fmt: skip
+                         help="instances to learn from and to test on; default: 20000")
     add_instance_arguments(command)
     for command in commands.choices.values():
         command.add_argument("--json", action="store_true", help="print one JSON object")
@@ -62,7 +68,7 @@ def directory_command(commands, name, purpose, action):
 def add_instance_arguments(command):
     command.add_argument("--epoch", type=int, default=0, metavar="E", help="default: 0")
     command.add_argument("--seed", type=int, default=0, help="of the instances; default: 0")
-    add_recipe_arguments(command)
+    add_section(command, "recipe")
 
 
 def run(options):
@@ -72,9 +78,13 @@ def run(options):
 def run_build(options):
     sources, tokenizer, settings = what_to_build(options)
     total = len(sources) if hasattr(sources, "__len__") else None
-    with tqdm(total=total, desc="build", unit="shard", disable=not sys.stderr.isatty()) as bar:
-        corpus = build(sources, tokenizer, options.out, settings=settings, workers=options.workers,
-                       progress=lambda record: advance(bar, record))  # fmt: skip
+    with tqdm(total=total, desc="build", unit="shard", disable=None) as bar:
+
+        def progress(record):
+            bar.update()
+            bar.set_postfix_str(f"{record['tokens']:,} tokens in {record['name']}")
+
+        corpus = build(sources, tokenizer, options.out, settings=settings, workers=options.workers, progress=progress)
     totals = {**corpus.totals(), "shards": len(corpus.shards), "vocab_size": corpus.vocab_size}
     summary = [
         f"{options.out}: {counted(totals['documents'], 'document')}, {counted(totals['sentences'], 'sentence')}, "
@@ -82,11 +92,6 @@ def run_build(options):
     ]
     print_result(options, {"directory": options.out, **totals}, [*summary, *doubts(corpus)])
     return 0
-
-
-def advance(bar, record):
-    bar.update()
-    bar.set_postfix_str(f"{record['tokens']:,} tokens in {record['name']}")
 
 
 def doubts(corpus):
@@ -101,9 +106,6 @@ def doubts(corpus):
 
 def what_to_build(options):
     if options.tiny_worlds is not None:
-        from ..data.tiny_worlds import TinyWorlds
-        from ..data.word_tokenizer import WordTokenizer
-
         if options.input or options.tokenizer:
             raise DataError("--tiny-worlds makes its own text and vocabulary; give no input and no --tokenizer")
         worlds = TinyWorlds(seed=options.seed)
@@ -121,34 +123,26 @@ def what_to_build(options):
 
 
 def run_stats(options):
-    from ..data.stats import corpus_stats, instance_stats
-    from .stats_lines import corpus_lines, histogram_lines, instance_lines
-
     corpus, _, instances = opened(options)
     if options.sample < 1:
         raise DataError(f"sample is {options.sample}; it must be at least 1")
     found = {"corpus": corpus_stats(corpus), "recipe": vars(instances.recipe),
-             "instances": instance_stats(instances, options.sample, options.epoch)}  # fmt: skip
+             "instances": instance_stats(instances, options.sample, options.epoch)}
     histograms = {**found["corpus"]["histograms"], **found["instances"]["histograms"]}
     print_result(options, found, [
-        *corpus_lines(found["corpus"]), *instance_lines(found["instances"]), "", *histogram_lines(histograms, width())
-    ])  # fmt: skip
+        *data_lines.corpus(found["corpus"]), *data_lines.instances(found["instances"]), "",
+        *data_lines.side_by_side(histograms, width()),
+    ])
     if options.plot:
-        from .. import plots
-
         plots.save(plots.histograms(histograms), options.plot)
     return 0
 
 
 def run_show(options):
-    from ..data.strip import strip
-    from .strip_lines import lines
-
     _, tokenizer, instances = opened(options)
     shown = strip(instances, tokenizer, options.epoch, options.number)
     rows = [[name, [cell._asdict() for cell in cells]] for name, cells in shown.rows]
-    colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    print_result(options, {**shown._asdict(), "rows": rows}, lines(shown, width(), colour))
+    print_result(options, {**shown._asdict(), "rows": rows}, strip_lines.lines(shown, width(), in_colour()))
     return 0
 
 
@@ -158,15 +152,11 @@ def run_verify(options):
     corpus.tokenizer()
     print_result(options, {"directory": options.directory, "files": files, **corpus.totals()}, [
         f"{options.directory}: {files} files and the tokenizer are whole, to the last byte"
-    ])  # fmt: skip
+    ])
     return 0
 
 
 def run_audit(options):
-    from ..data.audit import FEWEST_PAIRS
-    from ..data.audit_pairs import audit_instances
-    from .audit_lines import lines
-
     if options.pairs == "none":
         raise DataError("pairs is 'none'; without pairs there are no labels to audit")
     if options.sample < FEWEST_PAIRS:
@@ -174,12 +164,14 @@ def run_audit(options):
     _, tokenizer, instances = opened(options)
     findings = audit_instances(instances, tokenizer, options.sample, options.epoch)
     leaks = [finding.probe for finding in findings if finding.leaks]
-    print_result(options, {"leaks": leaks, "findings": [finding._asdict() for finding in findings]}, lines(findings))
+    print_result(options, {"leaks": leaks, "findings": [finding._asdict() for finding in findings]},
+                 data_lines.audit(findings))
     return 1 if leaks else 0
 
 
 def opened(options):
-    recipe = recipe_of(options)
+    changes = given_fields(options, "recipe")
+    recipe = Recipe.released(**changes) if options.policy == "released" else Recipe(**changes)
     corpus = Corpus.open(options.directory)
     tokenizer = corpus.tokenizer()
     return corpus, tokenizer, Instances(corpus, tokenizer, recipe, options.seed)

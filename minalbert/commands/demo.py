@@ -12,17 +12,19 @@ import textwrap
 import time
 from pathlib import Path
 
+from .. import plots
 from ..backend import to_host
 from ..data.build import build
 from ..data.shards import MANIFEST
 from ..data.sources import story_sources
 from ..data.tiny_worlds import TinyWorlds
 from ..data.word_tokenizer import WordTokenizer
+from ..errors import MissingLibraryError
 from ..layers import softmax
 from ..params import count
-from ..train import run_directory
+from ..train import pretrain, read_curves, run_directory
 from ..train.filling import encoded, fill
-from ..train.settings import SECTIONS, Settings
+from ..train.settings import CHOICES, Settings
 from .progress import Progress
 from .run_lines import as_json, evaluation_lines, guessing_line, time_line
 
@@ -34,38 +36,35 @@ RECIPE = Settings().change(
     short_fraction=0.5,                              # among them pairs of single sentences, the easiest to order
     steps=7000, batch=64, micro_batch=32, optimiser="lamb", rate=0.003, beta2=0.98,
     minutes=3.5, evaluate_every=250, evaluate_instances=2000, every=1000,
-)  # fmt: skip
-OPTIMISERS = ("lamb", "adamw")
-KERNELS = SECTIONS["training"].__dataclass_fields__["kernels"].metadata["choices"]
+)
 
 
 def add_arguments(parser):
     parser.description = ("Make a corpus, pretrain a small ALBERT on it, and see what it has learnt: some two minutes. "
-                          "On a slow machine training ends after 3.5 minutes, with fewer steps.")  # fmt: skip
+                          "On a slow machine training ends after 3.5 minutes, with fewer steps.")
     parser.add_argument("--out", default="demo", metavar="DIR", help="for corpus, run and curves; default: demo")
-    parser.add_argument("--optimiser", choices=OPTIMISERS, default="lamb", help="default: lamb, ALBERT's own")
-    parser.add_argument("--kernels", choices=KERNELS, default="fused",
-                        help="default: fused; plain runs the files that you read")  # fmt: skip
+    parser.add_argument("--optimiser", choices=("lamb", "adamw"), default="lamb", help="default: lamb, ALBERT's own")
+    parser.add_argument("--kernels", choices=CHOICES["kernels"], default="fused",
+                        help="default: fused; plain runs the files that you read")
     parser.add_argument("--seed", type=int, default=0, help="of weights, masks and order; default: 0")
     parser.add_argument("--steps", type=int, metavar="N", help=f"of training; default: {RECIPE.training.steps:,}")
     parser.add_argument("--json", action="store_true", help="print one JSON object at the end")
 
 
 def run(options):
-    from ..train import pretrain
-
     out = Path(options.out)
     say = (lambda *_: None) if options.json else (lambda lines: print(*lines, "", sep="\n", flush=True))
     settings = RECIPE.change(corpus=str(out / "worlds"), seed=options.seed, optimiser=options.optimiser,
-                             kernels=options.kernels)  # fmt: skip
+                             kernels=options.kernels)
     settings = settings.change(steps=options.steps) if options.steps is not None else settings
 
     there, begin = (out / "worlds" / MANIFEST).exists(), time.perf_counter()
     corpus = build(story_sources(WORLDS, STORIES), WordTokenizer(WORLDS.words()), out / "worlds")
     making = time.perf_counter() - begin
-    run_directory.changes(out / "run", settings.change(vocab_size=corpus.vocab_size))
+    settings = settings.change(vocab_size=corpus.vocab_size)
+    run_directory.changes(out / "run", settings)
     say(corpus_lines(corpus, "there already" if there else f"made in {making:.1f} s"))
-    say(training_lines(settings.change(vocab_size=corpus.vocab_size)))
+    say(training_lines(settings))
     result = pretrain(settings, out / "run", observer=Progress(quiet=options.json))
     if result.code:
         say([f"stopped at step {result.step:,}; the same command resumes the run"])
@@ -100,10 +99,8 @@ def masked_story(model, tokenizer, index):
 def ordered_story(model, tokenizer, index):
     """Two neighbouring sentences, as they were told and the other way round: how sure is it that they are swapped?"""
     first, second = step_sentences(index)[:2]
-    return {
-        "first": first, "second": second,
-        "swapped": [swap_chance(model, tokenizer, *pair) for pair in ((first, second), (second, first))],
-    }  # fmt: skip
+    pairs = (first, second), (second, first)
+    return {"first": first, "second": second, "swapped": [swap_chance(model, tokenizer, *pair) for pair in pairs]}
 
 
 def step_sentences(index):
@@ -131,7 +128,7 @@ def corpus_lines(corpus, made):
 def training_lines(settings):
     config, training = settings.model, settings.training
     yield (f"2  Pretraining: {count(config):,} weights, {config.num_hidden_layers} layers that share them "
-           f"(unshared, {count(config.replace(sharing='none')):,})")  # fmt: skip
+           f"(unshared, {count(config.replace(sharing='none')):,})")
     yield f"      {training.steps:,} times it reads {training.batch} pairs of texts and answers two questions:"
     yield "      MLM, which words are hidden?   SOP, are the two halves in order, or swapped?"
     yield "      Words are learnt from the start, order not before some 2,000 steps. Ctrl-C saves and stops."
@@ -168,10 +165,6 @@ def order_lines(order):
 
 def draw_curves(out, title):
     """The path of the figure, or None where matplotlib is not installed."""
-    from .. import plots
-    from ..errors import MissingLibraryError
-    from ..train import read_curves
-
     path = out / "curves.png"
     try:
         plots.save(plots.training_curves([read_curves(out / "run")._replace(name=title)]), path)

@@ -6,43 +6,32 @@ scored, all documents of it.
 """
 
 import sys
-from typing import NamedTuple
 
-from ..batch import Batch
 from ..data.instances import Instances
-from ..data.recipe import Recipe
 from ..data.shards import Corpus
 from ..errors import ConfigError, TrainError
 from ..train import checkpoint
 from ..train.assemble import one_thread_each
-from ..train.evaluation import Baselines, baselines, evaluate
+from ..train.evaluation import baselines, evaluate
 from ..train.run_directory import kept_settings
 from ..train.settings import Settings
 from ..train.trained import model_directory, open_trained
 from ..train.training_data import digest, first_of, prepare
-from .options import given_fields
+from .options import add_section, given_fields
 from .printing import print_result
-from .recipe_options import add_recipe_arguments
 from .run_lines import evaluation_lines, guessing_line
-
-
-class Scored(NamedTuple):
-    batch: Batch
-    baselines: Baselines
-    documents: str                                   # which they are, in words
-    counted: str                                     # where the baselines' words were counted
 
 
 def add_arguments(parser):
     parser.description = "Score a model on documents kept from it: its run's, or with --corpus another corpus, whole."
     parser.add_argument("model", metavar="MODEL", help="a run, a checkpoint, or a Hugging Face model")
     parser.add_argument("--corpus", metavar="DIR",
-                        help="that `minalbert data build` made; default: what the run held out")  # fmt: skip
+                        help="that `minalbert data build` made; default: what the run held out")
     parser.add_argument("--tokenizer", metavar="FILE", help="instead of the one that lies with the model")
     parser.add_argument("--sample", type=int, metavar="N", help="instances, at most; default: the run's, or 1000")
     parser.add_argument("--seed", type=int, metavar="N", help="of the instances; default: the run's, or 0")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    add_recipe_arguments(parser)
+    add_section(parser, "recipe")
 
 
 def run(options):
@@ -52,20 +41,19 @@ def run(options):
     trained = open_trained(options.model, options.tokenizer, kernels)
     settings = settings_of(options, trained, kept)
     if options.corpus:
-        scored = other_corpus(options.corpus, trained, settings)
+        batch, known, documents, counted = other_corpus(options.corpus, trained, settings)
     elif kept:
-        scored = own_documents(trained, settings)
+        batch, known, documents, counted = own_documents(trained, settings)
     else:
         raise ConfigError(f"{trained.directory} belongs to no run, which would know its corpus; name one with --corpus")
-    count = len(scored.batch.sop_labels)
+    count = len(batch.sop_labels)
     if sys.stderr.isatty():
         print(f"scoring {count:,} instances ...", file=sys.stderr)
     with one_thread_each(settings):                  # as the run itself
-        found = evaluate(trained.model, scored.batch)
-    result = {"model": str(trained.directory), "instances": count, "documents": scored.documents,
-            "counted": scored.counted, "evaluation": found._asdict(),
-            "baselines": scored.baselines._asdict()}  # fmt: skip
-    print_result(options, result, result_lines(result, found, scored))
+        found = evaluate(trained.model, batch)
+    result = {"model": str(trained.directory), "instances": count, "documents": documents, "counted": counted,
+              "evaluation": found._asdict(), "baselines": known._asdict()}
+    print_result(options, result, result_lines(result, found, known))
     return 0
 
 
@@ -73,7 +61,7 @@ def settings_of(options, trained, kept):
     """The run's settings, or the defaults for a model of this length; and then the options."""
     longest = trained.model.config.max_position_embeddings
     settings = kept or Settings().change(max_position_embeddings=longest)
-    changes = given_fields(options, Recipe)
+    changes = given_fields(options, "recipe")
     if options.sample is not None:
         if options.sample < 1:
             raise ConfigError(f"sample is {options.sample}; it must be at least 1")
@@ -84,27 +72,29 @@ def settings_of(options, trained, kept):
 
 
 def own_documents(trained, settings):
+    """Return (batch, baselines, which documents these are, where the baselines' words were counted)."""
     data, section = prepare(settings), settings.data
     before = checkpoint.verify(trained.directory)["circumstances"].get("held-out data")
     now = data.hashes["held-out data"]
     if before != now:
         raise TrainError(f"the held-out data is {now}; {trained.directory} was tested on {before}: name a corpus with "
-                         "--corpus to score it whole")  # fmt: skip
+                         "--corpus to score it whole")
     share = f"the {section.held_out_share:.1%} of {section.corpus} that were kept from training"
-    return Scored(data.held_out, data.baselines, section.held_out or share, "the training documents")
+    return data.held_out, data.baselines, section.held_out or share, "the training documents"
 
 
 def other_corpus(directory, trained, settings):
+    """The same of all documents of another corpus."""
     corpus = Corpus.open(directory)
     instances = Instances(corpus, trained.tokenizer, settings.recipe, settings.training.seed)
     batch = first_of(instances, settings.records.evaluate_instances)
     documents = f"all of {directory} ({digest(corpus)})"
-    return Scored(batch, baselines(corpus, batch), documents, "these documents themselves")
+    return batch, baselines(corpus, batch), documents, "these documents themselves"
 
 
-def result_lines(result, found, scored):
-    yield f"{result['model']}: {result['instances']:,} instances of {scored.documents}"
+def result_lines(result, found, known):
+    yield f"{result['model']}: {result['instances']:,} instances of {result['documents']}"
     heads, scores = evaluation_lines(None, found)
     yield from (heads, scores.replace("now  ", "model", 1))
-    yield guessing_line(scored.baselines)
-    yield f"guessing: the most frequent word, each word as often as it occurs in {scored.counted}, a random order"
+    yield guessing_line(known)
+    yield f"guessing: the most frequent word, each word as often as it occurs in {result['counted']}, a random order"

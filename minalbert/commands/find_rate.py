@@ -2,11 +2,12 @@
 
 import numpy as np
 
+from .. import plots
 from ..train.trials import find_rate
+from .options import add_settings_arguments, settings_of
 from .own_code import own_code
 from .printing import bar, print_result
 from .progress import Progress
-from .settings_options import add_settings_arguments, settings_of
 
 WIDTH = 40                                           # of the longest bar
 ROWS = 3                                             # to a decade
@@ -29,8 +30,6 @@ def run(options):
     with own_code(settings.training.code) as own:
         found = find_rate(settings, options.trials, observer=Progress(quiet=options.json), own_code=own)
     if options.plot:
-        from .. import plots
-
         plots.save(plots.rate_curve(found, settings.optimiser.optimiser), options.plot)
     lists = {name: value.tolist() for name, value in found._asdict().items() if isinstance(value, np.ndarray)}
     print_result(options, found._asdict() | lists, search_lines(found, settings))
@@ -40,14 +39,14 @@ def run(options):
 def search_lines(found, settings):
     training, optimiser = settings.training, settings.optimiser.optimiser
     yield (f"{len(found.losses)} batches of {training.batch}, {optimiser}; MLM + SOP loss at a rate that rises; "
-           f"the end: {found.ended}")  # fmt: skip
+           f"the end: {found.ended}")
     yield from picture(found)
     if found.suggestion is None:
         yield ("no rate is suggested: the loss did not fall by more than it differs from batch to batch; more --trials "
-               "may tell, or `minalbert overfit` whether anything can be learnt")  # fmt: skip
+               "may tell, or `minalbert overfit` whether anything can be learnt")
         return
     yield (f"suggested peak rate: {found.suggestion:g}, a tenth of that of the lowest loss; so: minalbert pretrain RUN "
-           f"--rate {found.suggestion:g}, and the options given here")  # fmt: skip
+           f"--rate {found.suggestion:g}, and the options given here")
 
 
 def picture(found):

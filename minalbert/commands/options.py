@@ -1,35 +1,75 @@
-"""A dataclass's fields as options of a command: --max-length 128, --policy released, --no-favor-shorter ...
+"""The settings of a run as options of a command: --max-length 128, --policy released, --no-favor-shorter ...
 
-    add_fields(parser.add_argument_group("recipe"), Recipe, HELP, CHOICES)
-    changes = given_fields(options, Recipe)          # those that were typed, by the fields' names
+Each field of a section of train/settings.py is an option. What is typed goes before what a file says.
 """
 
 import argparse
 import dataclasses
+import os
 
-from ..train.settings import kind_of
+from ..config import PRESETS
+from ..data.recipe import HABITS
+from ..train.run_directory import kept_settings
+from ..train.settings import CHOICES, HELP, SECTIONS, Settings, kind_of
 
-METAVARS = {int: "N", float: "X", str: "TEXT", bool: None}
+TITLES = {
+    "model": "the preset's sizes, changed",
+    "data": "what it reads",
+    "training": "how much, with what",
+    "optimiser": "from gradients to steps",
+    "schedule": "the learning rate",
+    "records": "tests on held-out documents, and what is written down",
+    "checkpoints": "what a kill cannot take",
+    "watch": "what to do when a loss jumps",
+    "recipe": "how instances are made of the corpus; the default is the paper's way",
+}
+METAVARS = {int: "N", float: "X", str: "TEXT"}
+DEFAULTS = (dict.fromkeys(SECTIONS["model"].__dataclass_fields__, "the preset's")
+            | dict.fromkeys(HABITS, "no, with --policy released yes"))
+LENGTHS = {"max_length": "128, or as many as the model reads", "max_predictions": "15 % of that, 20 at most"}
 
 
-def add_fields(group, cls, help={}, choices={}, defaults={}, leave_out=()):  # noqa: B006
-    """`defaults`: words for those that do not speak for themselves."""
-    for field in dataclasses.fields(cls):
-        if field.name in leave_out:
+def add_settings_arguments(parser):
+    parser.add_argument("--config", metavar="FILE", help="settings in TOML; options given here go before it")
+    parser.add_argument("--preset", choices=PRESETS, metavar="NAME",
+                        help=f"a model: {', '.join(PRESETS)}; default: tiny")
+    parser.add_argument("--with", action="append", dest="code", metavar="FILE", help="your own functions in the model, "
+                        "by their names (attention_forward, attention_backward, ...): a file, a notebook, or a folder "
+                        "of exercises; may be given several times")
+    for section in TITLES:
+        add_section(parser, section, DEFAULTS | LENGTHS)
+
+
+def add_section(parser, section, defaults=DEFAULTS):
+    """An option for each field. `defaults`: words for those that do not speak for themselves."""
+    group = parser.add_argument_group(section, TITLES[section])
+    for field in dataclasses.fields(SECTIONS[section]):
+        if (name := field.name) == "code":           # which is --with
             continue
-        kind, options = kind_of(field), choices.get(field.name)
-        metavar = field.metadata.get("metavar") or METAVARS[kind]
+        kind, choices, default = kind_of(field), CHOICES.get(name), field.default
         if kind is bool:
-            arguments = {"action": argparse.BooleanOptionalAction}
+            arguments, default = {"action": argparse.BooleanOptionalAction}, {True: "yes", False: "no"}.get(default)
         else:
-            arguments = {"type": kind, "choices": options, "metavar": None if options else metavar}
-        default = ("no", "yes")[field.default] if kind is bool and field.default is not None else field.default
-        default = defaults.get(field.name, default)
-        text = "; ".join(part for part in (help.get(field.name), f"default: {default}" * (default != "")) if part)
-        flag = f"--{field.name.replace('_', '-')}"
-        group.add_argument(flag, dest=field.name, default=None, help=text.replace("%", "%%"), **arguments)
+            metavar = None if choices else field.metadata.get("metavar") or METAVARS[kind]
+            arguments = {"type": kind, "choices": choices, "metavar": metavar}
+        default = defaults.get(name, "none" if default == "" else default)
+        text = [HELP.get(name), None if default is None else f"default: {default}"]     # None: its help says it
+        group.add_argument(f"--{name.replace('_', '-')}", help="; ".join(filter(None, text)).replace("%", "%%"),
+                           **arguments)
 
 
-def given_fields(options, cls):
-    names = [field.name for field in dataclasses.fields(cls) if hasattr(options, field.name)]
-    return {name: getattr(options, name) for name in names if getattr(options, name) is not None}
+def given_fields(options, *sections):
+    """{name: value} of those that were typed."""
+    names = [field.name for section in sections for field in dataclasses.fields(SECTIONS[section])]
+    return {name: value for name in names if (value := getattr(options, name, None)) is not None}
+
+
+def settings_of(options, run=None):
+    """The settings of the file that is named, or that the run keeps; and then the options."""
+    settings = Settings.read(options.config) if options.config else (kept_settings(run) if run else None) or Settings()
+    changes = given_fields(options, *SECTIONS)
+    if options.code:
+        changes = {"kernels": "plain", **changes, "code": os.pathsep.join(options.code)}
+    if options.preset:
+        changes["preset"] = options.preset
+    return settings.change(**changes)

@@ -3,11 +3,11 @@
 import math
 
 from ..train.trials import LEARNT, overfit
+from .options import add_settings_arguments, settings_of
 from .own_code import own_code
 from .printing import print_result
 from .progress import Progress
 from .run_lines import number
-from .settings_options import add_settings_arguments, settings_of
 
 SHOWN = (1, 2, 5)                                    # trials, times 1, 10, 100, ...
 
@@ -28,7 +28,7 @@ def run(options):
     with own_code(settings.training.code) as own:
         result = overfit(settings, options.trials, observer=Progress(quiet=options.json), own_code=own)
     losses = [{name: value if value is not None and math.isfinite(value) else None for name, value in each.items()}
-              for each in result.losses]            # fmt: skip
+              for each in result.losses]
     print_result(options, result._asdict() | {"losses": losses}, result_lines(result, settings))
     return 0 if result.learnt else 1
 

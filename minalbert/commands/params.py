@@ -4,15 +4,17 @@ from ..analysis import report
 from ..config import PRESETS
 from ..errors import ConfigError
 from . import params_lines
+from .options import given_fields
 from .printing import print_result
 
 
 def add_arguments(parser):
     parser.add_argument("--preset", default="albert-base-v2", metavar="NAME",
-                        help="a model; --list shows all, and albert-base is albert-base-v2, the default")  # fmt: skip
+                        help="a model; --list shows all, and albert-base is albert-base-v2, the default")
     parser.add_argument("--embedding-size", type=int, metavar="E", help="width of an embedding")
     parser.add_argument("--sharing", help="what the layers share: all, attention, ffn or none")
-    parser.add_argument("--groups", type=int, metavar="G", help="groups of layers that share; one holds them all")
+    parser.add_argument("--groups", dest="num_hidden_groups", type=int, metavar="G",
+                        help="groups of layers that share; one holds them all")
     parser.add_argument("--vocab-size", type=int, metavar="V", help="words in the vocabulary")
     parser.add_argument("--length", type=int, metavar="T", help="tokens in a sequence; default: all the model reads")
     parser.add_argument("--batch", type=int, metavar="B", default=32, help="sequences in a batch; default: 32")
@@ -36,15 +38,11 @@ def run(options):
 
 
 def configuration(options):
-    changes = {
-        "embedding_size": options.embedding_size,
-        "sharing": options.sharing,
-        "num_hidden_groups": options.groups,
-        "vocab_size": options.vocab_size,
-    }
-    config = PRESETS[options.preset].replace(**{key: value for key, value in changes.items() if value is not None})
-    if options.groups is not None and config.sharing == "none":
-        raise ConfigError(f"groups is {options.groups}, but sharing is 'none'; groups need one of: all, attention, ffn")
+    changes = given_fields(options, "model")
+    config = PRESETS[options.preset].replace(**changes)
+    if "num_hidden_groups" in changes and config.sharing == "none":
+        raise ConfigError(f"groups is {config.num_hidden_groups}, but sharing is 'none'; groups need one of: all, "
+                          "attention, ffn")
     return config
 
 

@@ -7,13 +7,13 @@ from ..analysis.formulas import shown
 LETTERS = {
     "V": "words", "E": "embedding", "H": "hidden", "F": "feed-forward",
     "L": "layers", "N": "heads", "D": "width of a head", "M": "positions", "S": "segments",
-}  # fmt: skip
+}
 SHARING = {"all": "all weights", "attention": "the attention's weights", "ffn": "the feed-forward's weights"}
 TOTALS = {                                           # after which part each stands
     "feed-forward": ("= trunk", "trunk"),
     "pooler": ("= trunk + pooler", "trunk_and_pooler"),
     "sentence-order head": ("= trunk + pooler + heads", "everything"),
-}  # fmt: skip
+}
 MODELS = {"this_model": "this model", "all_shared": "all shared", "none_shared": "none shared"}
 SAVED = {
     "parameters": "parameters",

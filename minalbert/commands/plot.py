@@ -1,9 +1,10 @@
 """`minalbert plot RUN...`: how training went, as a picture."""
 
-import json
 from pathlib import Path
 
+from .. import plots
 from ..train.curves import read_curves, scores, summary
+from .printing import print_result
 
 FILE = "curves.png"
 
@@ -16,15 +17,10 @@ def add_arguments(parser):
 
 
 def run(options):
-    from .. import plots
-
     runs = named(options.runs)
     out = options.out or (Path(options.runs[0]) / FILE if len(runs) == 1 else FILE)
     plots.save(plots.training_curves(runs), out)
-    if options.json:
-        print(json.dumps({"out": str(out), "runs": [scores(curves) for curves in runs]}, indent=1))
-    else:
-        print("\n".join([*map(summary, runs), f"curves in {out}"]))
+    print_result(options, {"out": str(out), "runs": [*map(scores, runs)]}, [*map(summary, runs), f"curves in {out}"])
     return 0
 
 

@@ -1,11 +1,11 @@
 """`minalbert pretrain RUN`: train a model, watch it, stop it, resume it."""
 
-import json
-
+from ..train import pretrain
+from .options import add_settings_arguments, settings_of
 from .own_code import own_code
+from .printing import print_result
 from .progress import Progress
 from .run_lines import as_json, result_lines
-from .settings_options import add_settings_arguments, settings_of
 
 
 def add_arguments(parser):
@@ -25,8 +25,6 @@ def run(options):
     if options.print_config:
         print(settings.toml(comment_defaults=True), end="")
         return 0
-    from ..train import pretrain
-
     progress = Progress()
     try:
         with own_code(settings.training.code) as own:
@@ -35,5 +33,5 @@ def run(options):
         progress.alert(f"stopped at once; {options.run} resumes from its newest checkpoint")
         return 130
     again = f"minalbert pretrain {options.run}" if options.from_step is not None else "the same command"
-    print(json.dumps(as_json(result), indent=1) if options.json else "\n".join(result_lines(result, again)))
+    print_result(options, as_json(result), result_lines(result, again))
     return result.code

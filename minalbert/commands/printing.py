@@ -1,6 +1,7 @@
 """What all commands share when they print: one JSON object or lines, in letters that the terminal has."""
 
 import json
+import os
 import shutil
 import sys
 
@@ -9,6 +10,10 @@ ASCII = str.maketrans("╰╯─≠·▁█▏▎▍▌▋▊▉░▒▓…×",
 
 def width():
     return max(40, shutil.get_terminal_size((100, 24)).columns)
+
+
+def in_colour():
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
 
 def print_result(options, result, lines):

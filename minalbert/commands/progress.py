@@ -42,7 +42,7 @@ class Progress(Observer):
         self._bar = tqdm(
             total=steps, initial=step, file=self.file, disable=not self.moving, dynamic_ncols=True, mininterval=0.2,
             bar_format="{percentage:3.0f} %|{bar:12}| step {n_fmt}/{total_fmt}  {postfix} {remaining} left",
-        )  # fmt: skip
+        )
 
     def message(self, text):
         if not self.quiet:

@@ -3,8 +3,8 @@
 
 def as_json(result):
     """A RunResult without its model, of dicts and numbers."""
-    named = {name: value._asdict() for name, value in result._asdict().items() if hasattr(value, "_asdict")}
-    return {name: value for name, value in result._asdict().items() if name != "model"} | named
+    return {name: value._asdict() if hasattr(value, "_asdict") else value
+            for name, value in result._asdict().items() if name != "model"}
 
 
 def result_lines(result, again):
@@ -26,13 +26,15 @@ def time_line(spent):
 
 def evaluation_lines(before, after):
     """Held-out scores, in columns: when the run began, and now."""
-    rows = [("held-out", "MLM accuracy", "MLM loss", "SOP accuracy", "in order", "swapped")]
+    yield columns("held-out", "MLM accuracy", "MLM loss", "SOP accuracy", "in order", "swapped")
     for name, found in (("begin", before), ("now", after)):
         if found:
-            rows.append((name, percent(found.mlm_accuracy), number(found.mlm_loss), percent(found.sop_accuracy),
-                         percent(found.sop_recall_in_order), percent(found.sop_recall_swapped)))  # fmt: skip
-    for name, *values in rows:
-        yield f"{name:<9}" + "".join(f"{value:>14}" for value in values)
+            yield columns(name, percent(found.mlm_accuracy), number(found.mlm_loss), percent(found.sop_accuracy),
+                          percent(found.sop_recall_in_order), percent(found.sop_recall_swapped))
+
+
+def columns(name, *values):
+    return f"{name:<9}" + "".join(f"{value:>14}" for value in values)
 
 
 def percent(share):
@@ -45,5 +47,4 @@ def number(value):
 
 def guessing_line(known):
     """What one gets without reading: always the most frequent word, each as often as it occurs, an order at random."""
-    guesses = (percent(known.most_frequent_word), number(known.unigram_entropy), percent(0.5))
-    return f"{'guessing':<9}" + "".join(f"{value:>14}" for value in guesses)
+    return columns("guessing", percent(known.most_frequent_word), number(known.unigram_entropy), percent(0.5))

@@ -5,7 +5,7 @@
 COLOURS = {
     "A": "38;5;32", "B": "38;5;166", "special": "38;5;244", "label": "1", "quiet": "38;5;244",
     "mask": "1;38;5;16;48;5;220", "random": "1;38;5;16;48;5;175", "kept": "1;38;5;16;48;5;43",
-}  # fmt: skip
+}
 
 
 def lines(strip, width=100, colour=False):

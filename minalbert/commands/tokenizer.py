@@ -23,13 +23,13 @@ def add_arguments(parser):
     command.add_argument("--out", required=True, metavar="FILE", help="usually spiece.model; a recipe goes beside it")
     command.add_argument("--layout", choices=LAYOUTS, default="lines", help="default: lines, a sentence a line")
     command.add_argument("--sample", type=int, default=SAMPLE, metavar="N",
-                         help="train on N sentences of the text; default: 10,000,000")  # fmt: skip
+                         help="train on N sentences of the text; default: 10,000,000")
     command.add_argument("--threads", type=int, default=1, help="a vocabulary depends on their number; default: 1")
     command.add_argument("--seed", type=int, default=0, help="seed of the sample; default: 0")
     command.add_argument("--cased", action="store_true", help="keep capitals; ALBERT lowers them")
     command.add_argument("--quotes", action="store_true", help="write `` and '' as \", as transformers does")
     command.add_argument("--digit-commas", choices=DIGIT_COMMAS, default="intended",
-                         help="how 2,000 is taken apart; default: intended")  # fmt: skip
+                         help="how 2,000 is taken apart; default: intended")
     command.set_defaults(action=run_train)
 
     command = commands.add_parser("show", help="a vocabulary's size and special ids, and the pieces of texts")
@@ -44,20 +44,13 @@ def run(options):
 
 def run_train(options):
     documents = read_documents(options.files, options.layout)
-    with tqdm(unit=" sentences", unit_scale=True, leave=False, disable=not sys.stderr.isatty()) as bar:
-        tokenizer = train(
-            progress(documents, bar),
-            options.vocab_size,
-            options.threads,
-            options.sample,
-            options.seed,
-            Normaliser(lower=not options.cased, quotes=options.quotes),
-            options.digit_commas,
-        )
+    with tqdm(unit=" sentences", unit_scale=True, leave=False, disable=None) as bar:
+        tokenizer = train(progress(documents, bar), options.vocab_size, options.threads, options.sample, options.seed,
+                          Normaliser(lower=not options.cased, quotes=options.quotes), options.digit_commas)
     tokenizer.save(options.out)
     recipe = tokenizer.recipe
     print(f"{options.out}: {tokenizer.vocab_size:,} pieces from {recipe['sampled']:,} of {recipe['sentences']:,} "
-          f"sentences; recipe in {recipe_path(options.out).name}")  # fmt: skip
+          f"sentences; recipe in {recipe_path(options.out).name}")
     if recipe["left_out_as_too_long"]:
         print(f"{recipe['left_out_as_too_long']:,} of them were left out as too long", file=sys.stderr)
     return 0

@@ -19,4 +19,4 @@ __getattr__, __dir__, __all__ = public(__name__, {
     "Settings": "settings", "pretrain": "assemble", "prepare": "training_data", "Observer": "records",
     "read_lines": "records", "read_curves": "curves", "evaluate": "evaluation", "baselines": "evaluation",
     "open_trained": "trained", "fill": "filling", "find_rate": "trials", "overfit": "trials",
-})  # fmt: skip
+})

@@ -9,7 +9,7 @@
 """
 
 import functools
-from contextlib import ExitStack, contextmanager
+from contextlib import closing
 from pathlib import Path
 
 from ..albert import Albert
@@ -26,7 +26,7 @@ from .gradient_step import gradient_step
 from .loop import Trainer
 from .process import StopSignals, lock
 from .records import Metrics, Observer, Records, first_evaluation
-from .state import Checkpoints, RunLimits, RunState, on_device
+from .state import Checkpoints, RunState, on_device
 from .tensorboard import Board
 from .trained import model_directory
 from .training_data import prepare
@@ -54,7 +54,25 @@ def pretrain(settings, run, corpus=None, held_out=None, observer=None, from_step
     run_directory.make(run)
     with lock(run), StopSignals(observer.alert) as stop, one_thread_each(settings):
         checkpoint.clear_leftovers(run)
-        with assemble(settings, run, corpus, held_out, observer, from_step, own_code) as trainer:
+        data = prepare(settings, corpus, held_out)
+        settings = settings.change(vocab_size=data.config.vocab_size)
+        changes = run_directory.changes(run, settings)
+        facts = environment(settings.training.device) | data.hashes | (own_code.facts if own_code else {})
+        state, messages = begin(settings, data, facts, run, from_step, own_code)
+        with (closing(make_records(settings, run, state, data, observer)) as records,
+              Workers(state.model, settings.training.workers) as workers):
+            trainer = Trainer(
+                state, batches_of(settings, data), step_of(settings, workers, state.model.params, own_code),
+                settings.make_schedule(), settings.training.seed, records,
+                Checkpoints(run, state, facts, settings.checkpoints.every, settings.checkpoints.keep),
+                settings.records.evaluate_every,
+            )
+            run_directory.keep(run, settings, data.tokenizer)
+            if own_code:
+                own_code.keep(run / "code")
+            introduce(settings, run, state, data, records, own_code, [*messages, *changes])
+            if state.fresh:
+                start(settings, trainer)
             return trainer.train(stop)
 
 
@@ -62,40 +80,13 @@ def with_own_code(settings, own_code):
     """The settings of a model that calls a student's functions, which the plain kernels alone do."""
     if settings.training.code and own_code is None:
         raise ConfigError(f"code is {settings.training.code!r}; these functions must be given as own_code, which "
-                          "`minalbert pretrain --with` does")  # fmt: skip
+                          "`minalbert pretrain --with` does")
     return settings.change(kernels="plain") if own_code else settings
 
 
 def one_thread_each(settings):
     """A context in which each slice of a batch is multiplied by one thread, if there are several slices."""
     return blas_threads(1 if settings.slices > 1 else None)
-
-
-@contextmanager
-def assemble(settings, run, corpus, held_out, observer, from_step, own_code):
-    """A context with the Trainer of a run, which has begun or resumed."""
-    data = prepare(settings, corpus, held_out)
-    settings = settings.change(vocab_size=data.config.vocab_size)
-    changes = run_directory.changes(run, settings)
-    facts = environment(settings.training.device) | data.hashes | (own_code.facts if own_code else {})
-    state, messages = begin(settings, data, facts, run, from_step, own_code)
-    with ExitStack() as stack:
-        records = make_records(settings, run, state, data, observer)
-        stack.callback(records.close)
-        workers = stack.enter_context(Workers(state.model, settings.training.workers))
-        trainer = Trainer(
-            state, batches_of(settings, data), step_of(settings, workers, state.model.params, own_code),
-            settings.make_schedule(), settings.training.seed, records,
-            Checkpoints(run, state, facts, settings.checkpoints.every, settings.checkpoints.keep),
-            settings.records.evaluate_every,
-        )  # fmt: skip
-        run_directory.keep(run, settings, data.tokenizer)
-        if own_code:
-            own_code.keep(run / "code")
-        introduce(settings, run, state, data, records, own_code, [*messages, *changes])
-        if state.fresh:
-            start(settings, trainer)
-        yield trainer
 
 
 def batches_of(settings, data):
@@ -113,7 +104,7 @@ def step_of(settings, workers, params, own_code=None):
     return functools.partial(
         gradient_step, workers=workers, optimiser=optimiser,
         clip=settings.optimiser.clip, recompute=settings.training.recompute,
-    )  # fmt: skip
+    )
 
 
 def make_records(settings, run, state, data, observer):
@@ -141,7 +132,7 @@ def introduction(settings, run, state, data):
     yield (f"{count(config):,} weights, {config.num_hidden_layers} layers, sharing {config.sharing}; "
            f"{settings.optimiser.optimiser}, rate {settings.peak_rate:g}; "
            f"{training.steps:,} steps of {training.batch}, "
-           f"{training.steps * training.batch / instances:.1f} times {instances:,} instances")  # fmt: skip
+           f"{training.steps * training.batch / instances:.1f} times {instances:,} instances")
     yield KERNELS[training.kernels]
     held_out = len(data.held_out.sop_labels)
     if held_out < FEW:
@@ -170,23 +161,23 @@ def begin(settings, data, facts, run, from_step=None, own_code=None):
             raise TrainError(f"{run} has no checkpoint of step {from_step}; it has none at all")
         if left := sorted(path.name for path in run.glob("damaged-step-*")):
             raise TrainError(f"{run} has no whole checkpoint, but {', '.join(left)}: name another directory for a new "
-                             "run, or remove those")  # fmt: skip
+                             "run, or remove those")
         return fresh_state(settings, data, own_code), []
     config, saved, before, messages = checkpoint.load(run, from_step)
     check_sizes(config, data.config, run)
     if saved.step > settings.training.steps:
         raise TrainError(f"steps is {settings.training.steps}; {run} has done {saved.step:,} already: more steps, an "
-                         "earlier checkpoint (--from-step), or another directory")  # fmt: skip
+                         "earlier checkpoint (--from-step), or another directory")
     for name in data.hashes:
         if before.get(name) != facts[name]:
             raise TrainError(f"the {name} is {facts[name]}; {run} was trained with {before.get(name)}, and resumes "
-                             "with that only")  # fmt: skip
+                             "with that only")
     if from_step is not None:
         messages += checkpoint.put_aside(run, from_step)
     saved = on_device(saved, settings.training.device)
     messages += [f"resuming from step {saved.step:,}", *differences(before, facts)]
     model = Albert(data.config, saved.params, **compute_of(settings, own_code))
-    return RunState(model, saved, limits_of(settings)), messages
+    return state_of(settings, model, saved), messages
 
 
 def fresh_state(settings, data, own_code=None):
@@ -202,7 +193,7 @@ def fresh_state(settings, data, own_code=None):
         heads = HEADS if settings.recipe.segments == 2 else ("mlm",)
         model = Albert.init(config, training.seed, heads, training.dtype, training.device, **compute)
     saved = checkpoint.SavedState(0, 0, model.params, Moments.zeros(model.params), {})
-    return RunState(model, saved, limits_of(settings), fresh=True)
+    return state_of(settings, model, saved, fresh=True)
 
 
 def compute_of(settings, own_code):
@@ -210,9 +201,11 @@ def compute_of(settings, own_code):
     return settings.training.compute | ({"pairs": own_code.pairs} if own_code and own_code.pairs else {})
 
 
-def limits_of(settings):
-    return RunLimits(settings.training.steps, settings.schedule.minutes, settings.training.precision, settings.watch,
-                  tuple(settings.watch.batches_passed_over()))  # fmt: skip
+def state_of(settings, model, saved, fresh=False):
+    return RunState(
+        model, saved, fresh, steps=settings.training.steps, minutes=settings.schedule.minutes,
+        precision=settings.training.precision, rules=settings.watch, pass_over=settings.watch.batches_passed_over(),
+    )
 
 
 def check_sizes(found, wanted, where):

@@ -52,9 +52,10 @@ def save(run, config, state, environment, keep=2, always=()):
         raise TrainError(f"keep is {keep}; at least 1 checkpoint must be kept")
     path = path_of(run, state.step)
     note = {"format": FORMAT, "step": state.step, "position": state.batch_index, "extra": state.extra,
-            "circumstances": environment}          # fmt: skip
-    if _is_saved(path, note):
-        return path
+            "circumstances": environment}
+    there = _note_if_whole(path)
+    if there and all(json.dumps(there[name]) == json.dumps(note[name]) for name in ("step", "position", "extra")):
+        return path                                  # this very state
     partial = _hidden(path, PARTIAL)
     try:
         _write(partial, config, state, note)
@@ -62,7 +63,9 @@ def save(run, config, state, environment, keep=2, always=()):
     except (OSError, SafetensorError) as error:
         shutil.rmtree(partial, ignore_errors=True)
         cause = getattr(error, "strerror", None) or str(error).split(": ")[-1]
-        raise TrainError(f"{path} could not be saved ({cause}); {_what_stays(run)}") from error
+        newest = steps(run)[-1:]
+        stays = f"the newest checkpoint is that of step {newest[0]}" if newest else "there is no earlier checkpoint"
+        raise TrainError(f"{path} could not be saved ({cause}); {stays}") from error
     _remove_all_but(run, {*steps(run)[-keep:], *always, state.step})
     return path
 
@@ -76,15 +79,13 @@ def load(run, step=None):
         return *_load_step(run, step), []
     messages = []
     for step in reversed(steps(run)):
-        path = path_of(run, step)
         try:
-            found = _read(path)
+            found = _read(path_of(run, step))
         except DamagedError as fault:
-            messages.append(f"{fault}; {_rename_aside(path, 'damaged')}")
-            continue
-        if messages:
-            messages.append(f"the newest checkpoint that is whole is that of step {step}")
-        return *found, messages
+            messages.append(f"{fault}; {_rename_aside(path_of(run, step), 'damaged')}")
+        else:
+            whole = [f"the newest checkpoint that is whole is that of step {step}"] if messages else []
+            return *found, messages + whole
     raise TrainError("; ".join([f"{run} has no checkpoint{' that is whole' if messages else ''}", *messages]))
 
 
@@ -122,14 +123,14 @@ def verify(path):
             raise DamagedError(f"{file} is damaged: it has {now['size']:,} bytes, and had {known['size']:,}")
         if now != known:
             raise DamagedError(f"{file} is damaged: its SHA-256 is {now['sha256'][:12]}..., and was "
-                          f"{known['sha256'][:12]}...")  # fmt: skip
+                          f"{known['sha256'][:12]}...")
     return note
 
 
 def put_aside(run, step):
     """Rename the checkpoints after this step, so that the run resumes from it. Returns messages."""
     return [f"{path_of(run, later)} is of a later step; {_rename_aside(path_of(run, later), 'aside')}"
-            for later in reversed(steps(run)) if later > step]  # fmt: skip
+            for later in reversed(steps(run)) if later > step]
 
 
 def clear_leftovers(run):
@@ -188,16 +189,11 @@ def _remove_all_but(run, stay):
             shutil.rmtree(hidden)
 
 
-def _is_saved(path, note):
-    """Is this very state there, and whole?"""
-    if not path.exists():
-        return False
+def _note_if_whole(path):
     try:
-        there = verify(path)
+        return verify(path)
     except DamagedError:
-        return False
-    same = ("step", "position", "extra")
-    return json.dumps([there[name] for name in same]) == json.dumps([note[name] for name in same])
+        return None
 
 
 def _load_step(run, step):
@@ -207,16 +203,9 @@ def _load_step(run, step):
     try:
         return _read(path_of(run, step))
     except DamagedError as fault:
-        before = next((one for one in reversed(present) if one < step and _is_whole(path_of(run, one))), None)
+        before = next((one for one in reversed(present) if one < step and _note_if_whole(path_of(run, one))), None)
         offer = "none before it is whole" if before is None else f"the one before it that is whole is of step {before}"
         raise TrainError(f"{fault}; {offer}") from fault
-
-
-def _is_whole(path):
-    try:
-        return bool(verify(path))
-    except DamagedError:
-        return False
 
 
 def _read(path):
@@ -275,8 +264,3 @@ def _rename_aside(path, kind):
 
 def _hidden(path, ending):
     return path.with_name(f".{path.name}{ending}")
-
-
-def _what_stays(run):
-    present = steps(run)
-    return f"the newest checkpoint is that of step {present[-1]}" if present else "there is no earlier checkpoint"

@@ -54,22 +54,22 @@ def read_curves(run):
 
 
 def curves_of(lines, name):
-    start, train, held_out, events = {}, [], [], []
+    start, events, scored = {}, [], {"train": [], "eval": []}
     for line in lines:
         kind = line.get("kind")
         if kind == "start":
             start = line
         elif kind == "event":
             events.append(Event(line["step"], str(line.get("event")), str(line.get("text", ""))))
-        elif kind in ("train", "eval"):
-            seen = train if kind == "train" else held_out
-            while seen and seen[-1]["step"] >= line["step"]:
-                seen.pop()
-            seen.append(line)
-    with_ratios = [line for line in train if isinstance(line.get("trust_ratios"), dict) and line["trust_ratios"]]
-    tensors = list(with_ratios[-1]["trust_ratios"]) if with_ratios else []
-    ratios = columns([{"step": line["step"], **line["trust_ratios"]} for line in with_ratios], ["step", *tensors])
-    return Curves(name, start, columns(train, TRAIN), columns(held_out, HELD_OUT), ratios if tensors else {}, events)
+        elif kind in scored:
+            while scored[kind] and scored[kind][-1]["step"] >= line["step"]:
+                scored[kind].pop()
+            scored[kind].append(line)
+    train, held_out = scored.values()
+    ratios = [{"step": line["step"], **found} for line in train
+              if isinstance(found := line.get("trust_ratios"), dict) and found]
+    return Curves(name, start, columns(train, TRAIN), columns(held_out, HELD_OUT),
+                  columns(ratios, ratios[-1]) if ratios else {}, events)
 
 
 def columns(lines, names):
@@ -85,7 +85,7 @@ def scores(curves):
     steps = [*curves.train["step"], *curves.held_out["step"]]
     last = {name: last_number(curves.held_out[name]) for name in HELD_OUT[1:]}
     return {"run": curves.name, "step": int(max(steps, default=0)), **last,
-            "events": [event._asdict() for event in curves.events]}  # fmt: skip
+            "events": [event._asdict() for event in curves.events]}
 
 
 def last_number(values):
@@ -98,7 +98,7 @@ def summary(curves):
     found = scores(curves)
     facts = [f"{found['step']:,} steps"]
     for name, title, form in (("mlm_loss", "MLM loss", ".2f"), ("mlm_accuracy", "MLM accuracy", ".1%"),
-                              ("sop_accuracy", "SOP accuracy", ".1%")):  # fmt: skip
+                              ("sop_accuracy", "SOP accuracy", ".1%")):
         if found[name] is not None:
             facts.append(f"{title} {found[name]:{form}}")
     facts += [f"{event} at step {curves.when(event):,}" for event in MILESTONES if curves.when(event) is not None]

@@ -17,7 +17,7 @@ from ..backend import gpu_circumstances
 FUNCTIONS = "^(add|subtract|multiply|divide|maximum|exp|log|tanh|sqrt|power|square)$"
 ONEDNN = "onednn-cpu-gomp"                           # the package of kernels.bf16
 SWITCHES = ("CUPY_ACCELERATORS", "CUPY_TF32", "MKL_CBWR", "NPY_DISABLE_CPU_FEATURES", "NVIDIA_TF32_OVERRIDE",
-            "OPENBLAS_CORETYPE")  # fmt: skip
+            "OPENBLAS_CORETYPE")
 
 
 def environment(device="cpu"):
@@ -34,7 +34,7 @@ def environment(device="cpu"):
 def differences(before, now):
     """Messages: one for each fact that was another when the checkpoint was saved."""
     return [f"{name} is now {now.get(name, 'unknown')}; the checkpoint was saved with {before.get(name, 'unknown')}, "
-            "so the last bits may differ" for name in before | now if before.get(name) != now.get(name)]  # fmt: skip
+            "so the last bits may differ" for name in before | now if before.get(name) != now.get(name)]
 
 
 def _blas():

@@ -43,15 +43,11 @@ def evaluate(model, batch):
             mlm.append(judged(logits, rows.mlm_labels[used]))
         if "sop.b" in model.params:
             sop.append(judged(to_host(model.sop_logits(pooled)), rows.sop_labels))
-    mlm_loss = mlm_accuracy = sop_loss = sop_accuracy = None
-    recalls = [None, None]
-    if mlm:
-        mlm_loss, mlm_accuracy = means(mlm)
+    mlm_scores, sop_scores = means(mlm) if mlm else [None] * 2, [None] * 4
     if sop and len(np.unique(batch.sop_labels)) == 2:         # else there is nothing to tell apart
-        sop_loss, sop_accuracy = means(sop)
         right = np.concatenate([right for _, right in sop])
-        recalls = [share(right[batch.sop_labels == label]) for label in (0, 1)]
-    return Evaluation(mlm_loss, mlm_accuracy, sop_loss, sop_accuracy, *recalls)
+        sop_scores = *means(sop), *(float(right[batch.sop_labels == label].mean()) for label in (0, 1))
+    return Evaluation(*mlm_scores, *sop_scores)
 
 
 def judged(logits, labels):
@@ -63,10 +59,6 @@ def judged(logits, labels):
 def means(scored):
     losses, right = (np.concatenate(column) for column in zip(*scored, strict=True))
     return float(losses.mean()), float(right.mean())
-
-
-def share(right):
-    return float(right.mean()) if len(right) else None
 
 
 def baselines(corpus, batch):

@@ -42,7 +42,7 @@ def gradient_step(state, slices, dropout, rate, judge, workers, optimiser, clip=
     losses, ratios = gradient.losses.numbers(), None
     if state.loss_scale.overflowed(losses["loss"], float(norm)):
         verdict = Verdict(True, "overflow", "the gradient is beyond float16; from now on it is "
-                                            f"{state.loss_scale.value:g} times its size")  # fmt: skip
+                                            f"{state.loss_scale.value:g} times its size")
     else:
         verdict = judge(losses["loss"], float(norm))
     if verdict.event == "not finite":
@@ -51,14 +51,10 @@ def gradient_step(state, slices, dropout, rate, judge, workers, optimiser, clip=
         factor = clip_factor(norm, clip) / scale
         ratios = optimiser.step(state.model.params, gradient.grads, state.moments, rate, state.step + 1, factor)
     workers.release(gradient.grads)
-    seconds = shared_out(computed - begin, gradient) | {"optimiser": time.perf_counter() - computed}
+    share = gradient.forward_seconds / (gradient.forward_seconds + gradient.backward_seconds)     # all workers together
+    seconds = {"forward": share * (computed - begin), "backward": (1 - share) * (computed - begin),
+               "optimiser": time.perf_counter() - computed}
     return StepResult(losses, float(norm), verdict, ratios, seconds)
-
-
-def shared_out(seconds, gradient):
-    """The time of a gradient, in the ratio of what all workers together spent on either pass."""
-    share = gradient.forward_seconds / (gradient.forward_seconds + gradient.backward_seconds)
-    return {"forward": seconds * share, "backward": seconds * (1 - share)}
 
 
 class LossScale:

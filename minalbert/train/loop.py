@@ -49,8 +49,8 @@ class Trainer:
         if state.finished and self.records.evaluated not in (None, state.step):
             self.timed(self.records.evaluate)        # the clock ran out on a refused batch
         if state.time_fraction == 1 and not finished_before:
-            self.records.event("time is up", f"the limit of {state.limits.minutes:g} minutes ended the run at step "
-                               f"{state.step:,} of {state.steps:,}; its result depends on the clock")  # fmt: skip
+            self.records.event("time is up", f"the limit of {state.minutes:g} minutes ended the run at step "
+                               f"{state.step:,} of {state.steps:,}; its result depends on the clock")
         if self.checkpoints.saved != state.step:     # else it is there, from before the batches refused since
             self.timed(self.save)
         return self.result(stop)
@@ -62,7 +62,7 @@ class Trainer:
         return RunResult(
             state.model, str(self.checkpoints.run), state.step, 0 if state.finished else stop.code,
             self.records.before, after, data.baselines, state.seconds, dict(self.clocks),
-        )  # fmt: skip
+        )
 
     def next_step(self):
         """Take the next batch, and make a step if it is a good one. Was there a step?"""
@@ -122,4 +122,4 @@ class Trainer:
         step, batches = self.checkpoints.roll_back(self.schedule.peak)
         self.upcoming = None
         self.records.event("rolled back", f"back to the checkpoint of step {step}; batches {batches.start} to "
-                                          f"{batches.stop - 1} are passed over")  # fmt: skip
+                                          f"{batches.stop - 1} are passed over")

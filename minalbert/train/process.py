@@ -47,7 +47,7 @@ def _take(handle, run):
         raise TrainError(f"process {holder} is training into {run}; name another directory, or wait for it") from error
     except OSError as error:
         warnings.warn(f"{run} is on a file system without locks ({error.strerror}); make sure yourself that no other "
-                      "process trains into it", stacklevel=4)  # fmt: skip
+                      "process trains into it", stacklevel=4)
 
 
 def _system_lock(handle):
@@ -73,8 +73,7 @@ class StopSignals:
     """
 
     def __init__(self, alert):
-        self.code, self.name, self.alert = 0, None, alert
-        self._before = {}
+        self.code, self.alert, self._before = 0, alert, {}
 
     def __enter__(self):
         if threading.current_thread() is threading.main_thread():        # elsewhere Python takes no signals
@@ -90,7 +89,7 @@ class StopSignals:
     def _handle(self, number, frame):
         if self.code and number == signal.SIGINT:
             raise KeyboardInterrupt                  # the second one stops at once
-        self.name = signal.Signals(number).name
-        self.code = CODES[self.name]
+        name = signal.Signals(number).name
+        self.code = CODES[name]
         again = "; Ctrl-C again stops without saving" if number == signal.SIGINT else ""
-        self.alert(f"\n{self.name}: saving at the end of this step{again}")
+        self.alert(f"\n{name}: saving at the end of this step{again}")

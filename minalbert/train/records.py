@@ -18,13 +18,12 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from ..errors import FileError, TrainError
+from ..errors import TrainError
 from ..files import write_atomically
 from .evaluation import Evaluation, evaluate
 from .watch import milestones
 
 FILE = "metrics.jsonl"
-CLOCK = ("seconds", "tokens_per_second", "data", "forward", "backward", "optimiser")  # keys that no two runs share
 alert_by_log = logging.getLogger("minalbert").warning
 
 
@@ -73,11 +72,9 @@ class Records:
     def step(self, losses, norm, rate, ratios, tokens):
         """`tokens`: of text, a second."""
         if self.state.step % self.log_every == 0:
-            self.write(
-                "train", **losses, rate=rate, gradient_norm=norm, tokens_per_second=round(tokens),
-                seconds=round(self.state.seconds, 3),
-                **({"trust_ratios": {name: float(ratio) for name, ratio in ratios.items()}} if ratios else {}),
-            )  # fmt: skip
+            trust = {"trust_ratios": {name: float(ratio) for name, ratio in ratios.items()}} if ratios else {}
+            self.write("train", **losses, rate=rate, gradient_norm=norm, tokens_per_second=round(tokens),
+                       seconds=round(self.state.seconds, 3), **trust)
         self.observer.step(self.state.step, losses, tokens)
 
     def evaluate(self):
@@ -93,10 +90,8 @@ class Records:
 
 def first_evaluation(run):
     """That of an earlier life of the run, or None."""
-    for line in read_lines(run):
-        if line["kind"] == "eval":
-            return Evaluation(*(line[name] for name in Evaluation._fields))
-    return None
+    lines = (line for line in read_lines(run) if line["kind"] == "eval")
+    return next((Evaluation(*(line[name] for name in Evaluation._fields)) for line in lines), None)
 
 
 def read_lines(run, broken=None):
@@ -128,10 +123,7 @@ class Metrics:
         lines = [] if fresh else read_lines(run, self.broken)
         content = "".join(json.dumps(line) + "\n" for line in lines if line["position"] <= batch_index)
         if content or self.path.exists():
-            try:
-                write_atomically(self.path, content.encode())
-            except FileError as error:
-                raise TrainError(str(error)) from error
+            write_atomically(self.path, content.encode())
 
     def write(self, kind, **values):
         self._waiting.append(json.dumps({"kind": kind, **values}) + "\n")

@@ -10,7 +10,7 @@
 from contextlib import suppress
 from pathlib import Path
 
-from ..errors import ConfigError, FileError, TrainError
+from ..errors import ConfigError, TrainError
 from ..files import settle, write_atomically
 from . import checkpoint
 from .settings import Settings
@@ -40,28 +40,22 @@ def kept_settings(run):
 
 def changes(run, settings):
     """Messages: one for each setting that was another at the last checkpoint; an error for one that may not change."""
-    before = kept_settings(run) if checkpoint.steps(run) else None
-    return list(setting_changes(run, before, settings)) if before else []
-
-
-def keep(run, settings, tokenizer):
-    try:
-        write_atomically(Path(run) / CONFIG, settings.toml().encode())
-        place = Path(run) / tokenizer.file_name
-        if not place.exists():
-            tokenizer.save(place)
-    except FileError as error:
-        raise TrainError(str(error)) from error
-
-
-def setting_changes(run, before, now):
-    old = before.tables()
-    for section, table in now.tables().items():
-        for name in table.keys() | old[section].keys():
-            was, is_ = old[section].get(name), table.get(name)
+    before, messages = kept_settings(run) if checkpoint.steps(run) else None, []
+    old, now = (before or settings).tables(), settings.tables()
+    for section in now:
+        for name in now[section] | old[section]:
+            was, is_ = old[section].get(name), now[section].get(name)
             if was == is_:
                 continue
             if (section in CHANGEABLE and name not in CHANGEABLE[section]) or name == "optimiser":
                 raise ConfigError(f"{name} is {is_!r}; {run} was begun with {was!r}, and resumes with that only: name "
-                                  "another directory for a new run")  # fmt: skip
-            yield f"{name} is now {is_!r}, no longer {was!r}"
+                                  "another directory for a new run")
+            messages.append(f"{name} is now {is_!r}, no longer {was!r}")
+    return messages
+
+
+def keep(run, settings, tokenizer):
+    write_atomically(Path(run) / CONFIG, settings.toml().encode())
+    place = Path(run) / tokenizer.file_name
+    if not place.exists():
+        tokenizer.save(place)

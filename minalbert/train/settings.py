@@ -17,8 +17,8 @@ import typing
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..config import PRESETS, AlbertConfig
-from ..data.recipe import HELP as RECIPE_HELP
+from ..config import ACTIVATIONS, PRESETS, SHARING, AlbertConfig
+from ..data import recipe
 from ..data.recipe import Recipe
 from ..errors import ConfigError, DataError
 from ..optim import AdamW, Lamb, Schedule, sqrt_rule
@@ -54,11 +54,11 @@ class TrainingSettings(Section):
     seed: int = setting(0, "of the weights, the instances and dropout", 0, 2**63)
     dtype: str = setting("float32", "of weights and arithmetic", choices=("float32", "float64"))
     precision: str = setting("full", "of matrix products: bf16 rounds what it multiplies; on a GPU also tf32, float16",
-                             choices=("full", "bf16", "tf32", "float16"))  # fmt: skip
+                             choices=("full", "bf16", "tf32", "float16"))
     kernels: str | None = setting(None, "plain: the files that you read; fused: faster; compiled: fused, with numba's "
                                   "loops; if none is given: fused, but plain with your own functions or in float64 on "
                                   "a GPU",
-                                  choices=("plain", "fused", "compiled"))  # fmt: skip
+                                  choices=("plain", "fused", "compiled"))
     device: str = setting("cpu", "where the arithmetic is done", choices=("cpu", "cuda"))
     code: str = setting("", "files with your own functions for the model, separated as in PATH")
     weights: str = setting("", "a model or run to begin with, instead of fresh weights", metavar="DIR")
@@ -70,7 +70,7 @@ class TrainingSettings(Section):
             object.__setattr__(self, "kernels", "plain" if plain else "fused")
         if self.code and self.kernels != "plain":
             raise ConfigError(f"kernels is {self.kernels!r}; your own functions (--with) need kernels 'plain', which "
-                              "call them by their names")  # fmt: skip
+                              "call them by their names")
 
     @property
     def compute(self):
@@ -101,7 +101,7 @@ class ScheduleSettings(Section):
     schedule: str = setting("linear", "how the rate falls; ALBERT: linear", choices=("linear", "cosine", "constant"))
     warmup: int | None = setting(None, "steps in which the rate rises; if none is given: 2.5 % of all, as ALBERT's", 0)
     minutes: float = setting(0.0, "time limit, towards which the rate falls if steps are too slow, and then the "
-                             "result depends on the clock; 0: none", 0.0)  # fmt: skip
+                             "result depends on the clock; 0: none", 0.0)
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class CheckpointSettings(Section):
 @dataclass(frozen=True)
 class WatchSettings(Section):
     spikes: str = setting("skip", "a loss or a gradient far above the last ones: refuse the step, go back, or note it",
-                          choices=("skip", "rollback", "note"))  # fmt: skip
+                          choices=("skip", "rollback", "note"))
     spike_sigmas: float = setting(6.0, "how far above their mean, in standard deviations", 1.0)
     spike_window: int = setting(128, "how many last ones", 8)
     patience: int = setting(5, "steps refused in a row, before going back to a checkpoint", 1)
@@ -140,20 +140,6 @@ class WatchSettings(Section):
                 raise ConfigError(f"pass_over has {text!r}; it must be batches from:to, such as 120:130")
             ranges.append(range(int(first), int(last)))
         return ranges
-
-
-SECTIONS = {
-    "model": AlbertConfig,
-    "data": DataSettings,
-    "recipe": Recipe,
-    "training": TrainingSettings,
-    "optimiser": OptimiserSettings,
-    "schedule": ScheduleSettings,
-    "records": RecordSettings,
-    "checkpoints": CheckpointSettings,
-    "watch": WatchSettings,
-}
-SECTION_OF = {item.name: name for name, cls in SECTIONS.items() for item in dataclasses.fields(cls)}
 
 
 @dataclass(frozen=True)
@@ -176,7 +162,7 @@ class Settings:
         model = PRESETS[self.preset].replace(**self.given_in("model"))
         made = {"model": model, "recipe": recipe_for(model, self.given_in("recipe"))}
         for section, cls in SECTIONS.items():        # each checks itself
-            object.__setattr__(self, section, made[section] if section in made else cls(**self.given_in(section)))
+            object.__setattr__(self, section, made.get(section) or cls(**self.given_in(section)))
         self.check()
 
     def check(self):
@@ -184,21 +170,15 @@ class Settings:
         self.make_optimiser()
         self.make_schedule()
         if self.recipe.max_length > self.model.max_position_embeddings:
-            raise ConfigError(
-                f"max_length is {self.recipe.max_length}; the model has positions for "
-                f"{self.model.max_position_embeddings} tokens (max_position_embeddings)"
-            )
-        slices, rest = divmod(self.training.batch, self.training.micro_batch)
-        if rest or not slices or slices & (slices - 1):
-            raise ConfigError(
-                f"batch {self.training.batch} is {self.training.batch / self.training.micro_batch:g} times micro_batch "
-                f"{self.training.micro_batch}; it must be 1, 2, 4, 8, ... times as large"
-            )
+            raise ConfigError(f"max_length is {self.recipe.max_length}; the model has positions for "
+                              f"{self.model.max_position_embeddings} tokens (max_position_embeddings)")
+        batch, size = self.training.batch, self.training.micro_batch
+        if batch % size or self.slices.bit_count() != 1:
+            raise ConfigError(f"batch {batch} is {batch / size:g} times micro_batch {size}; it must be 1, 2, 4, 8, ... "
+                              "times as large")
         if self.model.type_vocab_size < self.recipe.segments:
-            raise ConfigError(
-                f"type_vocab_size is {self.model.type_vocab_size}; pairs {self.recipe.pairs!r} have "
-                f"{self.recipe.segments} segments, each with a type of its own"
-            )
+            raise ConfigError(f"type_vocab_size is {self.model.type_vocab_size}; pairs {self.recipe.pairs!r} have "
+                              f"{self.recipe.segments} segments, each with a type of its own")
 
     @classmethod
     def read(cls, path):
@@ -268,7 +248,7 @@ class Settings:
     def make_optimiser(self):
         given = self.optimiser
         shared = {"betas": (given.beta1, given.beta2), "eps": given.epsilon, "weight_decay": given.weight_decay,
-                  "bias_correction": given.bias_correction}  # fmt: skip
+                  "bias_correction": given.bias_correction}
         return Lamb(**shared, clamp=given.clamp or None) if given.optimiser == "lamb" else AdamW(**shared)
 
     def make_schedule(self):
@@ -276,11 +256,8 @@ class Settings:
 
     def tables(self):
         """{section: {name: value}} of every setting; those that are None are left out."""
-        tables = {
-            section: {name: value for name, value in dataclasses.asdict(getattr(self, section)).items()
-                      if value is not None}
-            for section in SECTIONS
-        }  # fmt: skip
+        tables = {section: {name: value for name, value in vars(getattr(self, section)).items() if value is not None}
+                  for section in SECTIONS}
         tables["optimiser"]["rate"], tables["schedule"]["warmup"] = self.peak_rate, self.warmup
         return tables
 
@@ -295,9 +272,16 @@ class Settings:
                 line = f"{name} = {toml_value(value)}"
                 if comment_defaults and name not in self.given_in(section):
                     line = f"# {line}"
-                help = help_of(section, name)
-                lines.append(f"{line:<40} # {help}" if help else line)
+                lines.append(f"{line:<40} # {HELP[name]}" if name in HELP else line)
         return "\n".join(lines) + "\n"
+
+
+SECTIONS = {item.name: item.type for item in dataclasses.fields(Settings) if not item.init}
+SECTION_OF = {item.name: name for name, cls in SECTIONS.items() for item in dataclasses.fields(cls)}
+METADATA = {item.name: item.metadata for cls in SECTIONS.values() for item in dataclasses.fields(cls) if item.metadata}
+HELP = recipe.HELP | {name: metadata["help"] for name, metadata in METADATA.items()}
+CHOICES = (recipe.CHOICES | {"sharing": SHARING, "hidden_act": tuple(ACTIVATIONS)}
+           | {name: metadata["choices"] for name, metadata in METADATA.items()})
 
 
 def recipe_for(model, given):
@@ -344,10 +328,3 @@ def kind_of(field):
 
 def toml_value(value):
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def help_of(section, name):
-    if section == "recipe":
-        return RECIPE_HELP.get(name)
-    (item,) = (item for item in dataclasses.fields(SECTIONS[section]) if item.name == name)
-    return item.metadata.get("help")

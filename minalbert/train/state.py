@@ -1,7 +1,5 @@
 """Where a run is: all that a checkpoint holds, and all that decides how the run goes on."""
 
-from typing import NamedTuple
-
 from ..errors import TrainError
 from ..optim import Moments
 from . import checkpoint
@@ -12,35 +10,30 @@ SLACK = 0.05                                         # a hiccup of the machine c
 ROLLBACKS = 3                                        # to one checkpoint, before giving up
 
 
-class RunLimits(NamedTuple):
-    """What ends a run, and what it must not do; the same through all of it."""
-
-    steps: int
-    minutes: float = 0.0                             # 0: no limit
-    precision: str = "full"
-    watch: object = None                             # rules of a SpikeWatch
-    pass_over: tuple = ()                            # ranges of batches
-
-
 class RunState:
-    def __init__(self, model, saved, limits, fresh=False):
-        self.model, self.limits, self.fresh = model, limits, fresh
+    def __init__(self, model, saved, fresh, steps, minutes, precision, rules, pass_over):
+        """
+        saved, fresh     a checkpoint's SavedState, and: is it the beginning of the run?
+        minutes          time limit; 0: none
+        rules            of a SpikeWatch
+        pass_over        ranges of batches
+        """
+        self.model, self.steps, self.minutes, self.precision = model, steps, minutes, precision
+        self.rules, self.pass_over, self.fresh = rules, pass_over, fresh
         self.take(saved)
-
-    steps = property(lambda self: self.limits.steps)
 
     def take(self, saved):
         """Go to where this state was saved."""
         if saved.params is not self.model.params:
             self.model.params.flat[...] = saved.params.flat
         self.step, self.batch_index, self.moments = saved.step, saved.batch_index, saved.moments
-        self.watch = SpikeWatch(self.limits.watch, saved.extra.get("watch"))
-        self.loss_scale = LossScale(self.limits.precision, saved.extra.get("loss_scale"))
+        self.watch = SpikeWatch(self.rules, saved.extra.get("watch"))
+        self.loss_scale = LossScale(self.precision, saved.extra.get("loss_scale"))
         self.reached = saved.extra.get("reached", [])            # milestones
         self.seconds = saved.extra.get("seconds", 0.0)           # of training, earlier lives included
         self.refused = saved.extra.get("refused", [])            # batches without a step
         ranges = {tuple(ends) for ends in saved.extra.get("passed_over", [])}
-        ranges |= {(batches.start, batches.stop) for batches in self.limits.pass_over}
+        ranges |= {(batches.start, batches.stop) for batches in self.pass_over}
         self.passed_over = [range(*ends) for ends in sorted(ranges)]
 
     def saved(self, regular=False):
@@ -60,8 +53,7 @@ class RunState:
     @property
     def time_fraction(self):
         """The share of the time that is used up, if the clock is well ahead of the steps; else None."""
-        minutes = self.limits.minutes
-        used = self.seconds / (60 * minutes) if minutes else 0.0
+        used = self.seconds / (60 * self.minutes) if self.minutes else 0.0
         return min(used, 1.0) if used >= min(1.0, self.step / self.steps + SLACK) else None
 
     @property
@@ -96,7 +88,7 @@ class Checkpoints:
         self.rollbacks.append(step)
         if self.rollbacks.count(step) > ROLLBACKS:
             raise TrainError(f"{self.run} went back to step {step} {ROLLBACKS} times and came no further; a smaller "
-                             f"rate than {rate:g} may help: the steps before are safe")  # fmt: skip
+                             f"rate than {rate:g} may help: the steps before are safe")
         _, saved, _, _ = checkpoint.load(self.run, step)
         batches, earlier, refused = range(saved.batch_index, last), state.passed_over, state.refused
         state.take(on_device(saved, state.model.params.device))

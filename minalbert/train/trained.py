@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from ..albert import Albert
 from ..data.tokenizers import FILE_NAMES, load_tokenizer
-from ..errors import PretrainedError, TrainError
+from ..errors import TrainError
+from ..interop import huggingface
 from . import checkpoint
 
 RUN_FILES = ("config.toml", "metrics.jsonl", *FILE_NAMES)
@@ -29,24 +30,22 @@ def open_trained(path, tokenizer=None, kernels="plain"):
     file = Path(tokenizer) if tokenizer else tokenizer_file(directory)
     if (directory / checkpoint.STATE).exists():
         checkpoint.verify(directory)
-    try:
-        model = Albert.from_pretrained(directory)
-    except PretrainedError as error:
-        raise TrainError(str(error)) from error
-    params = model.params
+    config, params = huggingface.load(directory)
     if params.dtype == "float16":                    # a form to keep weights in, not to compute with
         params = params.astype("float32")
-    model = Albert(model.config, params, kernels)
     found = load_tokenizer(file)
-    check_fit(model.config.vocab_size, found.vocab_size, file, larger=not tokenizer and file.name != RELEASED)
-    return Trained(model, found, directory)
+    words, pieces = config.vocab_size, found.vocab_size
+    of_run = not tokenizer and file.name != RELEASED     # which may have a larger vocabulary than its corpus
+    if pieces > words or (pieces < words and not of_run):
+        raise TrainError(f"{file} has {pieces:,} pieces and the model {words:,}: they do not belong together")
+    return Trained(Albert(config, params, kernels), found, directory)
 
 
 def model_directory(path):
     path = Path(path)
     if not path.is_dir():
         raise TrainError(f"{path} is not a directory; it must be a run, one of its checkpoints, or a model in the "
-                         "form of Hugging Face")  # fmt: skip
+                         "form of Hugging Face")
     if (path / "config.json").exists():
         return path
     if steps := checkpoint.steps(path):
@@ -64,9 +63,3 @@ def tokenizer_file(directory):
         if file.exists():
             return file
     raise TrainError(f"{directory} has no tokenizer ({', '.join((RELEASED, *FILE_NAMES))}); name one with --tokenizer")
-
-
-def check_fit(words, pieces, file, larger):
-    """A run may have given its model a larger vocabulary than its corpus has."""
-    if pieces > words or (pieces < words and not larger):
-        raise TrainError(f"{file} has {pieces:,} pieces and the model {words:,}: they do not belong together")

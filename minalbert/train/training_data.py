@@ -49,10 +49,9 @@ def open_corpora(data, corpus, held_out):
         return corpus, held_out
     training, testing = corpus[0].split(data.held_out_share)
     if not testing.shards or not training.shards:
-        raise ConfigError(
-            f"held_out_share is {data.held_out_share}, which of {corpus[0].totals()['documents']} documents leaves "
-            f"none to {'train' if testing.shards else 'test'} on; name another share, or a corpus with held_out"
-        )
+        raise ConfigError(f"held_out_share is {data.held_out_share}, which of {corpus[0].totals()['documents']} "
+                          f"documents leaves none to {'train' if testing.shards else 'test'} on; name another share, "
+                          "or a corpus with held_out")
     return (training, corpus[1]), (testing, corpus[1])
 
 

@@ -182,7 +182,7 @@ def first_thing(losses, config, rate):
         return f"the rate: the loss hardly moved; try --rate {10 * rate:g}"
     if config.hidden_dropout_prob or config.attention_probs_dropout_prob:
         return ("dropout, which is there to keep a model from learning by heart: "
-                "--hidden-dropout-prob 0 --attention-probs-dropout-prob 0")  # fmt: skip
+                "--hidden-dropout-prob 0 --attention-probs-dropout-prob 0")
     if before - last > 0.005 * losses[0] and not rose:
         return f"the rate, or patience: the loss was falling to the end; try --rate {3 * rate:g}, or more --trials"
     what = "rose" if rose else "does not move"

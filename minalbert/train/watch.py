@@ -52,8 +52,7 @@ class SpikeWatch:
     @property
     def hopeless(self):
         """Is it time to go back?"""
-        at_once = self.rules.spikes == "rollback" and self.refused
-        return bool(at_once) or self.refused >= self.rules.patience
+        return self.refused >= (1 if self.rules.spikes == "rollback" else self.rules.patience)
 
     def spike(self, value, seen, name, shown=float):
         """A sentence if the value lies far above those seen before, else None."""
@@ -86,7 +85,7 @@ def milestones(found, baselines, pairs="sop"):
     entropy = baselines.unigram_entropy
     if found.mlm_loss is not None and found.mlm_loss < LEFT_PLATEAU * entropy:
         yield "left the plateau", (f"held-out MLM loss {found.mlm_loss:.2f} is below the {entropy:.2f} of guessing by "
-                                   "frequency: the model reads the other words")  # fmt: skip
+                                   "frequency: the model reads the other words")
     recalls = found.sop_recall_in_order, found.sop_recall_swapped
     if pairs == "sop" and None not in recalls and sum(recalls) / 2 > ORDER_LEARNT:
         yield "order learnt", f"held-out SOP accuracy {found.sop_accuracy:.0%}, where random answers get 50 %"
