@@ -4,6 +4,9 @@ It holds no state of training and no cache. `model` has the mathematics, `parall
 """
 
 import functools
+import math
+from itertools import islice
+from numbers import Integral
 
 import numpy as np
 
@@ -12,12 +15,12 @@ from .backend import DropoutKey, array_module, to_device
 from .batch import Batch, Inputs, as_whole_numbers, check_inputs, check_range, check_shape
 from .compute import Compute
 from .config import AlbertConfig
-from .encoding import Encoding, encode_many
+from .encoding import Encoding, encode_many, gradients_like
 from .errors import ConfigError, InputError, nearest
 from .model import PLAIN, Pairs, Totals
 from .model.encoder import encoder_attention, encoder_states
 from .model.heads import mlm_forward, pooler_forward, sop_forward
-from .parallel import Workers, placed
+from .parallel import Workers, add_losses, placed, totals_of
 
 OPTIONS = ("kernels", "precision", "pairs", "seed", "heads", "dtype", "device", "strict")    # of any way to a model
 
@@ -39,8 +42,9 @@ class Albert:
             raise ConfigError("params has other names or shapes than this config: was it made from another?")
         self._config, self._params, self._compute = config, params, Compute(kernels, precision)
         self.compute.check(config, params)
-        if pairs is not None and (not isinstance(pairs, Pairs) or kernels != "plain"):
-            raise ConfigError("pairs must be a minalbert.model.Pairs, and they take the places of plain kernels only")
+        own = isinstance(pairs, Pairs) and pairs.memory is PLAIN.memory and kernels == "plain"
+        if pairs is not None and not own:
+            raise ConfigError("pairs must be PLAIN with some of its pairs replaced, and kernels must be 'plain'")
         self._pairs = pairs or self.compute.pairs()
 
     config = property(lambda self: self._config)
@@ -77,7 +81,7 @@ class Albert:
         return self._like(self.params.copy(), compute)
 
     def to(self, device, **compute):
-        """The model on "cpu" or "cuda". On another device the weights are a copy; on its own they are shared."""
+        """A model on "cpu" or "cuda" with a copy of the weights; `compute` as in `copy`."""
         return self._like(self.params.to(device), compute)
 
     def encode(self, input_ids, attention_mask=None, token_type_ids=None):
@@ -93,7 +97,8 @@ class Albert:
                 hidden[first : first + len(last)] = last
 
         with self._workers.slices(inputs) as slices:
-            list(self._workers.run(pass_of, placed(slices)))
+            for _ in self._workers.run(pass_of, placed(slices)):
+                pass
         pooled = pooler_forward(hidden[:, 0], self.params)[0] if "pooler.b" in self.params else None
         return hidden, pooled
 
@@ -115,19 +120,25 @@ class Albert:
         inputs = self._inputs(input_ids, attention_mask, token_type_ids)
         wanted = self._layers(layers, self.config.num_hidden_layers + 1)
         with self._workers.memory() as memory:
-            states = {number: x.copy() for number, x in enumerate(self._states(inputs, memory)) if number in wanted}
+            states = enumerate(islice(self._states(inputs, memory), max(wanted, default=-1) + 1))
+            states = {number: x.copy() for number, x in states if number in wanted}
+        if any(number not in states for number in wanted):
+            raise ConfigError("the encoder in use has no states of single layers")
         return [states[number] for number in wanted]
 
     def attention_maps(self, input_ids, attention_mask=None, token_type_ids=None, layers=None):
         """How much token i takes of token j, at [b, n, i, j]: L arrays (B, N, T, T), or those of `layers`.
 
-        Their rows sum to 1. They are always computed by the plain pairs, which keep them.
+        Their rows sum to 1. The plain pairs compute them, whatever the kernels, because only they keep them.
         """
+        if self.compute.kernels == "plain" and self.pairs.attention_half is not PLAIN.attention_half:
+            raise ConfigError("attention_maps reads the plain attention half; this model has another")
         inputs = self._inputs(input_ids, attention_mask, token_type_ids)
         wanted = self._layers(layers, self.config.num_hidden_layers)
         ctx = PLAIN.context(PLAIN, self.config, self.params, inputs.attention_mask)
         x, _ = PLAIN.embeddings.forward(inputs.input_ids, inputs.token_type_ids, ctx)
-        maps = {number: probs for number, probs in enumerate(encoder_attention(x, ctx)) if number in wanted}
+        maps = enumerate(islice(encoder_attention(x, ctx), max(wanted, default=-1) + 1))
+        maps = {number: probs for number, probs in maps if number in wanted}
         return [maps[number] for number in wanted]
 
     def mlm_logits(self, hidden, positions=None):
@@ -150,7 +161,7 @@ class Albert:
         """The losses alone, without dropout."""
         batch = self._batch(batch, totals)
         with self._workers.slices(batch) as slices:
-            return self._workers.losses(slices, totals, weights)
+            return self._workers.losses(slices, totals, self._weights(weights))
 
     def loss_and_grads(self, batch, dropout=None, into=None, recompute=False, totals=Totals(), weights=(1.0, 1.0)):
         """Losses, and a gradient for every parameter.
@@ -162,9 +173,11 @@ class Albert:
         weights    of the MLM and the SOP loss in their sum
         """
         batch = self._batch(batch, totals, dropout)
-        grads = self._gradients(into)
+        grads = gradients_like(self.params, into)
         with self._workers.slices(batch) as slices:
-            found = self._workers.gradient(slices, dropout, totals, grads, recompute=recompute, weights=weights)
+            found = self._workers.gradient(
+                slices, dropout, totals, grads, recompute=recompute, weights=self._weights(weights)
+            )
         return found.losses, grads
 
     def accumulate(self, batches, dropout=None, into=None, recompute=False, totals=Totals(), weights=(1.0, 1.0)):
@@ -172,9 +185,12 @@ class Albert:
         batches = [self._batch(batch, totals, dropout) for batch in batches]
         if len({batch.input_ids.shape[1] for batch in batches}) != 1:
             raise InputError("batches must be a list of at least one Batch, all with sequences of one length")
-        grads = self._gradients(into)
-        found = self._workers.gradient(batches, dropout, totals, grads, recompute=recompute, weights=weights)
-        return found.losses, grads
+        grads, totals, losses, first = gradients_like(self.params, into), totals_of(batches, totals), [], 0
+        for batch in batches:
+            key = dropout and dropout.at(example=dropout.example + first)
+            losses.append(self.loss_and_grads(batch, key, grads, recompute, totals, weights)[0])
+            first += len(batch.input_ids)
+        return functools.reduce(add_losses, losses), grads
 
     def release(self):
         """Free the memory that is kept for the next call, as much as the largest batch so far has needed."""
@@ -191,14 +207,9 @@ class Albert:
         return map(ctx.to_params_dtype, encoder_states(x, ctx))
 
     def _like(self, params, compute):
-        own = self.pairs if self.compute.kernels == "plain" and "kernels" not in compute else None
+        plain = compute.get("kernels", "plain") == self.compute.kernels == "plain"
+        own = self.pairs if plain else None
         return type(self)(self.config, params, **self.compute._asdict() | {"pairs": own} | compute)
-
-    def _gradients(self, into):
-        grads = self.params.zeros_like() if into is None else into
-        if (grads.shapes, grads.dtype, grads.device) != (self.params.shapes, self.params.dtype, self.params.device):
-            raise InputError(f"into is {into!r}; it must be like the model's own {self.params!r}")
-        return grads
 
     def _inputs(self, input_ids, attention_mask, token_type_ids):
         input_ids = self._ids(input_ids)
@@ -228,6 +239,15 @@ class Albert:
         batch.check(self.config)
         return batch
 
+    def _weights(self, weights):
+        try:
+            mlm, sop = map(float, weights)
+        except (TypeError, ValueError):
+            mlm = sop = math.nan
+        if not (math.isfinite(mlm) and math.isfinite(sop)):
+            raise InputError(f"weights are {weights!r}; they must be two numbers, of the MLM and the SOP loss")
+        return mlm, sop
+
     def _check_kind(self, name, value, kind):
         if not isinstance(value, kind):
             wanted = getattr(kind, "__name__", "DropoutKey")
@@ -235,9 +255,9 @@ class Albert:
 
     def _layers(self, layers, count):
         """Numbers from 0; negative ones count from the last."""
-        chosen = range(count) if layers is None else layers
-        if any(not -count <= layer < count for layer in chosen):
-            raise InputError(f"layers are {list(chosen)}; each must lie in {-count}..{count - 1}")
+        chosen = list(range(count) if layers is None else layers if hasattr(layers, "__iter__") else [layers])
+        if any(not isinstance(layer, Integral) or not -count <= layer < count for layer in chosen):
+            raise InputError(f"layers are {chosen}; each must be a whole number in {-count}..{count - 1}")
         return [layer % count for layer in chosen]
 
     def _require(self, head):

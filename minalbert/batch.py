@@ -72,6 +72,8 @@ class Batch(NamedTuple):
         sequences = [np.asarray(ids) for ids in sequences]
         if not sequences or any(ids.ndim != 1 or not ids.size for ids in sequences):
             raise InputError("sequences must be a list of lists of ids, at least one id in each")
+        if any(ids.dtype.kind not in "iu" for ids in sequences):
+            raise InputError("sequences must hold ids, which are whole numbers: a tokenizer makes them of text")
         types = [np.zeros_like(ids) for ids in sequences] if token_type_ids is None else token_type_ids
         types = [np.asarray(kinds) for kinds in types]
         if [kinds.shape for kinds in types] != [ids.shape for ids in sequences]:

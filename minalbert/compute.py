@@ -27,7 +27,7 @@ class Compute(NamedTuple):
         return PLAIN if self.kernels == "plain" else fused_pairs(self.kernels, self.precision)
 
     def check(self, config, params):
-        """Raise one sentence where these weights cannot be computed with so."""
+        """Raise one sentence if these weights cannot be computed with in this way."""
         if self.kernels not in KERNELS:
             raise ConfigError(f"kernels is {self.kernels!r}; it must be one of: {', '.join(KERNELS)}")
         if self.precision not in PRECISIONS[params.device]:

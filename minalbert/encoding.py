@@ -18,7 +18,10 @@ POOLS = ("first", "mean", "pooler", None)
 
 
 class Encoding:
-    """`hidden` (B, T, H) and `pooled` (B, H), None without a pooler; `backward` may be called once."""
+    """`hidden` (B, T, H) and `pooled` (B, H), None without a pooler.
+
+    `backward` may be called once, before the weights are changed.
+    """
 
     def __init__(self, workers, inputs, dropout, recompute):
         self._workers = workers
@@ -39,12 +42,13 @@ class Encoding:
             self._slices = list(workers.run(forward_of, placed(slices)))
         self.pooled, self._pooler = None, None
         if "pooler.b" in params:
-            self.pooled, self._pooler = pooler_forward(self.hidden[:, 0], params)
+            pooled, self._pooler = pooler_forward(self.hidden[:, 0].copy(), params)
+            self.pooled = pooled.copy()              # so that backward's cache is nobody else's
 
     def backward(self, dhidden=None, dpooled=None, into=None):
         """The gradient of every parameter, from that of hidden, of pooled, or of both; added to `into`, if given."""
         workers = self._workers
-        grads = workers.params.zeros_like() if into is None else into
+        grads = gradients_like(workers.params, into)
         dhidden = self._total(dhidden, dpooled, grads)
 
         def backward_of(examples, ctx, memory, embeddings, encoder):
@@ -69,8 +73,9 @@ class Encoding:
         if dpooled is not None and self.pooled is None:
             raise InputError("dpooled is given, but this model has no pooler")
         for name, gradient, value in (("dhidden", dhidden, self.hidden), ("dpooled", dpooled, self.pooled)):
-            if gradient is not None and gradient.shape != value.shape:
-                raise InputError(f"{name} has shape {gradient.shape}; it must be {value.shape}")
+            if gradient is not None and getattr(gradient, "shape", None) != value.shape:
+                given = getattr(gradient, "shape", type(gradient).__name__)
+                raise InputError(f"{name} is {given}; it must be an array of shape {value.shape}, like {name[1:]}")
         xp, dtype = array_module(self.hidden), self.hidden.dtype
         total = xp.zeros_like(self.hidden) if dhidden is None else xp.array(dhidden, dtype)
         if dpooled is not None:
@@ -81,6 +86,15 @@ class Encoding:
 def add(left, right):
     left.flat += right.flat
     return left
+
+
+def gradients_like(params, into=None):
+    """`into`, if it is like the params, or zeros."""
+    grads = params.zeros_like() if into is None else into
+    kinds = [(list(one.shapes.items()), one.dtype, one.device) for one in (grads, params)]
+    if kinds[0] != kinds[1] or grads.flat is params.flat:
+        raise InputError(f"into is {into!r}; it must be like the model's own {params!r}, and not those themselves")
+    return grads
 
 
 def encode_many(model, sequences, batch_size=32, layers=-1, pool="first", token_type_ids=None):
@@ -94,11 +108,15 @@ def encode_many(model, sequences, batch_size=32, layers=-1, pool="first", token_
     """
     if pool not in POOLS:
         raise InputError(f"pool is {pool!r}; it must be one of: {', '.join(map(repr, POOLS))}")
-    if pool == "pooler" and "pooler.b" not in model.params:
-        raise InputError("pool is 'pooler', but this model has none")
+    if pool == "pooler" and ("pooler.b" not in model.params or layers != -1):
+        raise InputError("pool is 'pooler', which needs a model with a pooler and reads its last layer: layers=-1")
+    if not isinstance(batch_size, int) or batch_size < 1:
+        raise InputError(f"batch_size is {batch_size!r}; it must be a whole number, at least 1")
     sequences = list(sequences)
+    if not sequences or not all(hasattr(ids, "__len__") for ids in sequences):
+        raise InputError("sequences must be a list of lists of ids, at least one")
     types = [np.zeros(len(ids), int) for ids in sequences] if token_type_ids is None else list(token_type_ids)
-    by_length = sorted(range(len(sequences)), key=lambda i: len(sequences[i]))
+    by_length = sorted(range(len(sequences)), key=lambda i: -len(sequences[i]))      # the longest needs most memory
     features = [None] * len(sequences)
     for start in range(0, len(by_length), batch_size):
         chosen = by_length[start : start + batch_size]
@@ -111,7 +129,7 @@ def encode_many(model, sequences, batch_size=32, layers=-1, pool="first", token_
 def _features(model, inputs, layers, pool):
     if pool == "pooler":
         return to_host(model.encode(*inputs)[1])
-    states = model.hidden_states(*inputs, layers=[layers] if np.ndim(layers) == 0 else layers)
+    states = model.encode(*inputs)[:1] if layers == -1 else model.hidden_states(*inputs, layers=layers)
     states = np.stack([to_host(x) for x in states], axis=1)          # (B, layers, T, H)
     states = states[:, 0] if np.ndim(layers) == 0 else states
     lengths = inputs.attention_mask.sum(axis=1)

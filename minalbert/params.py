@@ -7,6 +7,7 @@ one operation each. Gradients and moments are `Params` of the same shapes.
 
 import math
 from collections.abc import Mapping
+from numbers import Integral
 
 import numpy as np
 
@@ -201,9 +202,10 @@ class Selection(Views):
     def __init__(self, params, prefixes):
         super().__init__({name: view for name, view in params.items() if name.startswith(prefixes)})
         self._count = len(params)
-        if not self:
-            begins = dict.fromkeys(name[: len(prefix)] for name in params for prefix in prefixes)
-            raise UnknownNameError(f"no tensor's name begins with {prefixes[0]!r}; {nearest(prefixes[0], begins)}")
+        begins = dict.fromkeys(".".join(name.split(".")[:depth]) for name in params for depth in (1, 2, 3))
+        for prefix in prefixes:
+            if not any(name.startswith(prefix) for name in params):
+                raise UnknownNameError(f"no tensor's name begins with {prefix!r}; {nearest(prefix, begins)}")
 
     def __repr__(self):
         return f"Selection({len(self)} of {self._count} tensors: {', '.join(self)})"
@@ -214,6 +216,8 @@ def initialise(config, seed=0, heads=HEADS, dtype="float32", device="cpu"):
 
     They are sampled on the host in float64, so that a seed means one model, whatever its device and dtype.
     """
+    if not isinstance(seed, Integral) or seed < 0:
+        raise ConfigError(f"seed is {seed!r}; it must be a whole number, at least 0")
     rng = np.random.default_rng(seed)
     params = Params.zeros(shapes(config, heads), dtype)
     for name, tensor in params.items():

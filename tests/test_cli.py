@@ -277,3 +277,34 @@ def test_a_reader_that_goes_away_gets_no_traceback():
     assert process.stderr.read() == b""
     assert process.wait() == 141
     process.stderr.close()
+
+
+def test_a_mistyped_command_gets_the_nearest_name(capsys):
+    with pytest.raises(SystemExit) as stop:
+        commands.main(["pretain", "runs/a"])
+    assert stop.value.code == 2
+    assert capsys.readouterr().err == "minalbert: there is no command 'pretain'; did you mean 'pretrain'?\n"
+
+
+class Point:
+    """An entry point of another package."""
+
+    value = "others:TABLE"
+
+    def __init__(self, table):
+        self.table = table
+
+    def load(self):
+        if self.table is None:
+            raise ImportError("no module named others")
+        return self.table
+
+
+def test_other_packages_add_commands_and_cannot_replace_or_break_ours(monkeypatch, capsys):
+    points = [Point({"greet": ("others.greet", "greet Ada"), "demo": ("others.demo", "another demo")}), Point(None)]
+    monkeypatch.setattr(commands, "entry_points", lambda group: points)
+    table = commands.all_commands()
+    assert table["greet"] == ("others.greet", "greet Ada")
+    assert table["demo"] == commands.COMMANDS["demo"]
+    assert list(table)[: len(commands.COMMANDS)] == list(commands.COMMANDS)
+    assert "the commands of others:TABLE cannot be loaded: no module named others" in capsys.readouterr().err

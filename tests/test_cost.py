@@ -205,6 +205,7 @@ def test_one_more_layer_takes_what_is_predicted(dropout, recompute):
             ctx = pairs.context(pairs, deep, params, batch.attention_mask, DropoutKey(seed=1), own)
             _, cache = pretraining_forward(batch, ctx, recompute=recompute)
             size, _ = tracemalloc.get_traced_memory()
+            size += sum(block.nbytes for stack in (own.arena, own.scratch) for block in stack.blocks)
             pretraining_backward(cache, ctx, grads)
         tracemalloc.stop()
         return size

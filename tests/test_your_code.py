@@ -98,7 +98,7 @@ def test_every_plain_module_that_calls_one_of_these_functions_is_a_place():
     calling = set()
     for path in paths:
         calls = [node.func for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Call)]
-        if {call.id for call in calls if isinstance(call, ast.Name)} & (WANTED - {"lamb_step"}):
+        if {call.id for call in calls if isinstance(call, ast.Name)} & (WANTED - {"lamb_step"} | {"encoder_states"}):
             calling.add(path)
     assert calling == {Path(place.__file__) for place in PLACES}
 
@@ -241,3 +241,23 @@ def test_with_is_an_option_of_pretrain(tmp_path, capsys, attention_file):
     argv = ["pretrain", str(tmp_path / "run"), "--with", "a.py", "--with", str(attention_file), "--print-config"]
     assert commands.main(argv) == 0
     assert f"code = {json.dumps(f'a.py{os.pathsep}{attention_file}')}" in capsys.readouterr().out
+
+
+def test_an_encoder_of_yours_is_evaluated_as_it_is_trained():
+    """Twice its input: losses, hidden states and the way back are of this encoder, and single layers have no states."""
+
+    def encoder_forward(x, weights, mask, heads, eps, layers):
+        return 2.0 * x, (weights,)
+
+    def encoder_backward(dy, cache):
+        return 2.0 * dy, {name: np.zeros_like(w) for name, w in cache[0].items()}
+
+    albert = model()
+    with your_code({"encoder_forward": encoder_forward, "encoder_backward": encoder_backward}, check=False):
+        hidden, _ = albert.encode(*BATCH[:3])
+        np.testing.assert_array_equal(hidden, albert.forward(*BATCH[:3]).hidden)
+        (embedded,) = albert.hidden_states(*BATCH[:3], layers=[0])
+        np.testing.assert_array_equal(hidden, 2.0 * embedded)
+        with pytest.raises(ConfigError, match="no states of single layers"):
+            albert.hidden_states(*BATCH[:3])
+    assert not np.array_equal(albert.encode(*BATCH[:3])[0], hidden)

@@ -17,7 +17,7 @@ import hashlib
 import shutil
 from pathlib import Path
 
-from minalbert import encoding, layers, model
+from minalbert import albert, encoding, layers, model
 from minalbert.errors import ConfigError
 from minalbert.gradcheck.cases import model_cases, pair_cases
 from minalbert.optim.blocks import exempt
@@ -34,7 +34,7 @@ OPTIMISER = "lamb_step"
 WANTED = {f"{name}_{way}" for name in PAIRS for way in ("forward", "backward")} | {OPTIMISER}
 
 # The modules whose names are replaced: where the model calls the functions above.
-PLACES = (layers.attention, model.embeddings, model.block, model.heads, model.pretraining, encoding)
+PLACES = (layers.attention, model.embeddings, model.block, model.heads, model.pretraining, encoding, albert)
 
 
 @contextlib.contextmanager
@@ -64,6 +64,16 @@ def in_place(functions):
             names[name] = function
 
 
+def states_of(encoder_forward):
+    """encoder_states for an encoder of yours: the model sees its input and its output."""
+
+    def encoder_states(x, ctx):
+        yield x
+        yield encoder_forward(x, ctx)[0]
+
+    return encoder_states
+
+
 class YourCode:
     """The functions that were found, by name, and the files they came from."""
 
@@ -89,7 +99,8 @@ class YourCode:
             namespace, remark = run_file(path)
             there = {name: value for name, value in namespace.items() if name in WANTED - of_other_models(path)}
             found = {name: value for name, value in there.items() if written(value)}
-            unwritten += [name for name, value in there.items() if callable(value) and name not in found]
+            unwritten += [name for name, value in there.items()
+                          if callable(value) and name not in found and not is_ours(value)]  # fmt: skip
             if remark and not found:
                 raise ConfigError(remark)
             functions |= found
@@ -130,6 +141,8 @@ class YourCode:
         for name in self.names:
             keys = f"{name}_forward", f"{name}_backward"
             found |= dict(zip(keys, adapted(name, *(self.functions[key] for key in keys)), strict=True))
+        if "encoder" in self.names:
+            found["encoder_states"] = states_of(found["encoder_forward"])
         return found
 
     def check(self):

@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from importlib.metadata import entry_points
 
 from .. import __version__
-from ..errors import MinalbertError
+from ..errors import MinalbertError, nearest
 
 COMMANDS = {
     "demo": ("minalbert.commands.demo", "make a corpus, train a small model, see what it has learnt"),
@@ -32,9 +32,14 @@ COMMANDS = {
 
 
 def all_commands():
-    """{name: (module, purpose)}, those of other packages after ours."""
-    tables = [point.load() for point in entry_points(group="minalbert.commands")]
-    return {name: line for table in (COMMANDS, *tables) for name, line in table.items()}
+    """{name: (module, purpose)}: our commands, and those that other packages add."""
+    added = {}
+    for point in entry_points(group="minalbert.commands"):
+        try:
+            added |= point.load()
+        except Exception as error:                   # somebody's package; our commands go on
+            print(f"minalbert: the commands of {point.value} cannot be loaded: {error}", file=sys.stderr)
+    return COMMANDS | {name: line for name, line in added.items() if name not in COMMANDS}
 
 
 class Parser(argparse.ArgumentParser):
@@ -65,8 +70,12 @@ def main(argv=None):
     parser = Parser(prog="minalbert", description="ALBERT by hand, in NumPy and CuPy.")
     parser.add_argument("--version", action="version", version=f"minalbert {__version__}")
     commands = parser.add_subparsers(metavar="command", required=True)
-    for name, (module, purpose) in all_commands().items():
-        command = commands.add_parser(name, help=purpose, description=f"{purpose.capitalize()}.")
+    table = all_commands()
+    given = next((word for word in argv if not word.startswith("-")), None)
+    if given is not None and given not in table:
+        parser.error(f"there is no command {given!r}; {nearest(given, table)}")
+    for name, (module, purpose) in table.items():
+        command = commands.add_parser(name, help=purpose, description=f"{purpose[:1].upper()}{purpose[1:]}.")
         if name in argv:
             implementation = importlib.import_module(module)
             implementation.add_arguments(command)

@@ -10,11 +10,12 @@ gets a block of its own; once the stack is empty, one block of the largest size 
 """
 
 import math
+import mmap
 from typing import Any, NamedTuple
 
 import numpy as np
 
-ALIGNMENT = 64                                       # bytes: a line of the cache, and more than a GPU's loads need
+ALIGNMENT = 64                                       # bytes: whole cache lines, and more than a GPU's loads need
 
 
 class Entry(NamedTuple):
@@ -37,7 +38,7 @@ class Arena:
         while block < len(self.blocks) and self.blocks[block].size < start + nbytes:
             block, start = block + 1, 0
         if block == len(self.blocks):
-            self.blocks.append(self.xp.empty(nbytes, np.uint8))
+            self.blocks.append(new_block(self.xp, nbytes))
         self.stack.append(Entry(label, size, nbytes, block, start + nbytes))
         return self.blocks[block][start : start + size].view(dtype).reshape(shape)
 
@@ -51,7 +52,7 @@ class Arena:
         if not self.stack and len(self.blocks) > 1:
             nbytes = sum(entry.nbytes for entry in self.highest)
             self.blocks = []                         # freed before the new one is asked for
-            self.blocks = [self.xp.empty(nbytes, np.uint8)]
+            self.blocks = [new_block(self.xp, nbytes)]
 
     @property
     def size(self):
@@ -61,3 +62,13 @@ class Arena:
     def largest(self):
         """[(label, bytes asked for)] of the largest stack so far, from the bottom."""
         return [(entry.label, entry.size) for entry in self.highest]
+
+
+def new_block(xp, nbytes):
+    """Bytes that go back to the operating system once nobody uses them; freed heap memory may stay with the process."""
+    if xp is not np or not nbytes:
+        return xp.empty(nbytes, np.uint8)
+    pages = mmap.mmap(-1, nbytes)
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        pages.madvise(mmap.MADV_HUGEPAGE)
+    return np.frombuffer(pages, np.uint8)

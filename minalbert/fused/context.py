@@ -24,7 +24,7 @@ class Memory(NamedTuple):
 
 
 class FusedContext(NamedTuple):
-    """As `model.Context`; R = B·T rows, one for each token."""
+    """What `model.Context` is to the plain pairs; R = B·T rows, one for each token."""
 
     config: Any
     params: Any
@@ -77,7 +77,7 @@ class FusedContext(NamedTuple):
     def to_params_dtype(self, x):
         if x.dtype == self.params.dtype:
             return x
-        wide = self.temporary("widened", x.shape, self.params.dtype)
+        wide = array_module(x).empty(x.shape, self.params.dtype)
         self.kernels.cast(x, out=wide)
         return wide
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ..model.embeddings import DROPOUT_SITE, TABLES
 
 
-class EmbeddingsCache(NamedTuple):
+class EmbeddingsArrays(NamedTuple):
     ids: Any                                         # (B, T)
     types: Any                                       # (B, T)
     xhat: Any                                        # (R, E)
@@ -30,7 +30,7 @@ def embeddings_forward(input_ids, token_type_ids, ctx):
         x = ctx.kept("x", (B * T, H))
         do.gemm(y, ctx.tensor("embeddings.projection.w"), out=x)
         do.add_bias(x, params["embeddings.projection.b"])
-    return x.reshape(B, T, H), EmbeddingsCache(ids, types, xhat, rstd, y)
+    return x.reshape(B, T, H), EmbeddingsArrays(ids, types, xhat, rstd, y)
 
 
 def embeddings_backward(dx, cache, ctx, grads):

@@ -10,7 +10,7 @@ from ..backend import array_module, device_of
 from ..layers import cross_entropy_backward, cross_entropy_forward, tanh_backward
 
 
-class MlmCache(NamedTuple):
+class MlmArrays(NamedTuple):
     rows: Any                                        # (K,) of the masked tokens, among the R
     labels: Any                                      # (K,) the words that stood there
     shares: Any                                      # (K,) weight over the sum of weights
@@ -38,7 +38,7 @@ def mlm_loss_forward(hidden, batch, total, ctx):
     do.cross_entropy_forward(y, params["embeddings.word"], params["mlm.bias"], labels, lse=lse, losses=losses)
     loss = (losses * shares).sum()
     ctx.scratch.release(mark)
-    return loss, MlmCache(rows, labels, shares, x, u, xhat, rstd, y, lse)
+    return loss, MlmArrays(rows, labels, shares, x, u, xhat, rstd, y, lse)
 
 
 def mlm_loss_backward(dloss, cache, ctx, grads, dhidden):
@@ -57,7 +57,7 @@ def mlm_loss_backward(dloss, cache, ctx, grads, dhidden):
     ctx.scratch.release(mark)
 
 
-class SopCache(NamedTuple):
+class SopArrays(NamedTuple):
     rows: Any                                        # (B,) of each example's first token, among the R
     first: Any                                       # (B, H)
     pooled: Any                                      # (B, H)
@@ -77,7 +77,7 @@ def sop_loss_forward(hidden, batch, total, ctx):
     do.gemm(pooled, params["sop.w"], out=logits)
     do.add_bias(logits, params["sop.b"])
     loss, cross_entropy = cross_entropy_forward(logits, ctx.integers(batch.sop_labels), xp.ones(B, dtype), total)
-    return loss, SopCache(rows, first, pooled, cross_entropy)
+    return loss, SopArrays(rows, first, pooled, cross_entropy)
 
 
 def sop_loss_backward(dloss, cache, ctx, grads, dhidden):

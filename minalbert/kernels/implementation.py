@@ -26,8 +26,3 @@ class Implementation(NamedTuple):
     cross_entropy_backward: Callable                 # (x, table, bias, labels, shares, lse, *, dx, dtable, dbias)
     WEIGHTS: str | None = None                       # the dtype in which gemm reads weights; None: as they are
     STORAGE: str | None = None                       # the dtype of activations; None: that of the parameters
-
-
-def functions_of(names):
-    """Those of a module's names that an implementation has: functions_of(globals())."""
-    return {name: names[name] for name in Implementation._fields if name in names}

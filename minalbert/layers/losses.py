@@ -8,7 +8,7 @@ Backward. Softmax and logarithm together leave the simplest gradient in the book
 
 logits: (..., K)   labels: (...,) integers   weights: (...,)   loss: a 0-d array   cache: log p, labels, w / Σ w
 
-`total`, a setting, replaces Σ w where the batch is one part of a larger one. A batch without a single target
+`total`, a setting, replaces Σ w where the batch is a slice of a larger one. A batch without a single target
 has loss 0 and gradient 0. (The released code divides by Σ w + 1e-5 instead, which for 160 targets moves the
 loss by 6e-8 of itself; we keep the exact mean.)
 """

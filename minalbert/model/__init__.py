@@ -1,7 +1,8 @@
 """Tier 2: the model. It knows the parameters' names, and calls the pairs of `layers`.
 
-A pair here is `y, cache = f_forward(x, ..., ctx)` and `dx = f_backward(dy, cache, ctx, grads)`: the gradient of an
-activation is returned, the gradient of a parameter is added to `grads`. The addition is all that ALBERT's sharing
+A pair of the block is `y, cache = f_forward(x, layer, ctx)` and `dx = f_backward(dy, cache, ctx, grads)`: the gradient
+of an activation is returned, the gradient of a parameter is added to `grads`. (`context` lists all five pairs: the
+embeddings have no dx, and the losses add to `dhidden`, because both read it.) The addition is all that ALBERT's sharing
 needs: a layer that is applied L times adds L times into one tensor. `gradients.add_to` is where it happens.
 
 Read in this order: context, embeddings, block, encoder, heads, pretraining. `PLAIN` names the five pairs of this

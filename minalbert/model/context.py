@@ -1,13 +1,16 @@
 """What the functions of a pass share: the context they are given, and which functions they are.
 
 A pass is one walk through the model, forward and back, of a batch or a slice of it. Five steps of it are
-exchangeable, each a pair (design: one loop, several implementations):
+exchangeable, each a pair:
 
-    embeddings        input_ids, token_type_ids (B, T)  ->  x (B, T, H)
-    attention_half    x -> norm(x + attention(x))
-    ffn_half          x -> norm(x + down(gelu(up(x))))
-    mlm_loss          hidden (B, T, H) -> the loss of the masked words
-    sop_loss          hidden (B, T, H) -> the loss of the segments' order
+    embeddings        x, cache = forward(input_ids, token_type_ids, ctx)         (B, T) -> (B, T, H)
+                      backward(dx, cache, ctx, grads)
+    attention_half    y, cache = forward(x, layer, ctx)                          norm(x + attention(x))
+    ffn_half          dx = backward(dy, cache, ctx, grads)                       norm(x + down(gelu(up(x))))
+    mlm_loss          loss, cache = forward(hidden, batch, total, ctx)           the masked words
+    sop_loss          backward(dloss, cache, ctx, grads, dhidden)                the segments' order
+
+Each backward function adds to `grads`, those of the losses also to `dhidden`, which both read.
 
 `PLAIN` (in `model/__init__.py`) has the pairs of this folder. For functions of your own, replace some of them:
 

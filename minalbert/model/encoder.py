@@ -22,7 +22,7 @@ def encoder_forward(x, ctx, recompute=False):
 
 
 def encoder_backward(dx, cache, ctx, grads):
-    """Empties the cache as it goes, so that a layer's memory is free once its gradient is known."""
+    """Empties the cache as it goes: Python frees a layer's arrays once its gradient is known."""
     kept, recompute = cache
     if not kept:
         raise ValueError("this cache was used up by an earlier backward pass; run forward again")
@@ -41,8 +41,7 @@ def encoder_states(x, ctx):
     yield x
     mark = ctx.mark()
     for layer in range(ctx.config.num_hidden_layers):
-        y, _ = block_forward(x, layer, ctx)
-        x = ctx.release(mark, keep=y)
+        x = ctx.release(mark, keep=block_forward(x, layer, ctx)[0])
         yield x
 
 

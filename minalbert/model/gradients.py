@@ -1,4 +1,4 @@
-"""The one line in which gradients meet parameters' names."""
+"""The one line of the plain model in which gradients meet parameters' names."""
 
 
 def add_to(grads, prefix, names, dparams):

@@ -9,4 +9,4 @@
 from .slices import split
 from .threads import blas_threads, threads
 from .tree import TreeSum
-from .workers import Gradient, Workers, placed
+from .workers import Gradient, Workers, add_losses, placed, totals_of

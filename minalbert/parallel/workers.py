@@ -30,7 +30,7 @@ class Workers:
         self.config, self.params, self.pairs = model.config, model.params, model.pairs
         self.count = 1 if model.params.device == "cuda" else count or os.cpu_count() or 1
         self._free_memory, self._free_grads = [], []
-        self._pool = ThreadPoolExecutor(self.count) if self.count > 1 else None
+        self._pool, self._process = None, None
 
     def __enter__(self):
         return self
@@ -105,14 +105,14 @@ class Workers:
 
         If iteration stops early, wait for running jobs.
         """
-        if self._pool is None or len(jobs) == 1:
+        if self.count == 1 or len(jobs) == 1:
             for job in jobs:
                 yield work(*job)
             return
-        running = deque()
+        pool, running = self._threads(), deque()
         try:
             for job in jobs:
-                running.append(self._pool.submit(work, *job))
+                running.append(pool.submit(work, *job))
                 if len(running) > self.count:
                     yield running.popleft().result()
             while running:
@@ -121,6 +121,12 @@ class Workers:
             for job in running:
                 job.cancel()
             wait(running)
+
+    def _threads(self):
+        """The pool of this process; a forked one has none of its parent's threads."""
+        if self._process != os.getpid():
+            self._pool, self._process = ThreadPoolExecutor(self.count), os.getpid()
+        return self._pool
 
     @contextmanager
     def memory(self):

@@ -129,11 +129,13 @@ def introduction(settings, run, state, data):
         yield f"{run} is finished: {state.step:,} steps, {state.seconds:.0f} s of training"
         return
     config, training, instances = data.config, settings.training, len(data.instances)
+    reads = training.steps * training.batch
+    share = f"{reads / instances:.1f} times {instances:,}" if reads >= instances else f"{reads:,} of {instances:,}"
     yield (f"{count(config):,} weights, {config.num_hidden_layers} layers, sharing {config.sharing}; "
            f"{settings.optimiser.optimiser}, rate {settings.peak_rate:g}; "
-           f"{training.steps:,} steps of {training.batch}, "
-           f"{training.steps * training.batch / instances:.1f} times {instances:,} instances")
-    yield KERNELS[training.kernels]
+           f"{training.steps:,} steps of {training.batch}, {share} instances")
+    if not training.code:
+        yield KERNELS[training.kernels]
     held_out = len(data.held_out.sop_labels)
     if held_out < FEW:
         yield f"only {held_out} held-out instances: their scores mean little; more text or --held-out-share gives more"

@@ -38,13 +38,13 @@ def gradient_step(state, slices, dropout, rate, judge, workers, optimiser, clip=
     begin, scale = time.perf_counter(), state.loss_scale.value
     gradient = workers.gradient(slices, dropout, scale=scale, recompute=recompute)
     norm = global_norm(gradient.grads) / scale
+    losses, length, ratios = gradient.losses.numbers(), float(norm), None    # which waits for a GPU
     computed = time.perf_counter()
-    losses, ratios = gradient.losses.numbers(), None
-    if state.loss_scale.overflowed(losses["loss"], float(norm)):
+    if state.loss_scale.overflowed(losses["loss"], length):
         verdict = Verdict(True, "overflow", "the gradient is beyond float16; from now on it is "
                                             f"{state.loss_scale.value:g} times its size")
     else:
-        verdict = judge(losses["loss"], float(norm))
+        verdict = judge(losses["loss"], length)
     if verdict.event == "not finite":
         verdict = verdict._replace(text=f"{verdict.text}; {locate_nonfinite(state.model, slices, gradient.grads)}")
     if not verdict.refused:
@@ -54,7 +54,7 @@ def gradient_step(state, slices, dropout, rate, judge, workers, optimiser, clip=
     share = gradient.forward_seconds / (gradient.forward_seconds + gradient.backward_seconds)     # all workers together
     seconds = {"forward": share * (computed - begin), "backward": (1 - share) * (computed - begin),
                "optimiser": time.perf_counter() - computed}
-    return StepResult(losses, float(norm), verdict, ratios, seconds)
+    return StepResult(losses, length, verdict, ratios, seconds)
 
 
 class LossScale:

@@ -268,7 +268,8 @@ def test_a_directory_of_theirs_is_loaded(cls, heads, tmp_path):
 def test_a_task_model_of_theirs_is_loaded_without_its_head(cls, unused, tmp_path):
     peer = getattr(transformers, cls)(hf_config(num_labels=2 if "Question" in cls else 5))
     peer.save_pretrained(tmp_path)
-    with pytest.raises(PretrainedError, match=f"tensors that this model does not have: {unused}; strict=False loads the rest"):
+    sentence = f"tensors that this model does not have: {unused}; strict=False loads the rest"
+    with pytest.raises(PretrainedError, match=sentence):
         Albert.from_pretrained(tmp_path)
     with pytest.warns(UserWarning, match=f"2 unused: {unused}"):
         model = Albert.from_pretrained(tmp_path, strict=False)

@@ -6,12 +6,22 @@ Results are those of `cpu` up to rounding. Read in this order: loops, gelu, norm
 """
 
 from .. import cpu
-from ..implementation import functions_of
 from .attention import attention_backward, attention_forward
 from .cross_entropy import cross_entropy_backward, cross_entropy_forward
 from .embedding import embedding_backward, embedding_forward
 from .gelu import gelu_backward, gelu_forward
 from .norm import norm_backward, norm_forward
 
-KERNELS = cpu.KERNELS._replace(**functions_of(globals()))
+KERNELS = cpu.KERNELS._replace(
+    gelu_forward=gelu_forward,
+    gelu_backward=gelu_backward,
+    norm_forward=norm_forward,
+    norm_backward=norm_backward,
+    attention_forward=attention_forward,
+    attention_backward=attention_backward,
+    embedding_forward=embedding_forward,
+    embedding_backward=embedding_backward,
+    cross_entropy_forward=cross_entropy_forward,
+    cross_entropy_backward=cross_entropy_backward,
+)
 BF16_KERNELS = KERNELS._replace(gemm=cpu.bf16.gemm, cast=cpu.bf16.cast, WEIGHTS="uint16")

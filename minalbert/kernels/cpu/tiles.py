@@ -3,7 +3,7 @@
 TILE_BYTES = 2**18                                   # some arrays of this size together fit a core's L2
 
 
-def tiles(x, granule=1):
-    """Slices over the rows of x: (R, C), TILE_BYTES at a time, in whole granules of rows."""
-    rows = granule * max(1, TILE_BYTES // (x.shape[1] * x.itemsize * granule))
+def tiles(x, granule=1, nbytes=None):
+    """Slices over the rows of x: (R, C), TILE_BYTES at a time if not given, in whole granules of rows."""
+    rows = granule * max(1, (nbytes or TILE_BYTES) // (x.shape[1] * x.itemsize * granule))
     return [slice(start, min(start + rows, len(x))) for start in range(0, len(x), rows)]
