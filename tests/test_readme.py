@@ -1,5 +1,7 @@
 """What the README and docs/ print is what the code prints; the files, names and tables they show are the real ones."""
 
+import contextlib
+import io
 import re
 import subprocess
 import sys
@@ -59,6 +61,18 @@ def test_your_own_pair_takes_the_place_that_is_shown():
     names = {"Albert": minalbert.Albert, "PRESETS": minalbert.PRESETS, "my_forward": plain[0], "my_backward": plain[1]}
     exec(code, names)
     assert names["model"].pairs == minalbert.PLAIN
+
+
+def test_an_attention_half_of_your_own_is_checked_and_trains(tmp_path, monkeypatch):
+    """learning.md's example prints what stands below it."""
+    blocks = FENCED.findall(TEXTS["learning.md"])
+    number = next(number for number, (_, code) in enumerate(blocks) if "def my_forward" in code)
+    (_, code), (_, printed) = blocks[number : number + 2]
+    monkeypatch.chdir(tmp_path)
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        exec(code, {})
+    assert out.getvalue().splitlines()[0] == printed.splitlines()[0]
+    assert numbers(out.getvalue()) == pytest.approx(numbers(printed), abs=0.03)
 
 
 def test_the_reading_order_is_true():
