@@ -13,6 +13,7 @@ from minalbert.fused import fused_pairs
 from minalbert.fused.arena import Arena
 from minalbert.fused.context import Memory
 from minalbert.model import PLAIN, pretraining_backward, pretraining_forward
+from minalbert.params import HEADS
 
 CONFIG = AlbertConfig(
     vocab_size=300, embedding_size=24, hidden_size=64, num_hidden_layers=2, num_attention_heads=2,
@@ -38,10 +39,36 @@ def test_losses_and_gradients(gpu, config, storage, allowed):
     assert np.linalg.norm(difference) < allowed * np.linalg.norm(expected.flat)
 
 
-def passed(pairs, config, params, batch, key=DropoutKey(5, 2), memory=None):
+SHAPES = {
+    "nothing shared": (replace(CONFIG, sharing="none"), HEADS, True),
+    "attention in groups": (
+        replace(CONFIG, num_hidden_layers=3, num_hidden_groups=2, sharing="attention"),
+        HEADS,
+        False,
+    ),
+    "MLM alone, recomputed": (CONFIG, ("mlm",), True),
+    "SOP alone, E = H, erf": (replace(CONFIG, embedding_size=64, hidden_act="gelu"), ("pooler", "sop"), False),
+}
+
+
+@pytest.mark.parametrize(("config", "heads", "recompute"), SHAPES.values(), ids=SHAPES)
+def test_sharing_heads_and_recomputation(gpu, config, heads, recompute):
+    params, batch = Albert.init(config, seed=3, heads=heads).params, Batch.random(config, 3, 17, 4, seed=1)
+    expected, expected_losses = passed(PLAIN, config, params, batch, recompute=recompute)
+    memory = Memory(poisoned.kernels("float32"), Arena(gpu), Arena(gpu))
+    there = config, params.to("cuda"), batch.to("cuda")
+    found, losses = passed(fused_pairs(), *there, memory=memory, recompute=recompute)
+    for loss, plain in zip(losses, expected_losses, strict=True):
+        assert (loss is None) == (plain is None)
+        assert loss is None or float(loss) == pytest.approx(float(plain), rel=1e-6)
+    difference = np.concatenate([(found[name].get() - expected[name]).ravel() for name in expected])
+    assert np.linalg.norm(difference) < 1e-6 * np.linalg.norm(expected.flat)
+
+
+def passed(pairs, config, params, batch, key=DropoutKey(5, 2), memory=None, recompute=False):
     grads = params.zeros_like()
     ctx = pairs.context(pairs, config, params, batch.attention_mask, key, memory)
-    losses, cache = pretraining_forward(batch, ctx)
+    losses, cache = pretraining_forward(batch, ctx, recompute=recompute)
     pretraining_backward(cache, ctx, grads)
     return grads, losses
 
