@@ -156,7 +156,7 @@ MUTATIONS = [
              "out[rows[starts]] += np.add.reduceat(updates[order], starts, axis=0)",
              "out[rows] = updates[order]", "fused"),
     Mutation("kernel gemm: added to nothing", "kernels/cpu/gemm.py",
-             "out += a @ b", "out[...] = a @ b", "fused"),
+             "out[rows] += a[rows] @ b", "out[rows] = a[rows] @ b", "fused"),
     Mutation("fused block: the FFN's dropout mask at attention's site, in both directions", "fused/block.py",
              "import ATTENTION_SITE, FFN_SITE, PROBS_SITE",
              "import ATTENTION_SITE, PROBS_SITE\nfrom ..model.block import ATTENTION_SITE as FFN_SITE", "fused"),
