@@ -8,6 +8,7 @@ import pytest
 from pretended import pretended_gpu
 
 from minalbert import Albert, AlbertConfig, Batch, DropoutKey
+from minalbert.compute import Compute
 from minalbert.errors import ConfigError
 from minalbert.fused import fused_pairs
 from minalbert.fused.arena import Arena
@@ -77,6 +78,7 @@ def test_a_model_too_wide_for_the_kernels_is_refused():
     wide = CONFIG.replace(hidden_size=4608, num_attention_heads=36, intermediate_size=8, num_hidden_layers=1)
     heads = CONFIG.replace(hidden_size=288, num_attention_heads=2)
     with pretended_gpu():
+        params = Albert.init(CONFIG, device="cuda").params  # the wide ones would take a gigabyte
         for config in (wide, heads):
             with pytest.raises(ConfigError, match="take rows of 4096 numbers and heads of 128, no wider"):
-                Albert.init(config, device="cuda", kernels="fused")
+                Compute("fused").check(config, params)
