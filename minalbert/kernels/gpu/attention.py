@@ -1,7 +1,7 @@
 """The launches of attention.cu and its like: which kernel, how many blocks, how much shared memory.
 
-attention.cu has the formulas; `cpu.attention` has shapes and what is computed. mask and lse are float32. A matrix may be
-a slice of wider rows, and is passed as its first row and the stride from row to row.
+attention.cu has the formulas; `cpu.attention` has shapes and what is computed. mask and lse are float32. A matrix may
+be a slice of wider rows: a kernel is given its first row, and the stride from row to row.
 
 Activations of 16 bits with heads of 32, 64 or 128 numbers are multiplied on tensor cores; their rows must begin at
 multiples of 16 bytes. All else, up to heads of 128, goes to attention_simple.cu.
