@@ -93,7 +93,7 @@ def test_an_attention_half_at_few_positions(gpu, monkeypatch, storage, allowed):
 def half(pairs, params, batch, x, dy, positions, memory=None):
     """y, dx and the gradient of all parameters of the second layer's attention half."""
     grads = params.zeros_like()
-    ctx = pairs.context(pairs, CONFIG, params, batch.attention_mask, DropoutKey(5, 2), memory)
+    ctx = pairs.context(pairs, CONFIG, params, batch.attention_mask, DropoutKey(5, 2, example=3), memory)
     y, cache = pairs.attention_half.forward(x, 1, ctx, positions)
     y = y.copy()
     return y, pairs.attention_half.backward(dy, cache, ctx, grads), grads.flat
