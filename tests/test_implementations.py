@@ -271,9 +271,9 @@ def test_every_site_of_the_model_has_its_own_dropout_mask(name, monkeypatch):
 
     places = []
 
-    def noting(x, rate, key):
+    def noting(x, rate, key, *first):
         places.append((key.layer, key.site))
-        return dropout_mask(x, rate, key)
+        return dropout_mask(x, rate, key, *first)
 
     dropout_mask = layers_dropout.dropout_mask
     monkeypatch.setattr(layers_dropout if name == "plain" else kernels_dropout, "dropout_mask", noting)
