@@ -28,7 +28,7 @@ class Mutation(NamedTuple):
     right: str
     wrong: str
     # "values": forward and backward are wrong together; "steps": of optimisers; "fused": of kernels, and of what runs
-    # slices of a batch
+    # slices of a batch; "reversible": of what only reversible layers do
     seen_by: str = "gradcheck"
 
 
@@ -81,10 +81,47 @@ MUTATIONS = [
     Mutation("block: the residual's path forgotten", "model/block.py",
              "    dx, *dup = linear_backward(dy, cache.up)\n    dx += dresidual",
              "    dx, *dup = linear_backward(dy, cache.up)"),
-    Mutation("encoder: every pass with the last cache", "model/encoder.py", "kept.append(x if recompute else cache)",
-             "kept[:] = [x if recompute else cache] * (len(kept) + 1)"),
+    Mutation("encoder: every pass with the last cache", "model/encoder.py", "kept.append(cache)",
+             "kept[:] = [cache] * (len(kept) + 1)"),
     Mutation("encoder: recomputed with another layer's dropout masks", "model/encoder.py",
-             "block_forward(block_cache, len(kept), ctx)", "block_forward(block_cache, len(kept) + 1, ctx)"),
+             "x, cache = block_forward(x, layer, ctx)\n        caches",
+             "x, cache = block_forward(x, layer + 1, ctx)\n        caches"),
+    Mutation("encoder: recomputation begins one layer off", "model/encoder.py",
+             "len(kept) * recompute, recompute, ctx)", "len(kept) * recompute + 1, recompute, ctx)"),
+    Mutation("encoder: recomputation one layer short", "model/encoder.py",
+             "range(first, min(first + count,", "range(first, min(first + max(count - 1, 1),"),
+    Mutation("encoder: a layer's place for its number where every k-th is kept", "model/encoder.py",
+             "len(kept) * recompute, recompute, ctx)", "len(kept), recompute, ctx)"),
+    Mutation("encoder: the first layers' memory released with the last's", "model/encoder.py",
+             "            mark = ctx.mark()\n", "            mark = 0 if kept else ctx.mark()\n", "fused"),
+    Mutation("reversible: reconstruction subtracts from the wrong stream", "model/reversible.py",
+             "x2 = y2 - f ", "x2 = y1 - f ", "reversible"),
+    Mutation("reversible: reconstruction adds", "model/reversible.py", "x1 = y1 - a ", "x1 = y1 + a ", "reversible"),
+    Mutation("reversible: the second half undone from the output", "model/reversible.py",
+             "attention_branch_forward(x2, layer, ctx)\n    x1", "attention_branch_forward(y2, layer, ctx)\n    x1",
+             "reversible"),
+    Mutation("reversible: layers undone from the first", "model/reversible.py",
+             "reversed(range(ctx.config.num_hidden_layers))", "range(ctx.config.num_hidden_layers)", "reversible"),
+    Mutation("reversible: the path through the other stream forgotten", "model/reversible.py",
+             "dx1 = dy1 + ffn_branch_backward(dy2, ffn, ctx, grads)",
+             "dx1 = dy1 + 0 * ffn_branch_backward(dy2, ffn, ctx, grads)"),
+    Mutation("reversible: attention's gradient from before the FFN's came in", "model/reversible.py",
+             "attention_branch_backward(dx1, attention, ctx, grads)",
+             "attention_branch_backward(dy1, attention, ctx, grads)"),
+    Mutation("reversible: one stream's gradient lost", "model/reversible.py", "return dx1 + dx2", "return 2 * dx1"),
+    Mutation("reversible: the mean of the streams a sum, on the way back", "model/reversible.py",
+             "dx1 = dx2 = dx / 2", "dx1 = dx2 = dx"),
+    Mutation("reversible: both halves read one stream, in both directions", "model/reversible.py",
+             "a, attention = attention_branch_forward(x2, layer, ctx)\n    y1 = x1 + a",
+             "a, attention = attention_branch_forward(x1, layer, ctx)\n    y1 = x1 + a", "reversible"),
+    Mutation("reversible: the norm left out before the FFN, in both directions", "model/reversible.py",
+             "    y, up = linear_forward(y, w_up, b_up)", "    y, up = linear_forward(x, w_up, b_up)", "reversible"),
+    Mutation("reversible: one dropout mask for both halves, in both directions", "model/reversible.py",
+             "site=FFN_SITE))", "site=ATTENTION_SITE))", "reversible"),
+    Mutation("reversible: no warning", "model/reversible.py", "if streams_apart(x1, x2) > LARGEST_ERROR:", "if False:",
+             "reversible"),
+    Mutation("reversible: the error of one stream with itself", "model/reversible.py", "norm(x1 - x2) /",
+             "norm(x1 - x1) /", "reversible"),
     Mutation("heads: the tied table's second part missing", "model/heads.py",
              '["word"], [dtable])', '["word"], [0.0])'),
     Mutation("heads: pooler without tanh's slope", "model/heads.py",
@@ -262,6 +299,7 @@ JUDGES = {
     "values": [*PYTEST, "test_values.py", "test_golden.py", "test_model.py"],
     "fused": [*PYTEST, "test_implementations.py", "test_parallel.py", "test_arena.py"],
     "steps": [*PYTEST, "test_optim.py", "test_schedule.py"],
+    "reversible": [*PYTEST, "test_reversible.py"],
 }
 
 
