@@ -91,9 +91,9 @@ def test_recomputing_keeps_every_kth_input_and_runs_each_layer_twice(recompute, 
     config, layers = TINY.replace(num_hidden_layers=5), []
     model, batch = Albert(config, hard_params(config), kernels=kernels), hard_batch(config)
 
-    def counted(x, layer, ctx):
+    def counted(x, layer, ctx, positions=None):
         layers.append(layer)
-        return block.block_forward(x, layer, ctx)
+        return block.block_forward(x, layer, ctx, positions)
 
     monkeypatch.setattr(encoder, "block_forward", counted)
     ctx = model.pairs.context(model.pairs, config, model.params, batch.attention_mask, None,

@@ -10,7 +10,7 @@ import pytest
 from minalbert import PRESETS, Albert, Batch, DropoutKey
 from minalbert.errors import ConfigError
 from minalbert.gradcheck.cases import TINY, hard_batch, hard_params
-from minalbert.layers import softmax
+from minalbert.layers import gather_backward, gather_forward, softmax
 from minalbert.model import PLAIN, encoder, pretraining_backward, pretraining_forward, reversible
 from minalbert.model.block import block_forward
 from minalbert.model.reversible import reversible_block_backward, reversible_block_forward, reversible_block_inputs
@@ -32,11 +32,11 @@ def context(config, key=KEY, params=None):
     return PLAIN.context(PLAIN, config, params, hard_batch(config).attention_mask, key)
 
 
-def keeping_forward(x, ctx):
+def keeping_forward(x, ctx, positions):
     """The encoder with every layer's cache kept."""
     x1, x2, caches = x, x, []
-    for layer in range(ctx.config.num_hidden_layers):
-        x1, x2, cache = reversible_block_forward(x1, x2, layer, ctx)
+    for layer, wanted in enumerate(encoder.positions_of_layers(positions, ctx)):
+        x1, x2, cache = reversible_block_forward(x1, x2, layer, ctx, wanted)
         caches.append(cache)
     return (x1 + x2) / 2, caches
 
@@ -107,11 +107,29 @@ def test_dropout_masks_are_those_of_the_same_places_in_other_models():
     ctx, rng = context(config), np.random.default_rng(0)
     for layer in range(config.num_hidden_layers):
         x1, x2 = rng.standard_normal((2, *hard_batch(config).input_ids.shape, config.hidden_size))
-        *_, (attention, ffn) = reversible_block_forward(x1, x2, layer, ctx)
+        *_, (_, attention, ffn) = reversible_block_forward(x1, x2, layer, ctx)
         _, (plain_attention, plain_ffn) = block_forward(x1, layer, ctx)
         np.testing.assert_equal(attention.dropout, plain_attention.dropout)
         np.testing.assert_equal(attention.attention.attention.dropout, plain_attention.attention.attention.dropout)
         np.testing.assert_equal(ffn.dropout, plain_ffn.dropout)
+
+
+@every_config
+def test_few_positions_are_those_of_all(config):
+    """The output at positions, one of them asked for twice, and the gradient from theirs."""
+    ctx, rng = context(config), np.random.default_rng(0)
+    positions = np.array([[0, 2, 2], [3, 0, 1], [0, 4, 1]])
+    x = rng.standard_normal((*hard_batch(config).input_ids.shape, config.hidden_size))
+    dy = rng.standard_normal((*positions.shape, config.hidden_size))
+    found = []
+    ctx = ctx._replace(config=config.replace(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0))
+    for wanted in (positions, None):
+        y, cache = encoder.encoder_forward(x, ctx, positions=wanted)
+        y, gather = gather_forward(y, positions if wanted is None else None)
+        grads = ctx.params.zeros_like()
+        found.append((y, encoder.encoder_backward(gather_backward(dy, gather)[0], cache, ctx, grads), grads.flat))
+    for few, all_of_them in zip(*found, strict=True):
+        np.testing.assert_allclose(few, all_of_them, rtol=1e-10, atol=1e-12 * np.abs(all_of_them).max())
 
 
 def test_recomputation_has_nothing_to_save():
@@ -130,6 +148,7 @@ def test_states_and_attention_are_those_of_shorter_encoders():
     for layers in range(1, len(states)):
         shorter = Albert(REVERSIBLE.replace(num_hidden_layers=layers), model.params)
         assert np.array_equal(states[layers], shorter.encode(*batch[:3])[0])
+        assert np.array_equal(maps[layers - 1], shorter.attention_maps(*batch[:3])[-1])
     for probs in maps:
         np.testing.assert_allclose(probs.sum(axis=-1), 1.0, rtol=1e-12)
     assert not np.allclose(maps[0], maps[1])
@@ -154,27 +173,28 @@ def test_an_encoding_has_its_way_back():
 
 def test_what_is_kept_does_not_grow_with_the_layers():
     B, T = 4, 64
-    config = PRESETS["mini"].replace(reversible=True)
+    config = PRESETS["mini"].replace(reversible=True, vocab_size=1000)
     batch = Batch.random(config, B, T, 8)
 
-    def kept_and_peak(layers):
-        """After forward, and the most during backward."""
+    def kept_and_peaks(layers):
+        """After forward, the most during it, and the most during backward."""
         params = Albert.init(config).params
         grads, deep = params.zeros_like(), config.replace(num_hidden_layers=layers)
         ctx = PLAIN.context(PLAIN, deep, params, batch.attention_mask)
         gc.collect()
         tracemalloc.start()
         _, cache = pretraining_forward(batch, ctx)
-        kept, _ = tracemalloc.get_traced_memory()
+        kept, forward = tracemalloc.get_traced_memory()
+        tracemalloc.reset_peak()
         pretraining_backward(cache, ctx, grads)
-        _, peak = tracemalloc.get_traced_memory()
+        _, backward = tracemalloc.get_traced_memory()
         tracemalloc.stop()
-        return kept, peak
+        return kept, forward, backward
 
-    kept_and_peak(1)
-    few, many = kept_and_peak(2), kept_and_peak(8)
-    assert many[0] - few[0] < 0.01 * B * T * config.hidden_size * 4
-    assert many[1] - few[1] < 0.01 * B * T * config.hidden_size * 4
+    kept_and_peaks(1)
+    few, many = kept_and_peaks(3), kept_and_peaks(9)
+    for kept, more in zip(few, many, strict=True):
+        assert more - kept < 0.01 * B * T * config.hidden_size * 4
 
 
 def test_the_error_of_reconstruction_is_seen_where_the_streams_began():
@@ -184,8 +204,8 @@ def test_the_error_of_reconstruction_is_seen_where_the_streams_began():
     batch = Batch.random(config, 8, 32, 4)
     ctx = PLAIN.context(PLAIN, config, model.params, batch.attention_mask)
     x, _ = PLAIN.embeddings.forward(batch.input_ids, batch.token_type_ids, ctx)
-    _, (x1, x2) = reversible.reversible_forward(x, ctx)
-    for layer in reversed(range(24)):
+    _, (x1, x2, _) = reversible.reversible_forward(x, ctx)
+    for layer in reversed(range(23)):
         x1, x2, _ = reversible_block_inputs(x1, x2, layer, ctx)
     error = np.sqrt((np.linalg.norm(x1 - x) ** 2 + np.linalg.norm(x2 - x) ** 2) / np.linalg.norm(x) ** 2)
     assert 1e-6 < error < 1e-4

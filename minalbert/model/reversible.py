@@ -11,7 +11,9 @@ encoder's output is their mean.
 What was added and is subtracted again leaves a rounding error, which grows with the layers. At the first layer's input
 the two streams should be the same: their difference measures it.
 
-    x1, x2, y1, y2: (B, T, H)
+    x1, x2: (B, T, H)   y1, y2: (B, Q, H), at `positions` (B, Q), in the last layer; everywhere else Q = T
+
+A last layer of few positions cannot be undone. So the streams are kept as they enter it, and backward begins there.
 """
 
 import warnings
@@ -21,6 +23,8 @@ from ..backend import array_module
 from ..layers import (
     dropout_backward,
     dropout_forward,
+    gather_backward,
+    gather_forward,
     layer_norm_backward,
     layer_norm_forward,
     linear_backward,
@@ -51,13 +55,13 @@ class FfnBranchCache(NamedTuple):
     dropout: Any
 
 
-def attention_branch_forward(x, layer, ctx):
+def attention_branch_forward(x, layer, ctx, positions=None):
     """attention(norm(x))"""
     config = ctx.config
     y, norm = layer_norm_forward(x, *ctx.weights("attention", layer, NORM), config.layer_norm_eps)
     y, attention = multi_head_forward(
         y, *ctx.weights("attention", layer, ATTENTION), ctx.mask, config.num_attention_heads,
-        config.attention_probs_dropout_prob, ctx.key_at(layer=layer, site=PROBS_SITE),
+        config.attention_probs_dropout_prob, ctx.key_at(layer=layer, site=PROBS_SITE), positions,
     )  # fmt: skip
     y, dropout = dropout_forward(y, config.hidden_dropout_prob, ctx.key_at(layer=layer, site=ATTENTION_SITE))
     return y, AttentionBranchCache(layer, norm, attention, dropout)
@@ -95,51 +99,50 @@ def ffn_branch_backward(dy, cache, ctx, grads):
     return dx
 
 
-def reversible_block_forward(x1, x2, layer, ctx):
-    a, attention = attention_branch_forward(x2, layer, ctx)
+def reversible_block_forward(x1, x2, layer, ctx, positions=None):
+    a, attention = attention_branch_forward(x2, layer, ctx, positions)
+    x1, gather = gather_forward(x1, positions)
     y1 = x1 + a
     f, ffn = ffn_branch_forward(y1, layer, ctx)
+    x2, _ = gather_forward(x2, positions)
     y2 = x2 + f
-    return y1, y2, (attention, ffn)
+    return y1, y2, (gather, attention, ffn)
+
+
+def reversible_block_backward(dy1, dy2, cache, ctx, grads):
+    gather, attention, ffn = cache
+    dx2, _ = gather_backward(dy2, gather)            # forward: y2 = x2 + f
+    dy1 = dy1 + ffn_branch_backward(dy2, ffn, ctx, grads)
+    dx1, _ = gather_backward(dy1, gather)            # forward: y1 = x1 + a
+    dx2 = dx2 + attention_branch_backward(dy1, attention, ctx, grads)
+    return dx1, dx2
 
 
 def reversible_block_inputs(y1, y2, layer, ctx):
-    """x1, x2 and the cache of the layer whose output this is."""
+    """x1, x2 and the cache of the layer whose output this is, at all positions."""
     f, ffn = ffn_branch_forward(y1, layer, ctx)
     x2 = y2 - f                                      # forward: y2 = x2 + f
     a, attention = attention_branch_forward(x2, layer, ctx)
     x1 = y1 - a                                      # forward: y1 = x1 + a
-    return x1, x2, (attention, ffn)
+    return x1, x2, (None, attention, ffn)
 
 
-def reversible_block_backward(dy1, dy2, cache, ctx, grads):
-    attention, ffn = cache
-    dx1 = dy1 + ffn_branch_backward(dy2, ffn, ctx, grads)           # y1 goes into f, too
-    dx2 = dy2 + attention_branch_backward(dx1, attention, ctx, grads)
-    return dx1, dx2
-
-
-def reversible_layers(x, ctx):
-    """What the encoder's output would be after no layer, after one, ..., and each layer's cache."""
-    x1 = x2 = x
-    for layer in range(ctx.config.num_hidden_layers):
-        x1, x2, cache = reversible_block_forward(x1, x2, layer, ctx)
-        yield (x1 + x2) / 2, cache
-
-
-def reversible_forward(x, ctx):
-    """Keep the two streams as they leave the last layer."""
-    x1 = x2 = x
-    for layer in range(ctx.config.num_hidden_layers):
-        x1, x2, _ = reversible_block_forward(x1, x2, layer, ctx)
-    return (x1 + x2) / 2, (x1, x2)
+def reversible_forward(x, ctx, positions=None):
+    x1, x2, last = x, x, ctx.config.num_hidden_layers - 1
+    for layer in range(last):
+        x1, x2 = reversible_block_forward(x1, x2, layer, ctx)[:2]
+    y1, y2, _ = reversible_block_forward(x1, x2, last, ctx, positions)
+    return (y1 + y2) / 2, (x1, x2, positions)
 
 
 def reversible_backward(dx, cache, ctx, grads):
-    x1, x2 = cache
+    (x1, x2, positions), last = cache, ctx.config.num_hidden_layers - 1
     dx1 = dx2 = dx / 2
-    for layer in reversed(range(ctx.config.num_hidden_layers)):
-        x1, x2, cache = reversible_block_inputs(x1, x2, layer, ctx)
+    for layer in reversed(range(last + 1)):
+        if layer == last:
+            *_, cache = reversible_block_forward(x1, x2, layer, ctx, positions)
+        else:
+            x1, x2, cache = reversible_block_inputs(x1, x2, layer, ctx)
         dx1, dx2 = reversible_block_backward(dx1, dx2, cache, ctx, grads)
     if streams_apart(x1, x2) > LARGEST_ERROR:
         layers, dtype = ctx.config.num_hidden_layers, x1.dtype
@@ -153,3 +156,11 @@ def streams_apart(x1, x2):
     """The distance of what should be the same, relative to its length."""
     norm = array_module(x1).linalg.norm
     return float(norm(x1 - x2) / norm(x1))
+
+
+def reversible_layers(x, ctx, positions=None):
+    """What the encoder's output would be after one layer, after two, ..., and each layer's cache."""
+    x1, x2, last = x, x, ctx.config.num_hidden_layers - 1
+    for layer in range(last + 1):
+        x1, x2, cache = reversible_block_forward(x1, x2, layer, ctx, positions if layer == last else None)
+        yield (x1 + x2) / 2, cache
