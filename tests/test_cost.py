@@ -36,6 +36,7 @@ every_config = pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
 every_heads = pytest.mark.parametrize("heads", [HEADS, ("mlm",), ("pooler", "sop")], ids="+".join)
 both_dtypes = pytest.mark.parametrize("dtype", ["float32", "float64"])
 recomputing_or_not = pytest.mark.parametrize("recompute", [False, True], ids=["keep", "recompute"])
+every_recompute = pytest.mark.parametrize("recompute", [False, 1, 2, 3, 4, 5], ids=lambda k: f"recompute {k}")
 
 
 class Counting(np.ndarray):
@@ -84,10 +85,20 @@ def test_operations_are_those_of_a_real_pass(config, heads):
 
 
 @every_config
-def test_recomputation_runs_the_layers_twice(config):
-    _, both = counted(config, recompute=True)
+@pytest.mark.parametrize("recompute", [True, 2, 3])
+def test_recomputation_runs_the_layers_twice(config, recompute):
+    _, both = counted(config, recompute=recompute)
     unread = cost.unread_operations(config, T, P)
-    assert both == B * (cost.training_operations(config, T, P, recompute=True) - 4 * unread)
+    assert both == B * (cost.training_operations(config, T, P, recompute=recompute) - 4 * unread)
+
+
+@every_config
+def test_reversible_layers_are_computed_twice(config):
+    config = config.replace(reversible=True)
+    forward, both = counted(config)
+    unread = cost.unread_operations(config, T, P)
+    assert forward == B * (cost.forward_operations(config, T, P) - unread)
+    assert both == B * (cost.training_operations(config, T, P) - 4 * unread)
 
 
 def test_operations_of_the_last_layer_that_are_left_out():
@@ -161,9 +172,10 @@ def largest_stacks(config, dtype="float32", key=None, recompute=False, heads=HEA
 
 @every_config
 @both_dtypes
-@recomputing_or_not
+@every_recompute
 @pytest.mark.parametrize("key", [None, DropoutKey(seed=5)], ids=["no dropout", "dropout"])
 def test_prediction_is_what_a_pass_holds(config, dtype, recompute, key):
+    config = config.replace(num_hidden_layers=5)
     held, itemsize = largest_stacks(config, dtype, key, recompute), np.dtype(dtype).itemsize
     tables = memory.layers_held(config, B, T, P, recompute)
     tables += [(memory.outside_layers(config, B, T, P, key is not None, recompute), 1)]
