@@ -2,7 +2,8 @@
 
 Each layer keeps its own activations for the backward pass, whether or not it has weights of its own, so sharing saves
 nothing here. Recomputation does: it keeps each layer's input, and the backward pass makes the rest again, one layer at
-a time; or the input of every k-th layer, and k layers at a time. The last layer has fewer queries than tokens, those that the losses read.
+a time; or the input of every k-th layer, and k layers at a time. The last layer has fewer queries than tokens, those
+that the losses read.
 
 A pass has two stacks (`fused.arena`). The arena holds what the backward pass needs, and grows with the layers. The
 scratch stack holds what one function needs while it runs; its size is that of the function that needs most. Not in
@@ -113,7 +114,7 @@ def layer_bytes(config, B, T, itemsize=4, recompute=False):
 
 
 def last_together(config, recompute):
-    """How many layers are made again together with the last one."""
+    """The number of layers that are made again together, the last layer among them."""
     return (config.num_hidden_layers - 1) % (recompute or 1) + 1
 
 
