@@ -22,6 +22,7 @@ from workloads import BASE, WORKLOADS
 
 from minalbert import Albert
 from minalbert.analysis import memory_for_time
+from minalbert.analysis.cost import optimiser_bytes
 from minalbert.optim import AdamW, Moments
 
 STEPS = 4
@@ -73,21 +74,22 @@ def measure(name, rounds):
     for way, runs in zip(WAYS, found, strict=True):
         keeping = way._replace(method=WAYS[0].method)
         config = work.config.replace(sharing=way.sharing)
-        rows = memory_for_time.table(config, work.length, work.size, work.predictions)
-        row = next(row for row in rows if row["method"] == way.method)
+        row = next(row for row in memory_for_time.table(config, work.size, work.length, work.predictions)
+                   if row["name"] == way.method)  # fmt: skip
+        weights = sum(optimiser_bytes(config).values())
         activations = row["activation_bytes" if way.kernels == "fused" else "plain_bytes"]
         yield {"case": name, **way._asdict(), "seconds": seconds[way], "ratio": seconds[way] / seconds[keeping],
                "held": statistics.median(run["held"] for run in runs), "activations": activations,
-               "predicted": activations + row["optimiser_bytes"], "operations": row["operations"]}  # fmt: skip
+               "predicted": activations + weights, "operations": row["operations"]}  # fmt: skip
 
 
 def line(row):
     numbers = "".join(f"{row[key] / 1e6:12,.0f}" for key in ("activations", "predicted", "held"))
-    return (f"{row['case']:22} {row['kernels']:6} {row['sharing']:7} {row['method']:24}{row['operations']:7.2f}"
+    return (f"{row['case']:22} {row['kernels']:6} {row['sharing']:7} {row['method']:30}{row['operations']:7.2f}"
             f"{row['ratio']:7.2f}{row['seconds']:8.2f}{numbers}")  # fmt: skip
 
 
-HEAD = (f"{'':22} {'':6} {'sharing':7} {'':24}{'FLOPs':>7}{'time':>7}{'s':>8}{'activations':>12}{'predicted':>12}"
+HEAD = (f"{'':22} {'':6} {'sharing':7} {'':30}{'FLOPs':>7}{'time':>7}{'s':>8}{'activations':>12}{'predicted':>12}"
         f"{'held, MB':>12}")  # fmt: skip
 
 
