@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -79,6 +80,16 @@ def test_screen_says_what_memory_costs_in_time(capsys):
         shown = ["-"] if row["reversible"] else [f"{fused / 1e6:.1f}", "MB"]
         shown += [f"{plain / 1e6:.1f}", "MB", f"{this / 1e6:.1f}", "MB", f"{none / 1e9:.2f}", "GB"]
         assert rows[row["name"]] == [*shown, f"{row['operations']:.2f}"]
+
+
+def test_docs_have_the_screens_figures_of_memory_for_time(capsys):
+    text = (Path(__file__).parent.parent / "docs" / "memory.md").read_text(encoding="utf-8")
+    lines = printed(capsys, "params").splitlines()
+    start = next(number for number, line in enumerate(lines) if line.startswith("MEMORY FOR TIME"))
+    for line in lines[start + 1 : start + 5]:
+        name, figures = line[:31].strip(), re.findall(r"[\d.]+(?: [GM]B)?|-", line[31:])
+        rows = re.findall(rf"^\| {name}[^|]*\| (.*) \|$", text, re.MULTILINE)
+        assert " | ".join(figures) in rows
 
 
 def test_screen_compares_with_the_models_this_one_is_not(capsys):
