@@ -1,12 +1,12 @@
-"""Reversible layers (Gomez et al. 2017): a layer's input can be computed from its output, so nothing is kept.
+"""Reversible layers (Gomez et al. 2017): a layer's input can be computed from its output, so no layer keeps anything.
 
     y1 = x1 + attention(norm(x2))                    x2 = y2 - ffn(norm(y1))
     y2 = x2 + ffn(norm(y1))                          x1 = y1 - attention(norm(x2))
 
-Two streams go through the layers, and each half adds to one of them what it computes from the other. Its input is there
-after the layer, too, so backward computes the half once more, subtracts it, and has the input and the cache. A half has
-the tensors that it has in `block`; its norm stands before it. Both streams begin as the embeddings' output, and the
-encoder's output is their mean.
+Two streams go through the layers. Each half reads one of them and adds what it computes to the other. The stream that
+it read stays as it is, so backward computes the half once more, subtracts the result, and has input and cache again.
+A half has the tensors that it has in `block`; its norm stands before it. Both streams begin as the embeddings' output,
+and the encoder's output is their mean.
 
 What was added and is subtracted again leaves a rounding error, which grows with the layers. At the first layer's input
 the two streams should be the same: their difference measures it.
