@@ -47,6 +47,9 @@ class Albert:
         if pairs is not None and not own:
             raise ConfigError("pairs must be PLAIN with some of its pairs replaced, and kernels must be 'plain'")
         self._pairs = pairs or self.compute.pairs()
+        halves = self.pairs.attention_half, self.pairs.ffn_half
+        if config.reversible and halves != (PLAIN.attention_half, PLAIN.ffn_half):
+            raise ConfigError("pairs has an attention_half or an ffn_half of your own; reversible layers call neither")
 
     config = property(lambda self: self._config)
     params = property(lambda self: self._params)     # write into them; another vector is another model
@@ -122,6 +125,7 @@ class Albert:
         """
         inputs = self._inputs(input_ids, attention_mask, token_type_ids)
         self._check_kind("dropout", dropout, DropoutKey | None)
+        self._check_recompute(recompute)
         return Encoding(self._workers, inputs, self._read(positions, inputs), dropout, recompute)
 
     def hidden_states(self, input_ids, attention_mask=None, token_type_ids=None, layers=None):
@@ -174,11 +178,13 @@ class Albert:
 
         dropout    a `DropoutKey` says which dropout masks; without one nothing is dropped
         into       gradients to add to, instead of starting from zero
-        recompute  trade a second forward pass for the memory of all caches but one layer's
+        recompute  trade a second forward pass for memory: keep the layers' inputs, and one layer's cache at a time;
+                   k: the input of every k-th layer, and k layers' caches at a time
         totals     what to divide the losses by, where the batch is a slice of a larger one
         weights    of the MLM and the SOP loss in their sum
         """
         batch = self._batch(batch, totals, dropout)
+        self._check_recompute(recompute)
         grads = gradients_like(self.params, into)
         found = self._workers.gradient(
             self._workers.slices(batch), dropout, totals, grads, recompute=recompute, weights=self._weights(weights)
@@ -270,6 +276,12 @@ class Albert:
         if not (math.isfinite(mlm) and math.isfinite(sop)):
             raise InputError(f"weights are {weights!r}; they must be two numbers, of the MLM and the SOP loss")
         return mlm, sop
+
+    def _check_recompute(self, recompute):
+        layers = self.config.num_hidden_layers
+        if not isinstance(recompute, Integral) or not 0 <= recompute <= layers:
+            raise InputError(f"recompute is {recompute!r}; it must be True, False or a whole number of layers from 1 "
+                             f"to {layers}")  # fmt: skip
 
     def _check_kind(self, name, value, kind):
         if not isinstance(value, kind):

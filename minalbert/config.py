@@ -33,6 +33,7 @@ class AlbertConfig:
     num_hidden_groups              G: groups of layers that share weights; layer l is in group l G // L
     sharing                        which halves of a layer are shared within a group: "all", "attention", "ffn", "none"
     embedding_projection           is there a projection E -> H? None: if E ≠ H, as in the released code
+    reversible                     layers whose inputs are computed from their outputs: `model.reversible`
     """
 
     vocab_size: int = 30000
@@ -51,6 +52,7 @@ class AlbertConfig:
     num_hidden_groups: int = 1
     sharing: str = "all"
     embedding_projection: bool | None = None
+    reversible: bool = False
 
     def __post_init__(self):
         for field in dataclasses.fields(self):
@@ -75,6 +77,8 @@ class AlbertConfig:
             raise ConfigError(f"hidden_act is {self.hidden_act!r}; it must be one of: {', '.join(ACTIVATIONS)}")
         if self.embedding_projection not in (True, False, None):
             raise ConfigError(f"embedding_projection is {self.embedding_projection!r}; it must be True, False or None")
+        if not isinstance(self.reversible, bool):
+            raise ConfigError(f"reversible is {self.reversible!r}; it must be True or False")
         if self.embedding_projection is False and self.embedding_size != self.hidden_size:
             raise ConfigError(
                 f"embedding_projection is False, but embedding_size {self.embedding_size} "

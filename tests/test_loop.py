@@ -33,7 +33,8 @@ def test_a_run_stopped_again_and_again_computes_the_same_bits(whole, tmp_path, m
     assert len(events(run, "resumed")) >= lives - 1
 
 
-@pytest.mark.parametrize("change", [{"workers": 1}, {"workers": 4}, {"recompute": True}, {"log_every": 3, "keep": 5}])
+@pytest.mark.parametrize("change", [{"workers": 1}, {"workers": 4}, {"recompute": True}, {"recompute": 2},
+                                    {"log_every": 3, "keep": 5}])  # fmt: skip
 def test_what_only_costs_time_or_room_changes_no_bit(whole, tmp_path, change):
     train(tmp_path, **change)
     assert computed(tmp_path) == computed(whole)

@@ -261,4 +261,6 @@ def test_an_encoder_of_yours_is_evaluated_as_it_is_trained():
         np.testing.assert_array_equal(hidden[real], 2.0 * embedded[real])
         with pytest.raises(ConfigError, match="no states of single layers"):
             albert.hidden_states(*BATCH[:3])
+        with pytest.raises(ConfigError, match="your encoder_forward has no reversible layers"):
+            Albert(albert.config.replace(reversible=True), albert.params).encode(*BATCH[:3])
     assert not np.array_equal(albert.encode(*BATCH[:3])[0], hidden)

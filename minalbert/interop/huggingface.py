@@ -17,8 +17,8 @@ from .safetensors_files import ONE_FILE, locate, read, read_json, write, write_j
 from .state_dict import DECODER, WHOLE, compare, first, from_state_dict, hf_groups, to_state_dict
 
 DEFAULTS = dataclasses.asdict(PRESETS["albert-xxlarge-v2"])  # theirs, for missing keys
-OFFICIAL = [key for key in DEFAULTS if key not in ("sharing", "embedding_projection")]
-OURS = ["sharing", "num_hidden_groups", "embedding_projection"]  # transformers may need one group per layer
+OURS = ["sharing", "num_hidden_groups", "embedding_projection", "reversible"]
+OFFICIAL = [key for key in DEFAULTS if key not in OURS or key == "num_hidden_groups"]  # theirs may be one per layer
 FIXED = {
     "model_type": "albert",
     "inner_group_num": 1,
@@ -117,7 +117,7 @@ def _config_json(config, params):
         "bos_token_id": 2,
         "eos_token_id": 3,
         "dtype": str(params.dtype),
-        "minalbert": {key: getattr(config, key) for key in OURS},
+        "minalbert": {key: getattr(config, key) for key in OURS if key != "reversible" or config.reversible},
     }
 
 

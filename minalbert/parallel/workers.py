@@ -63,7 +63,7 @@ class Workers:
         dropout    a DropoutKey, or None to drop nothing; each part's masks are those of its place in the batch
         totals     what the losses are divided by; if not given, the sums over all slices
         into       Params to add to; they become the result's
-        recompute  keep only the layers' inputs, and run each layer's forward pass again in backward
+        recompute  keep only the layers' inputs, or that of every k-th, and run forward again in backward
         """
         totals = totals_of([part.batch for parts in slices for part in parts], totals)
 
