@@ -19,6 +19,7 @@ consequence that surprises everyone once: the gradient of the key bias is exactl
 """
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from .dropout import dropout_backward, dropout_forward
@@ -43,6 +44,7 @@ class MultiHeadCache(NamedTuple):
     attention: AttentionCache
     output: Any                                      # linear's cache
     heads: int
+    attend_backward: Callable                        # of the pair that made `attention`
 
 
 def key_mask(attention_mask, dtype):
@@ -86,15 +88,16 @@ def merge_heads(x):
     return x.swapaxes(1, 2).reshape(B, T, N * D)
 
 
-def multi_head_forward(x, wq, bq, wk, bk, wv, bv, wo, bo, mask, heads, rate=0.0, key=None):
-    """x: (B, T, H)   w*: (H, H)   b*: (H,)   y: (B, T, H)"""
+def multi_head_forward(x, wq, bq, wk, bk, wv, bv, wo, bo, mask, heads, rate=0.0, key=None, pair=None):
+    """x: (B, T, H)   w*: (H, H)   b*: (H,)   y: (B, T, H)   pair: in the place of attention's own"""
+    attend, attend_backward = pair or (attention_forward, attention_backward)
     q, q_cache = linear_forward(x, wq, bq)
     k, k_cache = linear_forward(x, wk, bk)
     v, v_cache = linear_forward(x, wv, bv)
     q, k, v = (split_heads(x, heads) for x in (q, k, v))
-    context, attention = attention_forward(q, k, v, mask, rate, key)
+    context, attention = attend(q, k, v, mask, rate, key)
     y, output = linear_forward(merge_heads(context), wo, bo)
-    return y, MultiHeadCache(q_cache, k_cache, v_cache, attention, output, heads)
+    return y, MultiHeadCache(q_cache, k_cache, v_cache, attention, output, heads, attend_backward)
 
 
 def attention_probs(cache):
@@ -105,7 +108,7 @@ def attention_probs(cache):
 def multi_head_backward(dy, cache):
     dmerged, dwo, dbo = linear_backward(dy, cache.output)
     dcontext = split_heads(dmerged, cache.heads)
-    dq, dk, dv, _ = attention_backward(dcontext, cache.attention)
+    dq, dk, dv, _ = cache.attend_backward(dcontext, cache.attention)
     dx_v, dwv, dbv = linear_backward(merge_heads(dv), cache.v)
     dx_k, dwk, dbk = linear_backward(merge_heads(dk), cache.k)
     dx_q, dwq, dbq = linear_backward(merge_heads(dq), cache.q)

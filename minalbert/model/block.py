@@ -9,9 +9,11 @@ tensors, and add into the same gradients.
     x, y: (B, T, H)
 """
 
+import functools
 from typing import Any, NamedTuple
 
 from ..layers import (
+    Pattern,
     dropout_backward,
     dropout_forward,
     gelu_backward,
@@ -24,6 +26,8 @@ from ..layers import (
     linear_forward,
     multi_head_backward,
     multi_head_forward,
+    sparse_attention_backward,
+    sparse_attention_forward,
 )
 from ..params import ATTENTION, FFN, NORM, half_name
 from .gradients import add_to
@@ -52,6 +56,7 @@ def attention_half_forward(x, layer, ctx):
     y, attention = multi_head_forward(
         x, *ctx.weights("attention", layer, ATTENTION), ctx.mask, config.num_attention_heads,
         config.attention_probs_dropout_prob, ctx.key_at(layer=layer, site=PROBS_SITE),
+        sparse_pair(config),
     )  # fmt: skip
     y, dropout = dropout_forward(y, config.hidden_dropout_prob, ctx.key_at(layer=layer, site=ATTENTION_SITE))
     y += x
@@ -107,6 +112,19 @@ def block_backward(dx, cache, ctx, grads):
 
     dx = ctx.pairs.ffn_half.backward(dx, ffn, ctx, grads)
     return ctx.pairs.attention_half.backward(dx, attention, ctx, grads)
+
+
+def pattern_of(config):
+    """Which tokens see which, or None where each sees all."""
+    if config.attention == "full":
+        return None
+    return Pattern(config.attention, config.attention_window, config.attention_stride, config.attention_global)
+
+
+def sparse_pair(config):
+    """The attention pair for `config.attention`, or None for the full one."""
+    pattern = pattern_of(config)
+    return pattern and (functools.partial(sparse_attention_forward, pattern=pattern), sparse_attention_backward)
 
 
 def activation(config):
