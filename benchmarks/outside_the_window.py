@@ -2,10 +2,10 @@
 
     python benchmarks/outside_the_window.py [--model NAME ...] [--steps 3000] [--seed 0] [--threads 1] [--json]
 
-A task of tiny worlds: "olga gave the kettle to edda .", then sentences about others, and at the end "[MASK] kept the
-kettle .". The masked word is a name, 8 to 112 tokens back. Small models (H 64, sequences of 128 tokens) are trained on
-nothing but this, and tested on new stories, by the distance of the answer. Before that the reach of each model is
-measured: how far back is the farthest token whose embedding has a gradient from the last token's hidden state?
+A task of tiny worlds: "olga gave the kettle to edda .", then the weather and passers-by, and among them, four times,
+"[MASK] kept the kettle .". The masked word is the name, one of eight, 4 to 60 tokens back. Small models (H 64,
+sequences of 64 tokens) are trained on nothing but this, and tested on new stories, by the distance of the answer. "reach" is measured:
+so far back is the farthest token whose embedding has a gradient from the last token's hidden state.
 """
 
 import argparse
@@ -23,65 +23,75 @@ from tqdm import trange  # noqa: E402
 
 from minalbert import Albert, AlbertConfig, Batch  # noqa: E402
 from minalbert.data import TinyWorlds  # noqa: E402
+from minalbert.data.tiny_worlds.lexicon import MEN, WOMEN  # noqa: E402
 from minalbert.optim import AdamW, Moments, Schedule, clip_factor, global_norm  # noqa: E402
 
-T, B, NEAR, FAR, BINS = 128, 32, 8, 112, ((8, 16), (17, 32), (33, 48), (49, 64), (65, 80), (81, 112))
+T, B, QUESTIONS, NEAR, FAR, BINS = 64, 64, 4, 4, 58, ((4, 8), (9, 16), (17, 24), (25, 32), (33, 40), (41, 60))
 CLS, MASK, OTHERS = 2, 4, 5
 WORDS = TinyWorlds().words()
 ID = {word: number for number, word in enumerate(WORDS, OTHERS)}
-LOCAL = {"attention": "local", "attention_window": 32, "attention_global": 0}
+PEOPLE = {ID[name.lower()] for name in (*WOMEN, *MEN)}
+KEEPERS = sorted(PEOPLE)[:4] + sorted(PEOPLE)[-4:]
+LOCAL = {"attention": "local", "attention_window": 16, "attention_global": 0}
 MODELS = {
     "full, 4 layers": {},
     "local, 2 layers": {**LOCAL, "num_hidden_layers": 2},
     "local, 4 layers": LOCAL,
     "local, 4 layers, nothing shared": {**LOCAL, "sharing": "none"},
     "local, 4 layers, [CLS] global": {**LOCAL, "attention_global": 1},
-    "strided (16), 4 layers": {**LOCAL, "attention": "strided", "attention_stride": 16},
+    "strided (8), 4 layers": {**LOCAL, "attention": "strided", "attention_stride": 8},
 }
 
 
 def config_of(name):
     return AlbertConfig(
-        vocab_size=OTHERS + len(WORDS), embedding_size=64, hidden_size=64, num_attention_heads=4, initializer_range=0.125,
-        intermediate_size=256, max_position_embeddings=T, **{"num_hidden_layers": 4} | MODELS[name],
+        vocab_size=OTHERS + len(WORDS), embedding_size=64, hidden_size=64, num_attention_heads=4, intermediate_size=256,
+        initializer_range=0.125, max_position_embeddings=T, **{"num_hidden_layers": 4} | MODELS[name],
     )  # fmt: skip
 
 
 class Stories:
-    """Sentences of tiny worlds as ids: about others, and (giver, taker, item) of handovers with their words."""
+    """Sentences of tiny worlds as ids: some that name nobody, and handovers, two sentences each."""
 
     def __init__(self, first, count):
-        quiet, giving = TinyWorlds(p_handover=0.0), TinyWorlds(p_handover=1.0, hops=1, entity_cues=False)
-        self.others = [[ID[word] for word in sentence.split()]
-                       for document in quiet.documents(first, first + count) for sentence in document.sentences]  # fmt: skip
-        self.handovers = []                          # two sentences each
-        for number, document in enumerate(giving.documents(first, first + count), first):
-            holders = giving.story(number).holders
-            if any(holders):
-                where = next(i for i, holder in enumerate(holders) if holder)
-                self.handovers.append([[ID[word] for word in sentence.split()]
-                                       for sentence in document.sentences[where : where + 2]])  # fmt: skip
+        world = TinyWorlds(p_handover=1.0, hops=1, entity_cues=False, p_fill=0.5, p_branch=0.0, p_long=0.0)
+        self.others, self.handovers = [], []
+        for number, document in enumerate(world.documents(first, first + count), first):
+            story = world.story(number)
+            sentences = [[ID[word] for word in sentence.split()] for sentence in document.sentences]
+            for i, (step, holder) in enumerate(zip(story.steps, story.holders, strict=True)):
+                if holder and not story.holders[i - 1]:
+                    self.handovers.append(sentences[i : i + 2])
+                elif step is None and not holder and not PEOPLE & set(sentences[i]):
+                    self.others.append(sentences[i])
 
     def example(self, rng):
-        """(ids, place of the mask, the masked name, distance): the end of the story is the question."""
-        given, kept = rng.choice(self.handovers)
-        distance = rng.randint(NEAR, FAR)
-        between = []
-        while len(between) < distance - 2:           # the full stop after the name, and the sentences
-            between += rng.choice(self.others)
-        between = between[: distance - 2]
-        before = rng.choice(self.others) if rng.random() < 0.5 else []
-        ids = [CLS, *before, *given, *between, kept[0], *kept[1:]]
-        ids = [CLS, *ids[-(T - 1) :]] if len(ids) > T else ids
-        place = len(ids) - len(kept)
-        name, ids[place] = ids[place], MASK
-        return ids, place, name, distance
+        """A story with a handover, in which the question comes several times: ids, places, name, distances."""
+        given, question = rng.choice(self.handovers)
+        name = rng.choice(KEEPERS)
+        given = [name if word == question[0] else word for word in given]
+        ids = [CLS, *(rng.choice(self.others) if rng.random() < 0.5 else ()), *given]
+        start, places = len(ids) - 2, []  # of the name, before the full stop
+        asked = sorted(rng.sample(range(NEAR, FAR, len(question)), QUESTIONS))
+        while asked and len(ids) < T:
+            if len(ids) < start + asked[0]:
+                ids += rng.choice(self.others)[: start + asked[0] - len(ids)]
+            else:
+                places.append(len(ids))
+                ids += [MASK, *question[1:]]
+                asked.pop(0)
+        places = [place for place in places if place < T]
+        return ids[:T], places, name, [place - start for place in places]
 
     def batch(self, rng, size):
+        """A Batch, and the distances of its answers (size, QUESTIONS)"""
         ids, places, names, distances = zip(*(self.example(rng) for _ in range(size)), strict=True)
-        inputs = Batch.pad(ids)
-        slots = np.array(places)[:, None], np.array(names)[:, None], np.ones((size, 1), np.float32)
-        return Batch(*inputs, *slots, np.zeros(size, int)), np.array(distances)
+        positions, labels, far = np.zeros((3, size, QUESTIONS), int)
+        for row in range(size):
+            used = slice(len(places[row]))
+            positions[row, used], labels[row, used], far[row, used] = places[row], names[row], distances[row]
+        batch = Batch(*Batch.pad(ids), positions, labels, (far > 0).astype(np.float32), np.zeros(size, int))
+        return batch, far
 
 
 def train(config, stories, steps, seed, name):
@@ -93,7 +103,8 @@ def train(config, stories, steps, seed, name):
         losses, _ = model.loss_and_grads(stories.batch(rng, B)[0], into=grads)
         scale = clip_factor(global_norm(grads), 1.0)
         optimiser.step(model.params, grads, moments, schedule.rate(step), step + 1, scale)
-        if os.environ.get("TRACE") and step % 200 == 199: print(name, step + 1, losses.mlm, flush=True)
+        if os.environ.get("TRACE") and step % 100 == 99:
+            print(name, step + 1, losses.mlm, flush=True)
     return model
 
 
@@ -103,9 +114,9 @@ def accuracies(model, stories, seed, count=2000):
     for _ in range(count // 100):
         batch, distances = stories.batch(rng, 100)
         hidden, _ = model.encode(*batch[:3])
-        guesses = model.mlm_logits(hidden, batch.mlm_positions)[:, 0].argmax(axis=-1)
-        right.append(guesses == batch.mlm_labels[:, 0])
-        far.append(distances)
+        guesses = model.mlm_logits(hidden, batch.mlm_positions).argmax(axis=-1)
+        right.append((guesses == batch.mlm_labels).ravel())
+        far.append(distances.ravel())
     right, far = np.concatenate(right), np.concatenate(far)
     return [float(right[(far >= low) & (far <= high)].mean()) for low, high in BINS]
 
@@ -133,8 +144,9 @@ def main():
     for name in options.model:
         config = config_of(name)
         model = train(config, training, options.steps, options.seed, name)
-        row = {"case": name, "reach": reach(config), "distances": BINS,
-               "right": accuracies(model, held_out, options.seed), "steps": options.steps, "seed": options.seed}  # fmt: skip
+        right = accuracies(model, held_out, options.seed)
+        row = {"case": name, "reach": reach(config), "distances": BINS, "right": right, "steps": options.steps,
+               "seed": options.seed}  # fmt: skip
         shown = f"{name:36}{row['reach']:6}" + "".join(f"{100 * share:7.0f}%" for share in row["right"])
         print(json.dumps(row) if options.json else shown, flush=True)
 

@@ -37,10 +37,7 @@ class Pattern(NamedTuple):
     def sees(self, i, j):
         """Does token i see token j? Whole numbers, or arrays of them."""
         w = self.window
-        if self.kind == "block":
-            near = i // w == j // w
-        else:
-            near = (i - w // 2 <= j) & (j < i - w // 2 + w)
+        near = i // w == j // w if self.kind == "block" else (i - w // 2 <= j) & (j < i - w // 2 + w)
         if self.kind == "strided":
             near = near | (j % self.stride == 0)
         return near | (i < self.first) | (j < self.first)
