@@ -13,7 +13,7 @@ of the residual connection, and becomes dx by the line `gemm(..., out=d, add=Tru
 from typing import Any, NamedTuple
 
 from ..backend import array_module
-from ..model.block import ATTENTION_SITE, FFN_SITE, PROBS_SITE
+from ..model.block import ATTENTION_SITE, FFN_SITE, PROBS_SITE, pattern_of
 from ..params import ATTENTION, FFN, NORM
 
 
@@ -27,6 +27,7 @@ class AttentionArrays(NamedTuple):
     v: Any                                           # (R, H)
     lse: Any                                         # (B, N, Q) log Σ exp of each row of scores
     context: Any                                     # (B·Q, H)
+    read: Any                                        # (B·Q, H) context, or that of sparse attention at `rows`
     xhat: Any                                        # (B·Q, H)
     rstd: Any                                        # (B·Q,)
 
@@ -51,20 +52,30 @@ def attention_half_forward(x, layer, ctx, positions=None):
     wq, bq, wk, bk, wv, bv, wo, bo = ctx.weights("attention", layer, ATTENTION)
     gain, bias = ctx.weights("attention", layer, NORM)
 
+    residual, pattern = xq, pattern_of(config)
+    if pattern is not None:
+        xq = x                                       # tiles are of all queries; positions are taken from the context
     q, k, v = ctx.kept("q", xq.shape), ctx.kept("k", x.shape), ctx.kept("v", x.shape)
     for y, z, w, b in ((q, xq, wq, bq), (k, x, wk, bk), (v, x, wv, bv)):
         do.gemm(z, w, out=y)
         do.add_bias(y, b)
-    context, lse = ctx.kept("context", xq.shape), ctx.kept("lse", (B, heads, Q), dtype)
-    dropout = ctx.dropout(config.attention_probs_dropout_prob, Q, layer=layer, site=PROBS_SITE)
-    do.attention_forward(q, k, v, ctx.mask, heads, dropout, context=context, lse=lse)
-    xhat, rstd = ctx.kept("attention.xhat", xq.shape), ctx.kept("attention.rstd", (B * Q,), dtype)
-    y = ctx.kept("attention.y", xq.shape)
-    do.gemm(context, wo, out=xhat)
+    context, lse = ctx.kept("context", xq.shape), ctx.kept("lse", (B, heads, len(xq) // B), dtype)
+    dropout = ctx.dropout(config.attention_probs_dropout_prob, len(xq) // B, layer=layer, site=PROBS_SITE)
+    if pattern is None:
+        do.attention_forward(q, k, v, ctx.mask, heads, dropout, context=context, lse=lse)
+    else:
+        do.sparse_attention_forward(q, k, v, ctx.mask, heads, dropout, pattern, context=context, lse=lse)
+    read = context
+    if len(context) > len(residual):
+        read = ctx.kept("context at positions", residual.shape)
+        do.take(context, rows, out=read)
+    xhat, rstd = ctx.kept("attention.xhat", residual.shape), ctx.kept("attention.rstd", (B * Q,), dtype)
+    y = ctx.kept("attention.y", residual.shape)
+    do.gemm(read, wo, out=xhat)
     dropout = ctx.dropout(config.hidden_dropout_prob, Q, layer=layer, site=ATTENTION_SITE)
-    do.norm_forward(xhat, gain, bias, config.layer_norm_eps, linear_bias=bo, residual=xq, dropout=dropout,
+    do.norm_forward(xhat, gain, bias, config.layer_norm_eps, linear_bias=bo, residual=residual, dropout=dropout,
                     out=y, rstd=rstd)  # fmt: skip
-    return y.reshape(B, Q, H), AttentionArrays(layer, rows, xq, x, q, k, v, lse, context, xhat, rstd)
+    return y.reshape(B, Q, H), AttentionArrays(layer, rows, xq, x, q, k, v, lse, context, read, xhat, rstd)
 
 
 def attention_half_backward(dy, cache, ctx, grads):
@@ -84,19 +95,30 @@ def attention_half_backward(dy, cache, ctx, grads):
     do.norm_backward(d, cache.xhat, cache.rstd, gain, dropout=dropout,
                      dgain=dgain, dbias=dbias, dlinear_bias=dbo, dh=dh)  # fmt: skip
     dcontext = ctx.temporary("dcontext", d.shape)
-    dq, dk, dv = ctx.temporary("dq", d.shape), ctx.temporary("dk", x.shape), ctx.temporary("dv", x.shape)
-    do.gemm(context.T, dh, out=dwo, add=True)
+    dq, dk, dv = ctx.temporary("dq", xq.shape), ctx.temporary("dk", x.shape), ctx.temporary("dv", x.shape)
+    do.gemm(cache.read.T, dh, out=dwo, add=True)
     do.gemm(dh, wo.T, out=dcontext)
-    dropout = ctx.dropout(config.attention_probs_dropout_prob, Q, layer=layer, site=PROBS_SITE)
-    do.attention_backward(dcontext, cache.q, cache.k, cache.v, ctx.mask, config.num_attention_heads, dropout, context,
-                          cache.lse, dq=dq, dk=dk, dv=dv)  # fmt: skip
+    dropout = ctx.dropout(config.attention_probs_dropout_prob, len(xq) // B, layer=layer, site=PROBS_SITE)
+    qkv, heads, pattern = (cache.q, cache.k, cache.v), config.num_attention_heads, pattern_of(config)
+    if pattern is None:
+        do.attention_backward(dcontext, *qkv, ctx.mask, heads, dropout, context, cache.lse, dq=dq, dk=dk, dv=dv)
+    else:
+        if len(context) > len(d):                    # forward: take
+            dcontext, dread = ctx.temporary("dcontext of all", context.shape), dcontext
+            dcontext.fill(0)
+            do.add_rows(dread, rows, out=dcontext)
+        do.sparse_attention_backward(dcontext, *qkv, ctx.mask, heads, dropout, pattern, context, cache.lse,
+                                     dq=dq, dk=dk, dv=dv)  # fmt: skip
     for dy, z, dw, db in ((dq, xq, dwq, dbq), (dk, x, dwk, dbk), (dv, x, dwv, dbv)):
         do.column_sums(dy, out=db)
         do.gemm(z.T, dy, out=dw, add=True)
-    do.gemm(dq, wq.T, out=d, add=True)
+    if pattern is None:
+        do.gemm(dq, wq.T, out=d, add=True)
     if rows is not None:
         dx.fill(0)
         do.add_rows(d, rows, out=dx)
+    if pattern is not None:
+        do.gemm(dq, wq.T, out=dx, add=True)
     do.gemm(dk, wk.T, out=dx, add=True)
     do.gemm(dv, wv.T, out=dx, add=True)
     ctx.scratch.release(mark)

@@ -11,6 +11,7 @@ from .cross_entropy import cross_entropy_backward, cross_entropy_forward
 from .embedding import embedding_backward, embedding_forward
 from .gelu import gelu_backward, gelu_forward
 from .norm import norm_backward, norm_forward
+from .sparse_attention import sparse_attention_backward, sparse_attention_forward
 
 KERNELS = cpu.KERNELS._replace(
     gelu_forward=gelu_forward,
@@ -19,6 +20,8 @@ KERNELS = cpu.KERNELS._replace(
     norm_backward=norm_backward,
     attention_forward=attention_forward,
     attention_backward=attention_backward,
+    sparse_attention_forward=sparse_attention_forward,
+    sparse_attention_backward=sparse_attention_backward,
     embedding_forward=embedding_forward,
     embedding_backward=embedding_backward,
     cross_entropy_forward=cross_entropy_forward,
