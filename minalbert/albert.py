@@ -287,7 +287,7 @@ class Albert:
             raise InputError(f"this model has no {head} head: it was made, or its file was written, without")
 
     def __reduce__(self):
-        """Copies and pickles are made anew, with memory of their own."""
+        """Build copies and unpickled objects from config and params, with memory of their own."""
         own = self.pairs if self.compute.kernels == "plain" and self.pairs is not PLAIN else None
         return functools.partial(type(self), **self.compute._asdict(), pairs=own), (self.config, self.params)
 

@@ -56,7 +56,7 @@ class Counting(np.ndarray):
 
 
 def plain_context(config, batch, heads=HEADS):
-    """Of a model whose weights count."""
+    """The context of a model whose weights count operations."""
     params = Albert.init(config, heads=heads).params
     params = Params(params.flat.view(Counting), params.shapes)
     Counting.operations = 0
