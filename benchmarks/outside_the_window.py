@@ -1,11 +1,12 @@
 """What does a model with sparse attention lose, if the answer lies outside the window, and what wins it back?
 
-    python benchmarks/outside_the_window.py [--model NAME ...] [--steps 3000] [--seed 0] [--threads 1] [--json]
+    python benchmarks/outside_the_window.py [--model NAME ...] [--steps 1500] [--seed 0] [--threads 1] [--json]
 
 A task of tiny worlds: "olga gave the kettle to edda .", then the weather and passers-by, and among them, four times,
 "[MASK] kept the kettle .". The masked word is the name, one of eight, 4 to 60 tokens back. Small models (H 64,
-sequences of 64 tokens) are trained on nothing but this, and tested on new stories, by the distance of the answer. "reach" is measured:
-so far back is the farthest token whose embedding has a gradient from the last token's hidden state.
+sequences of 64 tokens) are trained on nothing but this, and tested on new stories, by the distance of the answer.
+"reach" is measured: so far back is the farthest token whose embedding has a gradient from the last token's hidden
+state.
 """
 
 import argparse
@@ -100,11 +101,9 @@ def train(config, stories, steps, seed, name):
     schedule = Schedule(2e-3, steps, steps // 20)
     for step in trange(steps, desc=name, leave=False, disable=not sys.stderr.isatty()):
         grads.flat.fill(0)
-        losses, _ = model.loss_and_grads(stories.batch(rng, B)[0], into=grads)
+        model.loss_and_grads(stories.batch(rng, B)[0], into=grads)
         scale = clip_factor(global_norm(grads), 1.0)
         optimiser.step(model.params, grads, moments, schedule.rate(step), step + 1, scale)
-        if os.environ.get("TRACE") and step % 100 == 99:
-            print(name, step + 1, losses.mlm, flush=True)
     return model
 
 
@@ -134,7 +133,7 @@ def reach(config):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0], parents=[threads])
     parser.add_argument("--model", nargs="*", default=list(MODELS), choices=MODELS, metavar="NAME")
-    parser.add_argument("--steps", type=int, default=3000)
+    parser.add_argument("--steps", type=int, default=1500)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", action="store_true", help="one object per model")
     options = parser.parse_args()

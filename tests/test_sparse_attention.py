@@ -1,13 +1,21 @@
 """Sparse attention is full attention under a (T, T) mask, computed tile by tile."""
 
 import json
+import sys
+import tomllib
+import tracemalloc
 
 import numpy as np
 import pytest
 
 from minalbert import PRESETS, Albert, AlbertConfig, Batch, DropoutKey
+from minalbert.backend import to_host
+from minalbert.commands import main
 from minalbert.errors import ConfigError, PretrainedError
 from minalbert.gradcheck.cases import TINY, hard_batch, hard_params
+from minalbert.kernels import Dropout, kernels_for, missing
+from minalbert.kernels.cpu import attention as cpu_attention
+from minalbert.kernels.cpu.sparse_attention import sparse_attention_forward as sparse_kernel
 from minalbert.layers import (
     Pattern,
     attention_backward,
@@ -16,6 +24,7 @@ from minalbert.layers import (
     sparse_attention_backward,
     sparse_attention_forward,
 )
+from minalbert.layers.attention import merge_heads
 from minalbert.layers.sparse_attention import HIDDEN, tiles
 
 T = 37
@@ -217,3 +226,95 @@ def test_a_released_checkpoint_takes_a_window(tmp_path):
         local = Albert(model.config.replace(attention="local", attention_window=window), model.params)
         found, _ = local.encode(*batch[:3])
         assert np.allclose(found, hidden, atol=1e-5) == same
+
+
+KERNELS = [("fused", "float64", 1e-12), ("fused", "float32", 2e-5), ("compiled", "float32", 2e-5)]
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.3])
+@pytest.mark.parametrize(("kernels", "dtype", "atol"), KERNELS)
+@pytest.mark.parametrize(
+    "pattern", [pattern for pattern in PATTERNS if pattern.queries != 1 and pattern.window in (5, 16)], ids=named
+)
+def test_kernels_agree_with_the_layer(pattern, kernels, dtype, atol, rate, monkeypatch):
+    """Inputs are slices of wider rows; outputs are full of NaN before, the tiles of scores small."""
+    if reason := missing(kernels, "full", "cpu"):
+        pytest.skip(reason)
+    monkeypatch.setattr(cpu_attention, "TILE_BYTES", 2**10)
+    q, k, v, dcontext, mask = (x.astype(dtype) for x in tensors())
+    key, rows = DropoutKey(3, example=4), lambda x: merge_heads(x).reshape(2 * T, 12)
+    wide = np.concatenate([rows(x) for x in (q, k, v, dcontext)], axis=1)
+    wide_q, wide_k, wide_v, wide_dcontext = np.split(wide, 4, axis=1)
+    context, dq, dk, dv = np.full((4, 2 * T, 12), np.nan, dtype)
+    lse, flat_mask = np.full((2, 3, T), np.nan, dtype), np.ascontiguousarray(mask[:, 0, 0])
+    dropout = Dropout(rate, key, T) if rate else None
+    do = kernels_for(kernels, "full", "cpu")
+    do.sparse_attention_forward(wide_q, wide_k, wide_v, flat_mask, 3, dropout, pattern, context=context, lse=lse)
+    do.sparse_attention_backward(
+        wide_dcontext, wide_q, wide_k, wide_v, flat_mask, 3, dropout, pattern, context, lse, dq=dq, dk=dk, dv=dv
+    )
+    exact = [x.astype(np.float64) for x in (q, k, v, mask)]
+    expected, cache = sparse_attention_forward(*exact, rate, key, pattern=pattern)
+    gradients = sparse_attention_backward(dcontext.astype(np.float64), cache)
+    real = np.repeat(flat_mask.ravel() == 0, 12).reshape(2 * T, 12)  # -10000 costs padding four digits
+    for found, right in zip((context, dq, dk, dv), (expected, *gradients[:3]), strict=True):
+        np.testing.assert_allclose(found[real], rows(right)[real], rtol=0, atol=atol)
+        np.testing.assert_allclose(found, rows(right), rtol=0, atol=max(1e-10, 300 * atol))
+
+
+@pytest.mark.parametrize("kernels", ["fused", "compiled"])
+def test_no_kernel_ever_computes_a_score_between_tiles(kernels):
+    """Of 4,096 tokens: the scores that the full kernel is asked for, and how much memory they take."""
+    if reason := missing(kernels, "full", "cpu"):
+        pytest.skip(reason)
+    do, length, pattern, asked = kernels_for(kernels, "full", "cpu"), 4096, Pattern("local", 256, 64, 1), []
+    q, mask = np.zeros((length, 8), np.float32), np.zeros((1, length), np.float32)
+    context, lse = np.empty_like(q), np.empty((1, 1, length), np.float32)
+
+    def noting(q, k, v, mask, *others, **outputs):
+        asked.append(mask.shape[1] * mask.shape[2])
+        do.attention_forward(q, k, v, mask, *others, **outputs)
+
+    tracemalloc.start()
+    sparse_kernel(q, q, q, mask, 1, None, pattern, context=context, lse=lse, attend=noting)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert sum(asked) == sum(tile.hidden.size for tile in tiles(pattern, length, np))
+    assert sum(asked) < 0.1 * length**2
+    assert most < 0.2 * length**2
+
+
+@pytest.mark.parametrize("kernels", ["plain", "fused"])
+@pytest.mark.parametrize("positions", [None, [[3, 1], [2, 2], [0, 4]]], ids=["all", "at positions"])
+def test_a_models_positions_are_taken_after_its_tiles(kernels, positions):
+    config = TINY.replace(attention="local", attention_window=3)
+    params, batch = hard_params(config), hard_batch(config)
+    model = Albert(config, params, kernels=kernels)
+    whole, _ = Albert(config, params).encode(*batch[:3])
+    found, _ = model.encode(*batch[:3], positions)
+    expected = whole if positions is None else whole[np.arange(3)[:, None], positions]
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_on_a_gpu_it_runs_with_plain_kernels_and_says_so(monkeypatch):
+    import fake_cupy
+
+    monkeypatch.setitem(sys.modules, "cupy", fake_cupy)
+    config = TINY.replace(attention="strided", attention_window=2, attention_stride=2)
+    params = hard_params(config).astype("float32")
+    with pytest.raises(ConfigError) as error:
+        Albert(config, params.to("cuda"), kernels="fused")
+    assert str(error.value) == "attention 'strided' has no CUDA kernels; on a GPU it needs kernels 'plain'"
+    losses, grads = Albert(config, params.to("cuda")).loss_and_grads(hard_batch(config))
+    expected, expected_grads = Albert(config, params).loss_and_grads(hard_batch(config))
+    assert float(losses.total) == pytest.approx(float(expected.total), rel=1e-6)
+    np.testing.assert_allclose(to_host(grads.flat), expected_grads.flat, atol=1e-5)
+
+
+def test_pretrain_takes_it_from_the_command_line(capsys):
+    options = ["--attention", "local", "--attention-window", "16", "--attention-global", "0", "--print-config"]
+    assert main(["pretrain", "runs/none", "--corpus", "none", *options]) == 0
+    written = tomllib.loads(capsys.readouterr().out)["model"]
+    assert {name: written[name] for name in ("attention", "attention_window", "attention_global")} == {
+        "attention": "local", "attention_window": 16, "attention_global": 0,
+    }  # fmt: skip

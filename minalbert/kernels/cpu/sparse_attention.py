@@ -40,7 +40,7 @@ def by_example(x, mask):
 
 
 def tiles_of(pattern, mask, dropout):
-    """Of each tile: queries, keys, mask (B, queries, keys), in memory with the keys down as scores are, and dropout."""
+    """Each tile's queries, keys, mask (B, queries, keys) and dropout; the mask lies in memory with the keys down."""
     for number, (queries, keys, hidden) in enumerate(tiles(pattern, mask.shape[1], np)):
         tile_mask = mask[:, keys, None] + hidden.T.astype(mask.dtype) * HIDDEN
         tile_dropout = dropout and dropout._replace(key=dropout.key.at(tile=number))
