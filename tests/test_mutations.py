@@ -27,8 +27,8 @@ class Mutation(NamedTuple):
     file: str
     right: str
     wrong: str
-    # "values": forward and backward are wrong together; "steps": of optimisers; "fused": of kernels, and of what runs
-    # slices of a batch
+    # "values": forward and backward are wrong together; "steps": of optimisers; "sparse": of sparse attention; "fused":
+    # of kernels, and of what runs slices of a batch
     seen_by: str = "gradcheck"
 
 
@@ -67,6 +67,64 @@ MUTATIONS = [
     Mutation("attention: heads not merged back", "layers/attention.py",
              "return x.swapaxes(1, 2).reshape(B, T, N * D)", "return x.reshape(B, T, N * D)", "values"),
     Mutation("multi_head: the path through K forgotten", "layers/attention.py", "    dx += dx_k", "    dx += 0.0"),
+    Mutation("sparse attention: a window one token short, in tiles alone", "layers/sparse_attention.py",
+             "if block else end - 1 - w // 2 + w", "if block else end - 2 - w // 2 + w", "sparse"),
+    Mutation("sparse attention: a window one token short, everywhere", "layers/sparse_attention.py",
+             "(j < i - w // 2 + w)", "(j < i - w // 2 + w - 1)", "sparse"),
+    Mutation("sparse attention: the mask shifted by one", "layers/sparse_attention.py",
+             "xp.arange(start, end)[:, None], keys)", "xp.arange(start, end)[:, None] + 1, keys)", "sparse"),
+    Mutation("sparse attention: [CLS] does not see all", "layers/sparse_attention.py",
+             "near | (i < self.first) | (j < self.first)", "near | (j < self.first)", "sparse"),
+    Mutation("sparse attention: [CLS] forgotten as a key", "layers/sparse_attention.py",
+             "keys = {*range(g), *range(first, last)", "keys = {*range(first, last)", "sparse"),
+    Mutation("sparse attention: no tile of the first tokens", "layers/sparse_attention.py",
+             "made = [(0, min(g, length), range(length))]", "made = []", "sparse"),
+    Mutation("sparse attention: every s-th token not gathered", "layers/sparse_attention.py",
+             "*(range(0, length, s) if strided else ())", "", "sparse"),
+    Mutation("sparse attention: tiles without their masks", "layers/sparse_attention.py",
+             "hidden.astype(mask.dtype) * HIDDEN", "hidden.astype(mask.dtype) * 0", "sparse"),
+    Mutation("sparse attention: padding not masked", "layers/sparse_attention.py",
+             "tile_mask = mask[..., keys] + hidden", "tile_mask = 0 * mask[..., keys] + hidden", "sparse"),
+    Mutation("sparse attention: what is hidden counts as much as padding", "layers/sparse_attention.py",
+             "HIDDEN = 2 * MASKED", "HIDDEN = MASKED", "sparse"),
+    Mutation("sparse attention: one dropout mask for all tiles", "layers/sparse_attention.py",
+             "key and key.at(tile=number)", "key", "sparse"),
+    Mutation("dropout: the tile not counted", "backend.py", "key.site + (key.tile << 32)", "key.site", "sparse"),
+    Mutation("sparse attention: a key's last tile alone", "layers/sparse_attention.py",
+             "dk[:, :, keys] += dk_tile", "dk[:, :, keys] = dk_tile"),
+    Mutation("sparse attention: dv brought home one row off", "layers/sparse_attention.py",
+             "dv[:, :, keys] += dv_tile", "dv[:, :, keys - 1] += dv_tile"),
+    Mutation("sparse attention: maps in the wrong place", "layers/sparse_attention.py",
+             "probs[:, :, tile.queries][..., tile.keys] = cache.probs",
+             "probs[:, :, tile.queries][..., tile.keys - 1] = cache.probs", "sparse"),
+    Mutation("multi_head: sparse contexts of other positions", "layers/attention.py",
+             "gather_forward(merge_heads(context), positions if sparse else None)",
+             "gather_forward(merge_heads(context), positions[:, ::-1] if sparse and positions is not None else None)",
+             "sparse"),
+    Mutation("multi_head: sparse contexts' gradient not scattered back", "layers/attention.py",
+             "dmerged, _ = gather_backward(dmerged, cache.gather_context)",
+             "dmerged, _ = gather_backward(dmerged, cache.gather_context and "
+             "(cache.gather_context[0][:, ::-1], cache.gather_context[1]))"),
+    Mutation("kernel sparse attention: keys of another tile", "kernels/cpu/sparse_attention.py",
+             "        attend(q[:, queries], k[:, keys]", "        attend(q[:, queries], k[:, keys - 1]", "sparse"),
+    Mutation("kernel sparse attention: rows brought home to the wrong place", "kernels/cpu/sparse_attention.py",
+             "dk[:, keys] += dk_tile", "dk[:, keys - 1] += dk_tile", "sparse"),
+    Mutation("kernel sparse attention: a key's last tile alone", "kernels/cpu/sparse_attention.py",
+             "dv[:, keys] += dv_tile", "dv[:, keys] = dv_tile", "sparse"),
+    Mutation("kernel sparse attention: begins with what was there", "kernels/cpu/sparse_attention.py",
+             "    dv.fill(0)\n", "", "sparse"),
+    Mutation("kernel sparse attention: what is hidden is seen", "kernels/cpu/sparse_attention.py",
+             "hidden.T.astype(mask.dtype) * HIDDEN", "hidden.T.astype(mask.dtype) * 0", "sparse"),
+    Mutation("kernel sparse attention: one dropout mask for all tiles", "kernels/cpu/sparse_attention.py",
+             "dropout and dropout._replace(key=dropout.key.at(tile=number))", "dropout", "sparse"),
+    Mutation("kernel attention: a tile's mask of another example", "kernels/cpu/attention.py",
+             "return mask.reshape(len(mask), 1", "return mask[::-1].reshape(len(mask), 1", "sparse"),
+    Mutation("fused block: sparse contexts of other rows", "fused/block.py",
+             "do.take(context, rows, out=read)", "do.take(context, rows - 1, out=read)", "fused"),
+    Mutation("fused block: gradients of sparse contexts to other rows", "fused/block.py",
+             "do.add_rows(dread, rows, out=dcontext)", "do.add_rows(dread, rows - 1, out=dcontext)", "fused"),
+    Mutation("fused block: queries' gradient of sparse attention lost", "fused/block.py",
+             "        do.gemm(dq, wq.T, out=dx, add=True)\n", "        pass\n", "fused"),
     Mutation("embedding: = for += over repeated ids", "backend.py",
              "xp.add.at(table, rows, updates)", "table[rows] = updates"),
     Mutation("embedding: position gradient of one sequence", "layers/embedding.py", "dy.sum(axis=0)", "dy[0]"),
@@ -279,6 +337,7 @@ JUDGES = {
     "gradcheck": ["-c", GRADCHECK],
     "values": [*PYTEST, "test_values.py", "test_golden.py", "test_model.py"],
     "fused": [*PYTEST, "test_implementations.py", "test_parallel.py", "test_arena.py"],
+    "sparse": [*PYTEST, "test_sparse_attention.py"],
     "steps": [*PYTEST, "test_optim.py", "test_schedule.py"],
 }
 
