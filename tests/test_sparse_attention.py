@@ -1,9 +1,11 @@
 """Sparse attention is full attention under a (T, T) mask, computed tile by tile."""
 
 import json
+import re
 import sys
 import tomllib
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -318,3 +320,11 @@ def test_pretrain_takes_it_from_the_command_line(capsys):
     assert {name: written[name] for name in ("attention", "attention_window", "attention_global")} == {
         "attention": "local", "attention_window": 16, "attention_global": 0,
     }  # fmt: skip
+
+
+def test_the_examples_of_its_chapter_print_what_stands_below_them(capsys):
+    page = (Path(__file__).parent.parent / "docs" / "long_texts.md").read_text(encoding="utf-8")
+    names, printed = {}, re.findall(r"```text\n(.*?)```", page, re.DOTALL)
+    for code in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
+        exec(code, names)
+    assert capsys.readouterr().out == "".join(printed)
