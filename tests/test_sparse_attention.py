@@ -28,6 +28,7 @@ from minalbert.layers import (
 )
 from minalbert.layers.attention import merge_heads
 from minalbert.layers.sparse_attention import HIDDEN, tiles
+from minalbert_course.your_code import your_code
 
 T = 37
 KINDS = ("local", "block", "strided")
@@ -328,3 +329,19 @@ def test_the_examples_of_its_chapter_print_what_stands_below_them(capsys):
     for code in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
         exec(code, names)
     assert capsys.readouterr().out == "".join(printed)
+
+
+def test_your_own_attention_runs_in_every_tile():
+    config, calls = TINY.replace(attention="block", attention_window=2, attention_global=0), []
+
+    def counting(q, k, v, mask, rate=0.0, key=None):
+        calls.append(q.shape[2])
+        return attention_forward(q, k, v, mask, rate, key)
+
+    def backward(dcontext, cache):
+        return attention_backward(dcontext, cache)
+
+    expected = Albert(config, hard_params(config)).loss(hard_batch(config))
+    with your_code({"attention_forward": counting, "attention_backward": backward}, check=False):
+        assert Albert(config, hard_params(config)).loss(hard_batch(config)) == expected
+    assert calls == [2, 2, 1] * config.num_hidden_layers
