@@ -98,6 +98,7 @@ class DropoutKey(NamedTuple):
     layer: int = 0
     site: int = 0
     example: int = 0
+    tile: int = 0                                    # of sparse attention
 
     def at(self, **place):
         return self._replace(**place)
@@ -126,7 +127,7 @@ def dropout_mask(x, rate, key, first=0):
     blocks = -(-per_example // 16)
     philox = np.random.Philox(
         key=np.array([key.seed, key.step], np.uint64),
-        counter=np.array([first * blocks, key.example, key.layer, key.site], np.uint64),
+        counter=np.array([first * blocks, key.example, key.layer, key.site + (key.tile << 32)], np.uint64),
     )
     words = philox.random_raw(batch * blocks * 4)                        # 64 bits each
     bits = words.view(np.uint16).reshape(batch, blocks * 16)[:, :per_example]

@@ -47,6 +47,8 @@ class Compute(NamedTuple):
         exact = (self.kernels, self.precision, params.device) == ("fused", "full", "cpu")
         if params.dtype not in (("float32", "float64") if exact else ("float32",)):
             raise ConfigError(f"{what} needs float32{' or float64' * exact} weights; these are {params.dtype}")
+        if params.device == "cuda" and config.attention != "full":
+            raise ConfigError(f"attention {config.attention!r} has no CUDA kernels; on a GPU it needs kernels 'plain'")
         if params.device == "cuda" and not gpu.serves(config):
             raise ConfigError(f"kernels 'fused' on a GPU take rows of {gpu.WIDEST} numbers and heads of "
                               f"{gpu.LARGEST_HEAD}, no wider; this model needs kernels 'plain'")  # fmt: skip

@@ -9,6 +9,7 @@ from numbers import Integral, Real
 from .errors import ConfigError, UnknownNameError, named_fields, nearest
 
 SHARING = ("all", "attention", "ffn", "none")
+ATTENTION = ("full", "local", "block", "strided")
 ACTIVATIONS = {"gelu_new": "tanh", "gelu_pytorch_tanh": "tanh", "gelu": "erf"}
 
 
@@ -34,6 +35,12 @@ class AlbertConfig:
     sharing                        which halves of a layer are shared within a group: "all", "attention", "ffn", "none"
     embedding_projection           is there a projection E -> H? None: if E ≠ H, as in the released code
     reversible                     layers whose inputs are computed from their outputs: `model.reversible`
+    attention                      which tokens a token sees: "full", all; "local", a window around it; "block", its own
+                                   block; "strided", a window and every attention_stride-th token
+    attention_window               tokens of a window, itself included, or of a block
+    attention_stride               every so many tokens one that all see, with "strided"
+    attention_global               so many tokens at the beginning see all and are seen by all, except with "full",
+                                   where all are: 1 is [CLS]
     """
 
     vocab_size: int = 30000
@@ -53,12 +60,17 @@ class AlbertConfig:
     sharing: str = "all"
     embedding_projection: bool | None = None
     reversible: bool = False
+    attention: str = "full"
+    attention_window: int = 256
+    attention_stride: int = 64
+    attention_global: int = 1
 
     def __post_init__(self):
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
-            if field.type is int and not (_is_number(value, Integral) and value >= 1):
-                raise ConfigError(f"{field.name} is {value!r}; it must be a whole number, at least 1")
+            least = 0 if field.name == "attention_global" else 1
+            if field.type is int and not (_is_number(value, Integral) and value >= least):
+                raise ConfigError(f"{field.name} is {value!r}; it must be a whole number, at least {least}")
             if field.type is float and not (_is_number(value, Real) and 0 <= value < math.inf):
                 raise ConfigError(f"{field.name} is {value!r}; it must be a number, at least 0")
             if field.name.endswith("dropout_prob") and value >= 1:
@@ -73,6 +85,8 @@ class AlbertConfig:
             )
         if self.sharing not in SHARING:
             raise ConfigError(f"sharing is {self.sharing!r}; it must be one of: {', '.join(SHARING)}")
+        if self.attention not in ATTENTION:
+            raise ConfigError(f"attention is {self.attention!r}; it must be one of: {', '.join(ATTENTION)}")
         if not isinstance(self.hidden_act, str) or self.hidden_act not in ACTIVATIONS:
             raise ConfigError(f"hidden_act is {self.hidden_act!r}; it must be one of: {', '.join(ACTIVATIONS)}")
         if self.embedding_projection not in (True, False, None):

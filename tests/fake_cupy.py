@@ -91,7 +91,7 @@ def _in_place(name):
     return operator
 
 
-BINARY = ("add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "matmul", "pow")
+BINARY = ("add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "floordiv", "mod", "matmul", "pow")
 COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne", "or", "and", "invert", "neg", "abs")
 for _name in BINARY + COMPARISONS:
     setattr(ndarray, f"__{_name}__", _operator(f"__{_name}__"))

@@ -48,12 +48,13 @@ def assert_near(found, expected, units, name=""):
 
 
 def assert_as_good(name, arguments, expected, units):
-    """Both twins, run on copies of the same arguments, give {argument: expected} within so many units."""
+    """Both twins, run on copies of the same arguments, give {arguments: expected} within so many units."""
     for kernels in (cpu.KERNELS, KERNELS):
         given = {key: x.copy() if isinstance(x, np.ndarray) else x for key, x in arguments.items()}
         getattr(kernels, name)(**given)
-        for key, answer in expected.items():
-            assert_near(given[key], answer, units, f"{key} of {name}")
+        for keys, answer in expected.items():
+            found = np.concatenate([given[key] for key in keys.split()], axis=-1)
+            assert_near(found, answer, units, f"{keys} of {name}")
 
 
 @pytest.fixture(params=[None, 2**12], ids=["tiles", "small tiles"])
@@ -187,12 +188,13 @@ def test_attention(length, rate):
     lse = np.log(np.exp(scores).sum(axis=-1))
 
     nothing = np.full((B, N, length), np.nan, np.float32)
-    arguments = {"qkv": qkv, "mask": mask, "heads": N, "dropout": dropout, "context": np.full_like(dcontext, np.nan),
-                 "lse": nothing}  # fmt: skip
+    thirds = dict(zip("qkv", np.split(qkv, 3, axis=1), strict=True))
+    arguments = thirds | {"mask": mask, "heads": N, "dropout": dropout, "context": np.full_like(dcontext, np.nan),
+                          "lse": nothing}  # fmt: skip
     assert_as_good("attention_forward", arguments, {"context": merge[0], "lse": lse}, 16)
     arguments = {"dcontext": dcontext} | arguments | {"context": merge[0].astype(np.float32)}
-    arguments |= {"lse": lse.astype(np.float32), "dqkv": np.full_like(qkv, np.nan)}
-    assert_as_good("attention_backward", arguments, {"dqkv": np.concatenate(merge[1:], axis=1)}, 64)
+    arguments |= {"lse": lse.astype(np.float32)} | {f"d{name}": np.full_like(dcontext, np.nan) for name in "qkv"}
+    assert_as_good("attention_backward", arguments, {"dq dk dv": np.concatenate(merge[1:], axis=1)}, 64)
 
 
 def test_attention_drops_what_its_twin_drops():
@@ -203,7 +205,8 @@ def test_attention_drops_what_its_twin_drops():
     dropout, found = Dropout(0.4, DropoutKey(4, 5, example=6), T), []
     for kernels in (cpu.KERNELS, KERNELS):
         context, lse = np.empty((B * T, T), np.float32), np.empty((B, 1, T), np.float32)
-        kernels.attention_forward(qkv, np.zeros((B, T), np.float32), 1, dropout, context=context, lse=lse)
+        thirds = np.split(qkv, 3, axis=1)
+        kernels.attention_forward(*thirds, np.zeros((B, T), np.float32), 1, dropout, context=context, lse=lse)
         found.append(context)
     assert np.array_equal(*found)
     assert 0.2 < (found[0] == 0).mean() < 0.6
@@ -350,5 +353,6 @@ def test_what_is_not_compiled_is_numpys():
         others = [name for name in ours._fields if getattr(ours, name) is not getattr(numpys, name)]
         assert others == [
             "gelu_forward", "gelu_backward", "norm_forward", "norm_backward", "attention_forward", "attention_backward",
-            "embedding_forward", "embedding_backward", "cross_entropy_forward", "cross_entropy_backward",
+            "sparse_attention_forward", "sparse_attention_backward", "embedding_forward",
+            "embedding_backward", "cross_entropy_forward", "cross_entropy_backward",
         ]  # fmt: skip

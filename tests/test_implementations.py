@@ -44,6 +44,9 @@ SHAPES = {
     "groups": TINY.replace(num_hidden_layers=6, num_hidden_groups=2),
     "groups of attention": TINY.replace(num_hidden_layers=5, num_hidden_groups=3, sharing="attention"),
     "erf": TINY.replace(hidden_act="gelu"),
+    "local attention": TINY.replace(attention="local", attention_window=2),
+    "block attention": TINY.replace(attention="block", attention_window=2),
+    "strided attention": TINY.replace(attention="strided", attention_window=1, attention_stride=2),
     "E = H": TINY.replace(embedding_size=TINY.hidden_size),
     "E = H, projected": TINY.replace(embedding_size=TINY.hidden_size, embedding_projection=True),
 }

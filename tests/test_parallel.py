@@ -217,6 +217,7 @@ def test_slices_and_parts_hold_each_example_once(found, count):
 
 
 def test_slices_have_about_the_same_number_of_tokens():
+    assert slice_ends(np.array([64, 1, 1, 1]), 4) == [1, 2, 3, 4]
     size = -np.sort(-np.random.default_rng(0).integers(1, 129, 200))
     tokens = [size[first:end].sum() for first, end in pairwise([0, *slice_ends(size, 4)])]
     assert max(tokens) - min(tokens) <= 2 * 128
@@ -297,6 +298,17 @@ def test_any_batch_may_be_cut(batch, kernels):
         monkeypatch.setattr("minalbert.parallel.slices.WORTH_A_THREAD", 16)
         monkeypatch.setattr("minalbert.parallel.slices.WORTH_A_PART", 1)
         assert_equal(Albert(config, hard_params(config), kernels=kernels), batch)
+
+
+@both_kernels
+def test_hidden_states_of_some_positions_are_those_of_all(cut_often, kernels):
+    """Also where a position is behind the last token of a part."""
+    model, batch = Albert.init(STILL, seed=1, dtype="float64", kernels=kernels), Batch.random(CONFIG, 13, 21, 5, seed=4)
+    positions = np.random.default_rng(2).integers(0, 21, (13, 4))
+    positions[:, 0] = 20
+    expected = model.encode(*batch[:3])[0][np.arange(13)[:, None], positions]
+    np.testing.assert_allclose(model.encode(*batch[:3], positions)[0], expected, atol=1e-11)
+    np.testing.assert_allclose(model.forward(*batch[:3], positions=positions).hidden, expected, atol=1e-11)
 
 
 @both_kernels
@@ -395,10 +407,11 @@ def test_a_number_of_each_threads_own_is_given_back(monkeypatch):
 
     def other():
         with blas_threads(1):
-            return threads()
+            limited = threads()
+        return limited, threads()
 
     with blas_threads(2):
-        assert in_a_thread(other) == 1
+        assert in_a_thread(other) == (1, 4)
         assert (threads(), in_a_thread(threads)) == (2, 4)
     assert threads() == 4
 

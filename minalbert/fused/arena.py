@@ -68,7 +68,8 @@ def new_block(xp, nbytes):
     """Bytes that go back to the operating system once nobody uses them; freed heap memory may stay with the process."""
     if xp is not np or not nbytes:
         return xp.empty(nbytes, np.uint8)
-    pages = mmap.mmap(-1, nbytes)
+    private = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
+    pages = mmap.mmap(-1, nbytes, **private)         # shared pages are never huge ones, and a fork would share them
     if hasattr(mmap, "MADV_HUGEPAGE"):
         pages.madvise(mmap.MADV_HUGEPAGE)
     return np.frombuffer(pages, np.uint8)

@@ -13,7 +13,7 @@ of the residual connection, and becomes dx by the line `gemm(..., out=d, add=Tru
 from typing import Any, NamedTuple
 
 from ..backend import array_module
-from ..model.block import ATTENTION_SITE, FFN_SITE, PROBS_SITE
+from ..model.block import ATTENTION_SITE, FFN_SITE, PROBS_SITE, pattern_of
 from ..params import ATTENTION, FFN, NORM
 
 
@@ -41,7 +41,7 @@ class FfnArrays(NamedTuple):
 
 def attention_half_forward(x, layer, ctx, positions=None):
     do, config, dtype = ctx.kernels, ctx.config, ctx.params.dtype
-    (B, T, H), heads = x.shape, config.num_attention_heads
+    (B, T, H), heads, pattern = x.shape, config.num_attention_heads, pattern_of(config)
     x = xq = x.reshape(B * T, H)
     Q, rows = T, None
     if positions is not None:
@@ -57,7 +57,10 @@ def attention_half_forward(x, layer, ctx, positions=None):
         do.add_bias(y, b)
     context, lse = ctx.kept("context", xq.shape), ctx.kept("lse", (B, heads, Q), dtype)
     dropout = ctx.dropout(config.attention_probs_dropout_prob, Q, layer=layer, site=PROBS_SITE)
-    do.attention_forward(q, k, v, ctx.mask, heads, dropout, context=context, lse=lse)
+    if pattern is None:
+        do.attention_forward(q, k, v, ctx.mask, heads, dropout, context=context, lse=lse)
+    else:
+        do.sparse_attention_forward(q, k, v, ctx.mask, heads, dropout, pattern, context=context, lse=lse)
     xhat, rstd = ctx.kept("attention.xhat", xq.shape), ctx.kept("attention.rstd", (B * Q,), dtype)
     y = ctx.kept("attention.y", xq.shape)
     do.gemm(context, wo, out=xhat)
@@ -88,8 +91,12 @@ def attention_half_backward(dy, cache, ctx, grads):
     do.gemm(context.T, dh, out=dwo, add=True)
     do.gemm(dh, wo.T, out=dcontext)
     dropout = ctx.dropout(config.attention_probs_dropout_prob, Q, layer=layer, site=PROBS_SITE)
-    do.attention_backward(dcontext, cache.q, cache.k, cache.v, ctx.mask, config.num_attention_heads, dropout, context,
-                          cache.lse, dq=dq, dk=dk, dv=dv)  # fmt: skip
+    qkv, heads, pattern = (cache.q, cache.k, cache.v), config.num_attention_heads, pattern_of(config)
+    if pattern is None:
+        do.attention_backward(dcontext, *qkv, ctx.mask, heads, dropout, context, cache.lse, dq=dq, dk=dk, dv=dv)
+    else:
+        do.sparse_attention_backward(dcontext, *qkv, ctx.mask, heads, dropout, pattern, context, cache.lse,
+                                     dq=dq, dk=dk, dv=dv)  # fmt: skip
     for dy, z, dw, db in ((dq, xq, dwq, dbq), (dk, x, dwk, dbk), (dv, x, dwv, dbv)):
         do.column_sums(dy, out=db)
         do.gemm(z.T, dy, out=dw, add=True)

@@ -72,6 +72,8 @@ def pair_cases(seed=0):
     positions = np.array([[4, 2, 4], [1, 0, 0]])
     tables = {"word": normal(V, E), "position": normal(T + 2, E), "token_type": normal(2, E)}
     heads = {key: normal(B, N, T, H // N) for key in ("q", "k", "v")} | {"mask": -3 * rng.random((B, 1, 1, T))}
+    local, block, strided = (layers.Pattern(kind, w, 2, g, queries=2)
+                             for kind, w, g in (("local", 2, 0), ("block", 3, 1), ("strided", 2, 1)))  # fmt: skip
     square = {f"{kind}{key}": matrix(H, H) if kind == "w" else normal(H) for key in "qkvo" for kind in "wb"}
     logits = {"logits": normal(B, P, V), "labels": rng.integers(0, V, (B, P)), "weights": rng.random((B, P))}
     orders = {"logits": normal(B, 2), "labels": np.array([1, 0]), "weights": np.ones(B)}
@@ -86,6 +88,10 @@ def pair_cases(seed=0):
         pair("dropout", {"x": normal(B, T, H)}, {"rate": 0.4, "key": KEY}),
         pair("attention", heads, constants=("mask",)),
         pair("attention with dropout", heads, {"rate": 0.3, "key": KEY}, ("mask",), "attention"),
+        pair("sparse_attention", heads, {"pattern": local}, ("mask",)),
+        pair("sparse attention, blocks", heads, {"pattern": block}, ("mask",), "sparse_attention"),
+        pair("sparse attention with dropout", heads, {"pattern": strided, "rate": 0.3, "key": KEY}, ("mask",),
+             "sparse_attention"),
         pair("multi_head", {"x": normal(B, T, H)} | square | {"mask": heads["mask"]}, {"heads": N}, ("mask",)),
         pair("multi_head at positions", {"x": normal(B, T, H)} | square | {"mask": heads["mask"]},
              {"heads": N, "positions": positions}, ("mask",), "multi_head"),
@@ -115,6 +121,9 @@ def model_cases():
         ModelCase("model, erf GELU", TINY.replace(hidden_act="gelu")),
         ModelCase("model, E = H (BERT)", TINY.replace(embedding_size=H, sharing="none")),
         ModelCase("model, dropout, recomputed", dropped, key=KEY, recompute=True),
+        ModelCase("model, local attention", TINY.replace(attention="local", attention_window=2)),
+        ModelCase("model, strided attention, dropout", dropped.replace(
+            attention="strided", attention_window=1, attention_stride=3, attention_global=0), key=KEY),
         ModelCase("model, MLM alone", TINY, heads=("mlm",)),
         ModelCase("model, recomputed 4 layers at a time", deep.replace(hidden_dropout_prob=0.2), key=KEY, recompute=4),
         ModelCase("model, reversible", deep.replace(reversible=True)),

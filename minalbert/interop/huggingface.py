@@ -17,8 +17,9 @@ from .safetensors_files import ONE_FILE, locate, read, read_json, write, write_j
 from .state_dict import DECODER, WHOLE, compare, first, from_state_dict, hf_groups, to_state_dict
 
 DEFAULTS = dataclasses.asdict(PRESETS["albert-xxlarge-v2"])  # theirs, for missing keys
-OURS = ["sharing", "num_hidden_groups", "embedding_projection", "reversible"]
-OFFICIAL = [key for key in DEFAULTS if key not in OURS or key == "num_hidden_groups"]  # theirs may be one per layer
+OURS = ("sharing", "num_hidden_groups", "embedding_projection")      # transformers may need one group per layer
+VARIANTS = ("reversible", "attention", "attention_window", "attention_stride", "attention_global")
+OFFICIAL = [key for key in DEFAULTS if key not in OURS + VARIANTS or key == "num_hidden_groups"]
 FIXED = {
     "model_type": "albert",
     "inner_group_num": 1,
@@ -90,7 +91,7 @@ def read_config(directory):
     ours = data.get("minalbert", {})
     if not isinstance(ours, dict):
         raise PretrainedError(f"{path}: minalbert is {ours!r}; it must be an object, or absent")
-    ours = {key: value for key, value in ours.items() if key in OURS}
+    ours = {key: value for key, value in ours.items() if key in OURS + VARIANTS}
     try:
         config = AlbertConfig(**official | ours)
     except ConfigError as error:
@@ -117,7 +118,8 @@ def _config_json(config, params):
         "bos_token_id": 2,
         "eos_token_id": 3,
         "dtype": str(params.dtype),
-        "minalbert": {key: getattr(config, key) for key in OURS if key != "reversible" or config.reversible},
+        "minalbert": {key: value for key, value in vars(config).items()
+                      if key in OURS or (key in VARIANTS and value != DEFAULTS[key])},
     }
 
 

@@ -19,7 +19,7 @@ All are tested against the layers, which stay the specification. The CPU's take 
 the bf16 ones float32; the GPU's keep activations in float32, float16 or bf16, and weights in float32.
 
 Rows R are all tokens of a slice of the batch, B·T of them. Read in this order: cpu/tiles, gelu, norm, gemm,
-attention, cross_entropy, embedding; then the files of the same names in compiled/ and gpu/.
+attention, sparse_attention, cross_entropy, embedding; then the files of the same names in compiled/ and gpu/.
 """
 
 from importlib.util import find_spec

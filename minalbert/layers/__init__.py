@@ -17,8 +17,8 @@ the chain rule. The contract that every pair keeps:
 Nothing here knows the name of a parameter. That is tier 2, `minalbert.model`: it calls these pairs and adds
 each parameter's gradient to what that parameter has already.
 
-Read in this order: linear, gelu, erf, softmax, layer_norm, dropout, attention, embedding, gather, tanh,
-decoder, losses.
+Read in this order: linear, gelu, erf, softmax, layer_norm, dropout, attention, sparse_attention, embedding,
+gather, tanh, decoder, losses.
 """
 
 from .attention import (
@@ -38,4 +38,5 @@ from .layer_norm import layer_norm_backward, layer_norm_forward
 from .linear import linear_backward, linear_forward
 from .losses import cross_entropy_backward, cross_entropy_forward
 from .softmax import log_softmax, softmax, softmax_backward, softmax_forward
+from .sparse_attention import Pattern, sparse_attention_backward, sparse_attention_forward
 from .tanh import tanh_backward, tanh_forward

@@ -21,6 +21,7 @@ consequence that surprises everyone once: the gradient of the key bias is exactl
 """
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from .dropout import dropout_backward, dropout_forward
@@ -44,7 +45,8 @@ class MultiHeadCache(NamedTuple):
     q: Any                                           # linear's cache, and so are the next two
     k: Any
     v: Any
-    attention: AttentionCache
+    attention: Any                                   # the cache of the pair that computed it
+    attend_backward: Callable                        # of this pair
     output: Any                                      # linear's cache
     heads: int
 
@@ -90,16 +92,20 @@ def merge_heads(x):
     return x.swapaxes(1, 2).reshape(B, T, N * D)
 
 
-def multi_head_forward(x, wq, bq, wk, bk, wv, bv, wo, bo, mask, heads, rate=0.0, key=None, positions=None):
-    """x: (B, T, H)   w*: (H, H)   b*: (H,)   y: (B, Q, H), at `positions` (B, Q) or, without, at all"""
+def multi_head_forward(x, wq, bq, wk, bk, wv, bv, wo, bo, mask, heads, rate=0.0, key=None, positions=None, sparse=None):
+    """x: (B, T, H)   w*: (H, H)   b*: (H,)   y: (B, Q, H), at `positions` (B, Q) or, without, at all
+
+    sparse: a pair in the place of attention's own
+    """
+    attend, attend_backward = sparse or (attention_forward, attention_backward)
     xq, gather = gather_forward(x, positions)
     q, q_cache = linear_forward(xq, wq, bq)
     k, k_cache = linear_forward(x, wk, bk)
     v, v_cache = linear_forward(x, wv, bv)
     q, k, v = (split_heads(x, heads) for x in (q, k, v))
-    context, attention = attention_forward(q, k, v, mask, rate, key)
+    context, attention = attend(q, k, v, mask, rate, key)
     y, output = linear_forward(merge_heads(context), wo, bo)
-    return y, MultiHeadCache(gather, q_cache, k_cache, v_cache, attention, output, heads)
+    return y, MultiHeadCache(gather, q_cache, k_cache, v_cache, attention, attend_backward, output, heads)
 
 
 def attention_probs(cache):
@@ -110,7 +116,7 @@ def attention_probs(cache):
 def multi_head_backward(dy, cache):
     dmerged, dwo, dbo = linear_backward(dy, cache.output)
     dcontext = split_heads(dmerged, cache.heads)
-    dq, dk, dv, _ = attention_backward(dcontext, cache.attention)
+    dq, dk, dv, _ = cache.attend_backward(dcontext, cache.attention)
     dx_v, dwv, dbv = linear_backward(merge_heads(dv), cache.v)
     dx_k, dwk, dbk = linear_backward(merge_heads(dk), cache.k)
     dxq, dwq, dbq = linear_backward(merge_heads(dq), cache.q)

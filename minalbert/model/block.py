@@ -12,9 +12,11 @@ queries and all that follows are computed for those alone, keys and values for a
     x: (B, T, H)   y: (B, Q, H)
 """
 
+import functools
 from typing import Any, NamedTuple
 
 from ..layers import (
+    Pattern,
     dropout_backward,
     dropout_forward,
     gather_backward,
@@ -29,6 +31,8 @@ from ..layers import (
     linear_forward,
     multi_head_backward,
     multi_head_forward,
+    sparse_attention_backward,
+    sparse_attention_forward,
 )
 from ..params import ATTENTION, FFN, NORM, half_name
 from .gradients import add_to
@@ -58,7 +62,7 @@ def attention_half_forward(x, layer, ctx, positions=None):
     residual, gather = gather_forward(x, positions)
     y, attention = multi_head_forward(
         x, *ctx.weights("attention", layer, ATTENTION), ctx.mask, config.num_attention_heads,
-        config.attention_probs_dropout_prob, ctx.key_at(layer=layer, site=PROBS_SITE), positions,
+        config.attention_probs_dropout_prob, ctx.key_at(layer=layer, site=PROBS_SITE), positions, sparse_pair(config),
     )  # fmt: skip
     y, dropout = dropout_forward(y, config.hidden_dropout_prob, ctx.key_at(layer=layer, site=ATTENTION_SITE))
     y += residual
@@ -104,16 +108,32 @@ def ffn_half_backward(dy, cache, ctx, grads):
 
 
 def block_forward(x, layer, ctx, positions=None):
-    x, attention = ctx.pairs.attention_half.forward(x, layer, ctx, positions)
+    asked, taken = (positions, None) if ctx.config.attention == "full" else (None, positions)
+    x, attention = ctx.pairs.attention_half.forward(x, layer, ctx, asked)
+    x, gather = gather_forward(x, taken)             # sparse attention's tiles are of all queries
     x, ffn = ctx.pairs.ffn_half.forward(x, layer, ctx)
-    return x, (attention, ffn)
+    return x, (attention, gather, ffn)
 
 
 def block_backward(dx, cache, ctx, grads):
-    attention, ffn = cache
+    attention, gather, ffn = cache
 
     dx = ctx.pairs.ffn_half.backward(dx, ffn, ctx, grads)
+    dx, _ = gather_backward(dx, gather)
     return ctx.pairs.attention_half.backward(dx, attention, ctx, grads)
+
+
+def pattern_of(config):
+    """Which tokens see which, or None where each sees all."""
+    if config.attention == "full":
+        return None
+    return Pattern(config.attention, config.attention_window, config.attention_stride, config.attention_global)
+
+
+def sparse_pair(config):
+    """The attention pair for `config.attention`, or None for the full one."""
+    pattern = pattern_of(config)
+    return pattern and (functools.partial(sparse_attention_forward, pattern=pattern), sparse_attention_backward)
 
 
 def activation(config):

@@ -79,8 +79,8 @@ def encoder_states(x, ctx, positions=None):
 def encoder_attention(x, ctx):
     """Each layer's attention probabilities: (B, N, T, T). They are in the cache of the plain half."""
     if ctx.config.reversible:
-        yield from (attention_probs(half.attention) for _, (_, half, _) in reversible_layers(x, ctx))
+        yield from (attention_probs(half.attention) for _, (*_, half, _) in reversible_layers(x, ctx))
         return
     for layer in range(ctx.config.num_hidden_layers):
-        x, (half, _) = block_forward(x, layer, ctx)
+        x, (half, *_) = block_forward(x, layer, ctx)
         yield attention_probs(half.attention)

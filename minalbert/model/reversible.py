@@ -33,7 +33,7 @@ from ..layers import (
     multi_head_forward,
 )
 from ..params import ATTENTION, FFN, NORM, half_name
-from .block import ATTENTION_SITE, FFN_SITE, PROBS_SITE, activation
+from .block import ATTENTION_SITE, FFN_SITE, PROBS_SITE, activation, sparse_pair
 from .gradients import add_to
 
 LARGEST_ERROR = 0.01                                 # of a reconstructed input, relative
@@ -61,7 +61,7 @@ def attention_branch_forward(x, layer, ctx, positions=None):
     y, norm = layer_norm_forward(x, *ctx.weights("attention", layer, NORM), config.layer_norm_eps)
     y, attention = multi_head_forward(
         y, *ctx.weights("attention", layer, ATTENTION), ctx.mask, config.num_attention_heads,
-        config.attention_probs_dropout_prob, ctx.key_at(layer=layer, site=PROBS_SITE), positions,
+        config.attention_probs_dropout_prob, ctx.key_at(layer=layer, site=PROBS_SITE), positions, sparse_pair(config),
     )  # fmt: skip
     y, dropout = dropout_forward(y, config.hidden_dropout_prob, ctx.key_at(layer=layer, site=ATTENTION_SITE))
     return y, AttentionBranchCache(layer, norm, attention, dropout)
@@ -100,21 +100,24 @@ def ffn_branch_backward(dy, cache, ctx, grads):
 
 
 def reversible_block_forward(x1, x2, layer, ctx, positions=None):
-    a, attention = attention_branch_forward(x2, layer, ctx, positions)
+    asked, taken = (positions, None) if ctx.config.attention == "full" else (None, positions)
+    a, attention = attention_branch_forward(x2, layer, ctx, asked)
+    a, gather_a = gather_forward(a, taken)           # sparse attention's tiles are of all queries
     x1, gather = gather_forward(x1, positions)
     y1 = x1 + a
     f, ffn = ffn_branch_forward(y1, layer, ctx)
     x2, _ = gather_forward(x2, positions)
     y2 = x2 + f
-    return y1, y2, (gather, attention, ffn)
+    return y1, y2, (gather, gather_a, attention, ffn)
 
 
 def reversible_block_backward(dy1, dy2, cache, ctx, grads):
-    gather, attention, ffn = cache
+    gather, gather_a, attention, ffn = cache
     dx2, _ = gather_backward(dy2, gather)            # forward: y2 = x2 + f
     dy1 = dy1 + ffn_branch_backward(dy2, ffn, ctx, grads)
     dx1, _ = gather_backward(dy1, gather)            # forward: y1 = x1 + a
-    dx2 = dx2 + attention_branch_backward(dy1, attention, ctx, grads)
+    da, _ = gather_backward(dy1, gather_a)
+    dx2 = dx2 + attention_branch_backward(da, attention, ctx, grads)
     return dx1, dx2
 
 
@@ -124,7 +127,7 @@ def reversible_block_inputs(y1, y2, layer, ctx):
     x2 = y2 - f                                      # forward: y2 = x2 + f
     a, attention = attention_branch_forward(x2, layer, ctx)
     x1 = y1 - a                                      # forward: y1 = x1 + a
-    return x1, x2, (None, attention, ffn)
+    return x1, x2, (None, None, attention, ffn)
 
 
 def reversible_forward(x, ctx, positions=None):

@@ -17,7 +17,7 @@ import typing
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..config import ACTIVATIONS, PRESETS, SHARING, AlbertConfig
+from ..config import ACTIVATIONS, ATTENTION, PRESETS, SHARING, AlbertConfig
 from ..data import recipe
 from ..data.recipe import Recipe
 from ..errors import ConfigError, DataError
@@ -287,7 +287,7 @@ SECTIONS = {item.name: item.type for item in dataclasses.fields(Settings) if not
 SECTION_OF = {item.name: name for name, cls in SECTIONS.items() for item in dataclasses.fields(cls)}
 METADATA = {item.name: item.metadata for cls in SECTIONS.values() for item in dataclasses.fields(cls) if item.metadata}
 HELP = recipe.HELP | {name: metadata["help"] for name, metadata in METADATA.items()}
-CHOICES = (recipe.CHOICES | {"sharing": SHARING, "hidden_act": tuple(ACTIVATIONS)}
+CHOICES = (recipe.CHOICES | {"sharing": SHARING, "attention": ATTENTION, "hidden_act": tuple(ACTIVATIONS)}
            | {name: metadata["choices"] for name, metadata in METADATA.items()})
 
 

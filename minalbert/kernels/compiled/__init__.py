@@ -2,7 +2,8 @@
 
 NumPy makes an array of every line of a formula. Here a number goes through all lines before the next is fetched.
 Matrix products and dropout masks are those of `cpu`; so are the erf form of GELU and whatever is one operation anyway.
-Results are those of `cpu` up to rounding. Read in this order: loops, gelu, norm, attention, cross_entropy, embedding.
+Results are those of `cpu` up to rounding. Read in this order: loops, gelu, norm, attention, sparse_attention,
+cross_entropy, embedding.
 """
 
 from .. import cpu
@@ -11,6 +12,7 @@ from .cross_entropy import cross_entropy_backward, cross_entropy_forward
 from .embedding import embedding_backward, embedding_forward
 from .gelu import gelu_backward, gelu_forward
 from .norm import norm_backward, norm_forward
+from .sparse_attention import sparse_attention_backward, sparse_attention_forward
 
 KERNELS = cpu.KERNELS._replace(
     gelu_forward=gelu_forward,
@@ -19,6 +21,8 @@ KERNELS = cpu.KERNELS._replace(
     norm_backward=norm_backward,
     attention_forward=attention_forward,
     attention_backward=attention_backward,
+    sparse_attention_forward=sparse_attention_forward,
+    sparse_attention_backward=sparse_attention_backward,
     embedding_forward=embedding_forward,
     embedding_backward=embedding_backward,
     cross_entropy_forward=cross_entropy_forward,

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from ..cpu.attention import by_head, mask_factors, score_tiles
+from ..cpu.attention import by_head, keys_down, mask_factors, score_tiles
 from .loops import BLOCK, ONE, F, exp, loops
 
 
@@ -18,8 +18,8 @@ def attention_forward(q, k, v, mask, heads, dropout, *, context, lse):
     q, k, v, context = (by_head(x, heads, len(mask)) for x in (q, k, v, context))
     factors_of = mask_factors(dropout, lse, mask)
     for tile in score_tiles(lse, mask):
-        probs = k[tile] @ q[tile].swapaxes(-1, -2)   # (b, n, keys, queries)
-        softmax_forward(probs, mask[tile[0]], 1 / math.sqrt(q.shape[-1]), lse[tile])
+        probs, key_mask = scores(q[tile], k[tile], mask[tile[0]])
+        softmax_forward(probs, key_mask, 1 / math.sqrt(q.shape[-1]), lse[tile])
         if dropout is not None:
             probs *= factors_of(tile)
         np.matmul(probs.swapaxes(-1, -2), v[tile], out=context[tile])
@@ -30,18 +30,27 @@ def attention_backward(dcontext, q, k, v, mask, heads, dropout, context, lse, *,
     dq, dk, dv, dcontext = (by_head(x, heads, len(mask)) for x in (dq, dk, dv, dcontext))
     factors_of = mask_factors(dropout, lse, mask)
     for tile in score_tiles(lse, mask):
-        probs = k[tile] @ q[tile].swapaxes(-1, -2)
+        probs, key_mask = scores(q[tile], k[tile], mask[tile[0]])
         dprobs = v[tile] @ dcontext[tile].swapaxes(-1, -2)
         factors = None if dropout is None else factors_of(tile)
         if dropout is not None:
             dprobs *= factors
         inner = np.vecdot(dcontext[tile], context[tile])
-        softmax_backward(probs, dprobs, mask[tile[0]], 1 / math.sqrt(q.shape[-1]), lse[tile], inner)
+        softmax_backward(probs, dprobs, key_mask, 1 / math.sqrt(q.shape[-1]), lse[tile], inner)
         if dropout is not None:
             probs *= factors
         np.matmul(probs, dcontext[tile], out=dv[tile])
         np.matmul(dprobs, q[tile], out=dk[tile])     # dprobs are dscores by now
         np.matmul(dprobs.swapaxes(-1, -2), k[tile], out=dq[tile])
+
+
+def scores(q, k, mask):
+    """q kᵀ: (b, n, keys, queries), and the mask that is left to add once it is scaled."""
+    found = k @ q.swapaxes(-1, -2)
+    if mask.ndim == 2:
+        return found, mask
+    found += keys_down(mask) * F(math.sqrt(q.shape[-1]))             # a tile's, of pairs
+    return found, np.zeros((len(mask), k.shape[2]), F)
 
 
 @loops("(f4[:, :, :, ::1], f4[:, ::1], f4, f4[:, :, :])")

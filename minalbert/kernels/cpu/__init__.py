@@ -9,6 +9,7 @@ from .gelu import gelu_backward, gelu_forward
 from .gemm import cast, gemm
 from .norm import norm_backward, norm_forward
 from .rows import add_bias, add_rows, column_sums, drop, take
+from .sparse_attention import sparse_attention_backward, sparse_attention_forward
 
 KERNELS = Implementation(
     gemm=gemm,
@@ -24,6 +25,8 @@ KERNELS = Implementation(
     norm_backward=norm_backward,
     attention_forward=attention_forward,
     attention_backward=attention_backward,
+    sparse_attention_forward=sparse_attention_forward,
+    sparse_attention_backward=sparse_attention_backward,
     embedding_forward=embedding_forward,
     embedding_backward=embedding_backward,
     cross_entropy_forward=cross_entropy_forward,

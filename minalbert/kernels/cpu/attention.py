@@ -4,7 +4,8 @@
     backward    probs = exp(scores - lse), computed again from q and k; then dv, dk, dq
 
 q, context: (B·Q, H)   k, v: (B·T, H), head n in columns nD to (n+1)D   mask: (B, T)   lse: (B, N, Q)
-each but mask and lse may be a slice of wider rows; Q = T, but for the last layer, which is asked for fewer tokens
+each but mask and lse may be a slice of wider rows; Q = T, but for the last layer, which is asked for fewer tokens, and
+for a tile of sparse attention, whose rows are (B, Q, H) and (B, T, H) and whose mask is (B, Q, T)
 
 Scores are computed for a few heads at a time, as many as fit the cache, with the keys down and the queries
 across: softmax's maxima and sums then run along the memory, which for T = 32 is ten times as fast as rows. Two
@@ -64,12 +65,12 @@ def attention_backward(dcontext, q, k, v, mask, heads, dropout, context, lse, *,
 
 def by_head(x, heads, examples):
     """(B·T, H) -> a view (B, N, T, D)."""
-    return x.reshape(examples, -1, heads, x.shape[1] // heads).transpose(0, 2, 1, 3)
+    return x.reshape(examples, -1, heads, x.shape[-1] // heads).transpose(0, 2, 1, 3)
 
 
 def score_tiles(lse, mask):
     """(examples, heads) whose scores fit a tile: some heads of one example, or all heads of some examples."""
-    (B, N, Q), T = lse.shape, mask.shape[1]
+    (B, N, Q), T = lse.shape, mask.shape[-1]
     fit = max(1, TILE_BYTES // (Q * T * lse.itemsize))
     examples, heads = max(1, fit // N), min(fit, N)
     for b in range(0, B, examples):
@@ -79,7 +80,7 @@ def score_tiles(lse, mask):
 
 def _empty_scores(lse, mask):
     """One array as two views: (keys, all else) for softmax, (b, n, keys, queries) for the matrix products."""
-    (b, n, Q), T = lse.shape, mask.shape[1]
+    (b, n, Q), T = lse.shape, mask.shape[-1]
     scores = np.empty((T, b * n * Q), lse.dtype)
     return scores, scores.reshape(T, b, n, Q).transpose(1, 2, 0, 3)
 
@@ -88,8 +89,13 @@ def _scores(scaled, k, mask):
     scores, scores_of = _empty_scores(scaled[..., 0], mask)
     np.matmul(k, scaled.swapaxes(-1, -2), out=scores_of)
     if mask.any():
-        scores_of += mask[:, None, :, None]
+        scores_of += keys_down(mask)
     return scores, scores_of
+
+
+def keys_down(mask):
+    """(b, T) or (b, Q, T) -> (b, 1, T, 1 or Q)"""
+    return mask.reshape(len(mask), 1, -1, mask.shape[-1]).swapaxes(-1, -2)
 
 
 def mask_factors(dropout, lse, mask):
@@ -97,7 +103,7 @@ def mask_factors(dropout, lse, mask):
 
     An example's dropout mask is sampled for all its heads at once, N·Q·T bytes, and kept until another example's turn.
     """
-    (_, N, Q), T = lse.shape, mask.shape[1]
+    (_, N, Q), T = lse.shape, mask.shape[-1]
 
     @functools.lru_cache(maxsize=1)
     def mask_of(first, end):

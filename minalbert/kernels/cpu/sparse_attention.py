@@ -1,0 +1,47 @@
+"""Sparse attention, tile by tile: the scores between tiles are never computed. `layers.sparse_attention` has the tiles.
+
+    for each tile     attention of its queries and keys, under a mask of its own: (B, queries, keys)
+
+Backward adds the gradients of a tile's keys and values home, because a key lies in several tiles.
+
+q, k, v, context: (B·T, H)   mask: (B, T)   lse: (B, N, T)   attend: the full attention of these kernels
+"""
+
+import numpy as np
+
+from ...layers.sparse_attention import HIDDEN, tiles
+from .attention import attention_backward, attention_forward
+
+
+def sparse_attention_forward(q, k, v, mask, heads, dropout, pattern, *, context, lse, attend=attention_forward):
+    q, k, v, context = (by_example(x, mask) for x in (q, k, v, context))
+    for queries, keys, tile_mask, tile_dropout in tiles_of(pattern, mask, dropout):
+        attend(q[:, queries], k[:, keys], v[:, keys], tile_mask, heads, tile_dropout,
+               context=context[:, queries], lse=lse[:, :, queries])  # fmt: skip
+
+
+def sparse_attention_backward(dcontext, q, k, v, mask, heads, dropout, pattern, context, lse, *, dq, dk, dv,
+                              attend=attention_backward):  # fmt: skip
+    q, k, v, context = (by_example(x, mask) for x in (q, k, v, context))
+    dq, dk, dv, dcontext = (by_example(x, mask) for x in (dq, dk, dv, dcontext))
+    dk.fill(0)
+    dv.fill(0)
+    for queries, keys, tile_mask, tile_dropout in tiles_of(pattern, mask, dropout):
+        dk_tile, dv_tile = np.empty((2, len(mask), len(keys), k.shape[2]), k.dtype)
+        attend(dcontext[:, queries], q[:, queries], k[:, keys], v[:, keys], tile_mask, heads, tile_dropout,
+               context[:, queries], lse[:, :, queries], dq=dq[:, queries], dk=dk_tile, dv=dv_tile)  # fmt: skip
+        dk[:, keys] += dk_tile
+        dv[:, keys] += dv_tile
+
+
+def by_example(x, mask):
+    """(B·T, H) -> (B, T, H), a view."""
+    return x.reshape(*mask.shape, x.shape[1])
+
+
+def tiles_of(pattern, mask, dropout):
+    """Each tile's queries, keys, mask (B, queries, keys) and dropout; the mask lies in memory with the keys down."""
+    for number, (queries, keys, hidden) in enumerate(tiles(pattern, mask.shape[1], np)):
+        tile_mask = mask[:, keys, None] + hidden.T.astype(mask.dtype) * HIDDEN
+        tile_dropout = dropout and dropout._replace(key=dropout.key.at(tile=number))
+        yield queries, keys, tile_mask.swapaxes(1, 2), tile_dropout
