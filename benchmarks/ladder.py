@@ -20,14 +20,14 @@ from workloads import WORKLOADS
 from minalbert import Albert
 from minalbert.kernels import missing
 from minalbert.kernels.cpu import attention, cross_entropy, tiles
-from minalbert.parallel import workers
+from minalbert.parallel import Trimmed, workers
 
 
 def whole(batch, *_):
-    return [batch]
+    return [[Trimmed(batch, slice(None), 0)]]
 
 
-ONE_SLICE = [(workers, "split", whole)]
+ONE_SLICE = [(workers, "cut", whole)]
 NO_TILES = [(module, "TILE_BYTES", 2**40) for module in (tiles, attention, cross_entropy)]
 RUNGS = {
     # name: (kernels, precision, what is put in place of what)

@@ -11,17 +11,17 @@ from numbers import Integral
 import numpy as np
 
 from . import params as parameters
-from .backend import DropoutKey, array_module, to_device
+from .backend import DropoutKey, array_module, device_of, to_device
 from .batch import Batch, Inputs, as_whole_numbers, check_inputs, check_range, check_shape
 from .compute import Compute
 from .config import AlbertConfig
-from .encoding import Encoding, encode_many, gradients_like
+from .encoding import Encoding, encode_many, gradients_like, places_read
 from .errors import ConfigError, InputError, nearest
 from .layers import gather_forward
 from .model import PLAIN, Pairs, Totals
 from .model.encoder import encoder_attention, encoder_states
 from .model.heads import mlm_forward, pooler_forward, sop_forward
-from .parallel import Workers, add_losses, placed, totals_of
+from .parallel import Workers, add_losses, totals_of
 
 OPTIONS = ("kernels", "precision", "pairs", "seed", "heads", "dtype", "device", "strict")    # of any way to a model
 
@@ -47,6 +47,9 @@ class Albert:
         if pairs is not None and not own:
             raise ConfigError("pairs must be PLAIN with some of its pairs replaced, and kernels must be 'plain'")
         self._pairs = pairs or self.compute.pairs()
+        halves = self.pairs.attention_half, self.pairs.ffn_half
+        if config.reversible and halves != (PLAIN.attention_half, PLAIN.ffn_half):
+            raise ConfigError("pairs has an attention_half or an ffn_half of your own; reversible layers call neither")
 
     config = property(lambda self: self._config)
     params = property(lambda self: self._params)     # write into them; another vector is another model
@@ -86,25 +89,25 @@ class Albert:
         return self._like(self.params.to(device), compute)
 
     def encode(self, input_ids, attention_mask=None, token_type_ids=None, positions=None):
-        """ids (B, T) -> hidden (B, T, H) and pooled (B, H), or None without a pooler.
+        """ids (B, T) -> hidden (B, T, H), 0 behind a text's last token, and pooled (B, H), or None without a pooler.
 
         positions   (B, Q), those whose hidden states are wanted: hidden is (B, Q, H), and the last layer does less
         """
         inputs = self._inputs(input_ids, attention_mask, token_type_ids)
-        read = self._read(positions, inputs)
+        read, padding = places_read(inputs, self._read(positions, inputs), self.params.device)
         (B, T), H = inputs.input_ids.shape, self.config.hidden_size
         hidden = array_module(self.params.flat).empty((B, T if read is None else read.shape[1], H), self.params.dtype)
 
-        def pass_of(inputs, first):
-            examples = slice(first, first + len(inputs.input_ids))
+        def pass_of(part):
+            examples = self._workers.examples(part)
+            positions = None if read is None else read[examples]
             with self._workers.memory() as memory:
-                for x in self._states(inputs, memory, None if read is None else read[examples]):
+                for x in self._states(part.batch.to(self.params.device), memory, positions):
                     last = x
-                hidden[examples] = last
+                hidden[examples, : last.shape[1]] = last
 
-        with self._workers.slices(inputs) as slices:
-            for _ in self._workers.run(pass_of, placed(slices)):
-                pass
+        self._workers.each(pass_of, self._workers.slices(inputs))
+        hidden[padding] = 0
         pooled = pooler_forward(hidden[:, 0], self.params)[0] if "pooler.b" in self.params else None
         return hidden if read is None else hidden[:, 1:], pooled
 
@@ -122,11 +125,12 @@ class Albert:
         """
         inputs = self._inputs(input_ids, attention_mask, token_type_ids)
         self._check_kind("dropout", dropout, DropoutKey | None)
+        self._check_recompute(recompute)
         return Encoding(self._workers, inputs, self._read(positions, inputs), dropout, recompute)
 
     def hidden_states(self, input_ids, attention_mask=None, token_type_ids=None, layers=None):
         """The input of each layer, and the output of the last: L + 1 arrays (B, T, H), or those of `layers`."""
-        inputs = self._inputs(input_ids, attention_mask, token_type_ids)
+        inputs = self._inputs(input_ids, attention_mask, token_type_ids).to(self.params.device)
         wanted = self._layers(layers, self.config.num_hidden_layers + 1)
         with self._workers.memory() as memory:
             states = enumerate(islice(self._states(inputs, memory), max(wanted, default=-1) + 1))
@@ -142,7 +146,7 @@ class Albert:
         """
         if self.compute.kernels == "plain" and self.pairs.attention_half is not PLAIN.attention_half:
             raise ConfigError("attention_maps reads the plain attention half; this model has another")
-        inputs = self._inputs(input_ids, attention_mask, token_type_ids)
+        inputs = self._inputs(input_ids, attention_mask, token_type_ids).to(self.params.device)
         wanted = self._layers(layers, self.config.num_hidden_layers)
         ctx = PLAIN.context(PLAIN, self.config, self.params, inputs.attention_mask)
         x, _ = PLAIN.embeddings.forward(inputs.input_ids, inputs.token_type_ids, ctx)
@@ -167,24 +171,24 @@ class Albert:
     def loss(self, batch, totals=Totals(), weights=(1.0, 1.0)):
         """The losses alone, without dropout."""
         batch = self._batch(batch, totals)
-        with self._workers.slices(batch) as slices:
-            return self._workers.losses(slices, totals, self._weights(weights))
+        return self._workers.losses(self._workers.slices(batch), totals, self._weights(weights))
 
     def loss_and_grads(self, batch, dropout=None, into=None, recompute=False, totals=Totals(), weights=(1.0, 1.0)):
         """Losses, and a gradient for every parameter.
 
         dropout    a `DropoutKey` says which dropout masks; without one nothing is dropped
         into       gradients to add to, instead of starting from zero
-        recompute  trade a second forward pass for the memory of all caches but one layer's
+        recompute  trade a second forward pass for memory: keep the layers' inputs, and one layer's cache at a time;
+                   k: the input of every k-th layer, and k layers' caches at a time
         totals     what to divide the losses by, where the batch is a slice of a larger one
         weights    of the MLM and the SOP loss in their sum
         """
         batch = self._batch(batch, totals, dropout)
+        self._check_recompute(recompute)
         grads = gradients_like(self.params, into)
-        with self._workers.slices(batch) as slices:
-            found = self._workers.gradient(
-                slices, dropout, totals, grads, recompute=recompute, weights=self._weights(weights)
-            )
+        found = self._workers.gradient(
+            self._workers.slices(batch), dropout, totals, grads, recompute=recompute, weights=self._weights(weights)
+        )
         return found.losses, grads
 
     def accumulate(self, batches, dropout=None, into=None, recompute=False, totals=Totals(), weights=(1.0, 1.0)):
@@ -209,7 +213,7 @@ class Albert:
 
     def _states(self, inputs, memory, positions=None):
         """`encoder_states` in the dtype of the params: use each before asking for the next."""
-        ctx = self._workers.context(inputs.attention_mask, None, memory)
+        ctx = self.pairs.context(self.pairs, self.config, self.params, inputs.attention_mask, None, memory)
         x, _ = self.pairs.embeddings.forward(inputs.input_ids, inputs.token_type_ids, ctx)
         return map(ctx.to_params_dtype, encoder_states(x, ctx, positions))
 
@@ -223,7 +227,7 @@ class Albert:
     def _positions(self, positions, shape):
         B, T, *_ = shape
         positions = np.zeros((B, 0), "int64") if np.shape(positions) == (B, 0) else positions
-        positions = self._ids(positions)
+        positions = to_device(self._ids(positions), self.params.device)
         check_shape("positions", positions, (B, positions.shape[-1] if positions.ndim else 0))
         check_range("positions", positions, T, "the sequences' length")
         return positions
@@ -238,8 +242,11 @@ class Albert:
         xp = array_module(input_ids)
         attention_mask = xp.ones_like(input_ids) if attention_mask is None else self._ids(attention_mask)
         token_type_ids = xp.zeros_like(input_ids) if token_type_ids is None else self._ids(token_type_ids)
-        check_inputs(self.config, input_ids, attention_mask, token_type_ids)
-        return Inputs(input_ids, attention_mask, token_type_ids)
+        inputs = Inputs(input_ids, attention_mask, token_type_ids)
+        if self.params.device == "cpu" or len(set(map(device_of, inputs))) > 1:
+            inputs = inputs.to(self.params.device)   # a GPU gets them trimmed, if they are on the host
+        check_inputs(self.config, *inputs)
+        return inputs
 
     def _ids(self, array):
         if not hasattr(array, "dtype"):
@@ -247,7 +254,7 @@ class Albert:
                 array = np.asarray(array)
             except ValueError:
                 raise InputError("the sequences differ in length; pad them (Batch.pad), or use encode_many") from None
-        return to_device(as_whole_numbers(array), self.params.device)
+        return as_whole_numbers(array)
 
     def _batch(self, batch, totals, dropout=None):
         if not {"mlm.bias", "sop.b"} & set(self.params):
@@ -257,7 +264,7 @@ class Albert:
         self._check_kind("dropout", dropout, DropoutKey | None)
         if any(total is not None and not total > 0 for total in totals):
             raise InputError(f"totals are {totals}; what a loss is divided by must be above 0")
-        batch = batch.as_whole_numbers().to(self.params.device)
+        batch = batch.as_whole_numbers()
         batch.check(self.config)
         return batch
 
@@ -269,6 +276,12 @@ class Albert:
         if not (math.isfinite(mlm) and math.isfinite(sop)):
             raise InputError(f"weights are {weights!r}; they must be two numbers, of the MLM and the SOP loss")
         return mlm, sop
+
+    def _check_recompute(self, recompute):
+        layers = self.config.num_hidden_layers
+        if not isinstance(recompute, Integral) or not 0 <= recompute <= layers:
+            raise InputError(f"recompute is {recompute!r}; it must be True, False or a whole number of layers from 1 "
+                             f"to {layers}")  # fmt: skip
 
     def _check_kind(self, name, value, kind):
         if not isinstance(value, kind):

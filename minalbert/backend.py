@@ -89,8 +89,8 @@ def scatter_add(shape, rows, updates):
 class DropoutKey(NamedTuple):
     """Which dropout mask: of which run, step, layer, and site in the layer.
 
-    `example` is the number of this batch's first example in the whole batch, where a batch is split. The slices must
-    be padded to the same length, because an example's mask is counted over all its tokens.
+    `example` is the number of this batch's first example in the whole batch, where a batch is cut. Slices that begin
+    with different examples share no random number, whatever their lengths.
     """
 
     seed: int
@@ -112,12 +112,13 @@ def dropout_threshold(rate):
     return threshold, 65536 / (65536 - threshold)
 
 
-def dropout_mask(x, rate, key):
+def dropout_mask(x, rate, key, first=0):
     """The mask for x: (B, ...), True where a number is kept, and the scale 1 / P(keep).
 
     Sixteen random bits decide each number, so P(keep) is a multiple of 2⁻¹⁶. They are words of Philox4x64-10
-    (Salmon et al., 2011), NumPy's own: its key is (seed, step), its counter (block, 0, layer, site), and every
-    example owns as many blocks of 16 numbers as it needs.
+    (Salmon et al., 2011), NumPy's own: its key is (seed, step), its counter (block, example, layer, site). The slice
+    of a batch that begins with this example counts its blocks of 16 numbers from 0; each of its examples owns as many
+    as it needs. x may be a part of the slice, from example `first` on.
     """
     threshold, scale = dropout_threshold(rate)
     if not all(0 <= operator.index(number) < 2**64 for number in key):
@@ -126,7 +127,7 @@ def dropout_mask(x, rate, key):
     blocks = -(-per_example // 16)
     philox = np.random.Philox(
         key=np.array([key.seed, key.step], np.uint64),
-        counter=np.array([key.example * blocks, 0, key.layer, key.site + (key.tile << 32)], np.uint64),
+        counter=np.array([first * blocks, key.example, key.layer, key.site + (key.tile << 32)], np.uint64),
     )
     words = philox.random_raw(batch * blocks * 4)                        # 64 bits each
     bits = words.view(np.uint16).reshape(batch, blocks * 16)[:, :per_example]

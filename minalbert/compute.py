@@ -38,6 +38,9 @@ class Compute(NamedTuple):
                 raise ConfigError(f"precision {self.precision!r} needs kernels 'fused' or 'compiled'; plain ones "
                                   "compute in full")  # fmt: skip
             return
+        if config.reversible:
+            raise ConfigError(f"kernels {self.kernels!r} have no reversible layers, which this config asks for; they "
+                              "need kernels 'plain'")  # fmt: skip
         if self.kernels == "compiled" and params.device != "cpu":
             raise ConfigError(f"kernels 'compiled' are for the CPU; the weights are on {params.device!r}")
         what = f"kernels {self.kernels!r}" if self.precision == "full" else f"precision {self.precision!r}"

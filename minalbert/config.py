@@ -40,6 +40,7 @@ class AlbertConfig:
     attention_stride               every so many tokens one that all see, with "strided"
     attention_global               so many tokens at the beginning see all and are seen by all, except with "full",
                                    where all are: 1 is [CLS]
+    reversible                     layers whose inputs are computed from their outputs: `model.reversible`
     """
 
     vocab_size: int = 30000
@@ -62,6 +63,7 @@ class AlbertConfig:
     attention_window: int = 256
     attention_stride: int = 64
     attention_global: int = 1
+    reversible: bool = False
 
     def __post_init__(self):
         for field in dataclasses.fields(self):
@@ -89,6 +91,8 @@ class AlbertConfig:
             raise ConfigError(f"hidden_act is {self.hidden_act!r}; it must be one of: {', '.join(ACTIVATIONS)}")
         if self.embedding_projection not in (True, False, None):
             raise ConfigError(f"embedding_projection is {self.embedding_projection!r}; it must be True, False or None")
+        if not isinstance(self.reversible, bool):
+            raise ConfigError(f"reversible is {self.reversible!r}; it must be True or False")
         if self.embedding_projection is False and self.embedding_size != self.hidden_size:
             raise ConfigError(
                 f"embedding_projection is False, but embedding_size {self.embedding_size} "

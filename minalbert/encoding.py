@@ -5,20 +5,34 @@
     grads = encoding.backward(dpooled=dpooled)               # every gradient of the model, by hand-written passes
 """
 
+from itertools import islice
+from typing import Any, NamedTuple
+
 import numpy as np
 
-from .backend import array_module, to_host
-from .batch import Batch
+from .backend import array_module, to_device, to_host
+from .batch import Batch, Inputs
 from .errors import InputError
 from .model.encoder import encoder_backward, encoder_forward
 from .model.heads import pooler_backward, pooler_forward
-from .parallel import TreeSum, blas_threads, placed
+from .parallel import lengths
 
 POOLS = ("first", "mean", "pooler", None)
 
 
+class Kept(NamedTuple):
+    """What backward needs of a part."""
+
+    batch: Inputs
+    place: Any                                       # of its states among those of the whole batch
+    ctx: Any
+    memory: Any
+    embeddings: Any
+    encoder: Any
+
+
 class Encoding:
-    """`hidden` (B, T, H) and `pooled` (B, H), None without a pooler.
+    """`hidden` (B, T, H), 0 behind an example's last token, and `pooled` (B, H), None without a pooler.
 
     `backward` may be called once, before the weights are changed.
     """
@@ -30,19 +44,21 @@ class Encoding:
         shape = B, T if read is None else read.shape[1], workers.config.hidden_size
         self._states = array_module(params.flat).empty(shape, params.dtype)
         self.hidden = self._states if read is None else self._states[:, 1:]
+        read, self._padding = places_read(inputs, read, params.device)
 
-        def forward_of(inputs, first):
-            examples = slice(first, first + len(inputs.input_ids))
+        def forward_of(part):
             memory = workers.take_memory()           # until backward is done with it
-            key = dropout and dropout.at(example=dropout.example + first)
-            ctx = workers.context(inputs.attention_mask, key, memory)
+            inputs, ctx = workers.begin(part, dropout, memory)
             x, embeddings = workers.pairs.embeddings.forward(inputs.input_ids, inputs.token_type_ids, ctx)
+            examples = workers.examples(part)
             x, encoder = encoder_forward(x, ctx, recompute, None if read is None else read[examples])
-            self._states[examples] = ctx.to_params_dtype(x)
-            return examples, ctx, memory, embeddings, encoder
+            self._states[examples, : x.shape[1]] = ctx.to_params_dtype(x)
+            return Kept(inputs, (examples, slice(x.shape[1])), ctx, memory, embeddings, encoder)
 
-        with workers.slices(inputs) as slices:
-            self._slices = list(workers.run(forward_of, placed(slices)))
+        slices = workers.slices(inputs)
+        kept = iter(workers.each(forward_of, slices))
+        self._slices = [list(islice(kept, len(parts))) for parts in slices]
+        self._states[self._padding] = 0
         self.pooled, self._pooler = None, None
         if "pooler.b" in params:
             pooled, self._pooler = pooler_forward(self._states[:, 0].copy(), params)
@@ -54,18 +70,14 @@ class Encoding:
         grads = gradients_like(workers.params, into)
         dstates = self._total(dhidden, dpooled, grads)
 
-        def backward_of(examples, ctx, memory, embeddings, encoder):
-            own = grads if examples.start == 0 else workers.params.zeros_like()
-            dx = encoder_backward(ctx.from_params_dtype(dstates[examples]), encoder, ctx, own)
-            ctx.pairs.embeddings.backward(dx, embeddings, ctx, own)
-            workers.free_memory(memory)
-            return own
+        def backward_of(kept, grads):
+            dx = kept.ctx.from_params_dtype(dstates[kept.place])
+            dx = encoder_backward(dx, kept.encoder, kept.ctx, grads)
+            kept.ctx.pairs.embeddings.backward(dx, kept.embeddings, kept.ctx, grads)
+            workers.free_memory(kept.memory)
 
-        tree, slices, self._slices = TreeSum(add), self._slices, None
-        with blas_threads(1 if len(slices) > 1 else None):
-            for gradient in workers.run(backward_of, slices):
-                tree.push(gradient)
-        return tree.total()
+        slices, self._slices = self._slices, None
+        return workers.add_up(backward_of, slices, grads)[1]
 
     def _total(self, dhidden, dpooled, grads):
         """The gradient of the encoder's output by both ways; a copy, which the fused pairs may destroy."""
@@ -85,12 +97,16 @@ class Encoding:
             total[:, total.shape[1] - self.hidden.shape[1] :] = xp.asarray(dhidden, dtype)
         if dpooled is not None:
             total[:, 0] += pooler_backward(xp.asarray(dpooled, dtype), self._pooler, grads)
+        total[self._padding] = 0
         return total
 
 
-def add(left, right):
-    left.flat += right.flat
-    return left
+def places_read(inputs, read, device):
+    """The positions of `read` that there are, and which lie behind an example's last token, where hidden is 0."""
+    size = to_device(lengths(inputs), device)[:, None]
+    if read is None:
+        return None, array_module(size).arange(inputs.input_ids.shape[1]) >= size
+    return read * (read < size), read >= size
 
 
 def gradients_like(params, into=None):

@@ -38,7 +38,7 @@ MAY_IMPORT = {
     "fused": "backend kernels layers model params",
     "compute": "errors fused kernels model",
     "gradcheck": "backend batch config fused layers model params",
-    "parallel": "model params",
+    "parallel": "backend model params",
     "encoding": "backend batch errors model parallel",
     "albert": "backend batch compute config encoding errors interop layers model parallel params",
     "train": "albert backend batch config data errors files fused interop layers lazy optim parallel params",

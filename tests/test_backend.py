@@ -20,11 +20,26 @@ def test_one_place_one_mask():
         assert not np.array_equal(coins(), coins(**place)), place
 
 
-def test_a_part_of_the_batch_draws_its_part_of_the_mask():
-    whole = coins()
+def test_a_part_of_a_slice_draws_its_part_of_the_mask():
+    whole = coins(example=4)
     for start, stop in ((0, 2), (2, 3), (3, 6)):
-        part, _ = dropout_mask(X[start:stop], 0.3, DropoutKey(seed=11, example=start))
+        part, _ = dropout_mask(X[start:stop], 0.3, DropoutKey(seed=11, example=4), first=start)
         assert np.array_equal(part, whole[start:stop])
+
+
+def test_slices_share_no_counter(monkeypatch):
+    """Whatever their lengths: example 6 begins another slice than example 0, whose seventh it could have been."""
+    counters, philox = [], np.random.Philox
+
+    def noting(key, counter):
+        counters.append(counter.tolist())
+        return philox(key=key, counter=counter)
+
+    monkeypatch.setattr(np.random, "Philox", noting)
+    dropout_mask(np.zeros((6, 40)), 0.3, DropoutKey(seed=11, layer=2, site=3))
+    dropout_mask(np.zeros((6, 16)), 0.3, DropoutKey(seed=11, layer=2, site=3, example=6))
+    dropout_mask(np.zeros((2, 16)), 0.3, DropoutKey(seed=11, layer=2, site=3, example=6), first=4)
+    assert counters == [[0, 0, 2, 3], [0, 6, 2, 3], [4, 6, 2, 3]]
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.5, 0.9])
@@ -37,7 +52,7 @@ def test_coins_fall_at_their_rate(rate):
 
 def test_masks_are_those_of_numpys_philox():
     """So that any other implementation of Philox4x64-10 can draw them."""
-    words = np.random.Philox(key=[11, 2], counter=[4 * 3, 0, 5, 1]).random_raw(3 * 4 * 2)
+    words = np.random.Philox(key=[11, 2], counter=[0, 4, 5, 1]).random_raw(3 * 4 * 2)
     expected = words.view(np.uint16).reshape(2, 48)[:, :35] >= round(0.3 * 65536)
     keep, _ = dropout_mask(X[:2], 0.3, DropoutKey(seed=11, step=2, layer=5, site=1, example=4))
     assert np.array_equal(keep.reshape(2, 35), expected)

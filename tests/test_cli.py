@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 import minalbert
 from minalbert import PRESETS, commands
-from minalbert.analysis import cost, memory, parameters
+from minalbert.analysis import cost, memory, memory_for_time, parameters
 from minalbert.analysis.report import one_model
 
 LARGE_IN_GROUPS = PRESETS["albert-large-v1"].replace(num_hidden_groups=4)
@@ -66,6 +67,31 @@ def test_screen_says_what_sharing_saves_and_what_not(capsys):
     assert rows["layers: shared, not one set each"] == ["7,087,872", "85,054,464", "12.0 times fewer"]
 
 
+def test_screen_says_what_memory_costs_in_time(capsys):
+    lines = iter(printed(capsys, "params", "--batch", "8", "--length", "128").splitlines())
+    heading = next(line for line in lines if line.startswith("MEMORY FOR TIME"))
+    assert heading.split()[3:] == ["fused", "plain", "this", "model", "none", "shared", "FLOPs"]
+    rows = {line[:31].strip(): line[31:].split() for line in (next(lines) for _ in range(4))}
+    config = PRESETS["albert-base-v2"]
+    weights = [sum(cost.optimiser_bytes(model).values()) for model in (config, parameters.unshared(config))]
+    for row in memory_for_time.table(config, 8, 128):
+        fused, plain = row["activation_bytes"], row["plain_bytes"]
+        this, none = ((fused or plain) + size for size in weights)
+        shown = ["-"] if row["reversible"] else [f"{fused / 1e6:.1f}", "MB"]
+        shown += [f"{plain / 1e6:.1f}", "MB", f"{this / 1e6:.1f}", "MB", f"{none / 1e9:.2f}", "GB"]
+        assert rows[row["name"]] == [*shown, f"{row['operations']:.2f}"]
+
+
+def test_docs_have_the_screens_figures_of_memory_for_time(capsys):
+    text = (Path(__file__).parent.parent / "docs" / "memory.md").read_text(encoding="utf-8")
+    lines = printed(capsys, "params").splitlines()
+    start = next(number for number, line in enumerate(lines) if line.startswith("MEMORY FOR TIME"))
+    for line in lines[start + 1 : start + 5]:
+        name, figures = line[:31].strip(), re.findall(r"[\d.]+(?: [GM]B)?|-", line[31:])
+        rows = re.findall(rf"^\| {name}[^|]*\| (.*) \|$", text, re.MULTILINE)
+        assert " | ".join(figures) in rows
+
+
 def test_screen_compares_with_the_models_this_one_is_not(capsys):
     def heading(*argv):
         return next(line for line in printed(capsys, "params", *argv).splitlines() if line.startswith("WHAT SHARING"))
@@ -112,6 +138,7 @@ def test_json_holds_what_the_functions_say(capsys, argv, config, length, batch):
     assert operations == pytest.approx(cost.forward_operations(config, length) / length)
     layer = sum(kept["bytes"] for kept in found["layer_keeps"])
     assert layer == memory.layer_bytes(config, batch, length)
+    assert found["memory_for_time"] == memory_for_time.table(config, batch, length)
     for kind, change in KINDS.items():
         model = change(config)
         assert found[kind] == {
@@ -132,7 +159,7 @@ def test_json_holds_what_the_functions_say(capsys, argv, config, length, batch):
 def test_json_has_stable_keys(capsys):
     assert list(json.loads(printed(capsys, "params", "--json"))) == [
         "preset", "config", "length", "batch", "sizes", "paper_millions", "parts", "totals", "word_embedding",
-        "products", "layer_keeps", "this_model", "all_shared", "none_shared",
+        "products", "layer_keeps", "memory_for_time", "this_model", "all_shared", "none_shared",
     ]  # fmt: skip
 
 

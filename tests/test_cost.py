@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from minalbert import PRESETS, Albert, AlbertConfig, Batch, DropoutKey, Params
-from minalbert.analysis import cost, memory
+from minalbert.analysis import cost, memory, memory_for_time
 from minalbert.config import SHARING
 from minalbert.fused import fused_pairs
-from minalbert.model import PLAIN, pretraining_backward, pretraining_forward
-from minalbert.model.encoder import encoder_forward
+from minalbert.model import PLAIN, encoder, pretraining_backward, pretraining_forward, reversible
+from minalbert.model.encoder import encoder_backward, encoder_forward
+from minalbert.model.heads import positions_read
 from minalbert.params import HEADS
 
 B, T, P = 3, 10, 4
@@ -36,6 +37,7 @@ every_config = pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
 every_heads = pytest.mark.parametrize("heads", [HEADS, ("mlm",), ("pooler", "sop")], ids="+".join)
 both_dtypes = pytest.mark.parametrize("dtype", ["float32", "float64"])
 recomputing_or_not = pytest.mark.parametrize("recompute", [False, True], ids=["keep", "recompute"])
+every_recompute = pytest.mark.parametrize("recompute", [False, 1, 2, 3, 4, 5], ids=lambda k: f"recompute {k}")
 
 
 class Counting(np.ndarray):
@@ -84,10 +86,20 @@ def test_operations_are_those_of_a_real_pass(config, heads):
 
 
 @every_config
-def test_recomputation_runs_the_layers_twice(config):
-    _, both = counted(config, recompute=True)
+@pytest.mark.parametrize("recompute", [True, 2, 3])
+def test_recomputation_runs_the_layers_twice(config, recompute):
+    _, both = counted(config, recompute=recompute)
     unread = cost.unread_operations(config, T, P)
-    assert both == B * (cost.training_operations(config, T, P, recompute=True) - 4 * unread)
+    assert both == B * (cost.training_operations(config, T, P, recompute=recompute) - 4 * unread)
+
+
+@every_config
+def test_reversible_layers_are_computed_twice(config):
+    config = config.replace(reversible=True)
+    forward, both = counted(config)
+    unread = cost.unread_operations(config, T, P)
+    assert forward == B * (cost.forward_operations(config, T, P) - unread)
+    assert both == B * (cost.training_operations(config, T, P) - 4 * unread)
 
 
 def test_operations_of_the_last_layer_that_are_left_out():
@@ -161,9 +173,10 @@ def largest_stacks(config, dtype="float32", key=None, recompute=False, heads=HEA
 
 @every_config
 @both_dtypes
-@recomputing_or_not
+@every_recompute
 @pytest.mark.parametrize("key", [None, DropoutKey(seed=5)], ids=["no dropout", "dropout"])
 def test_prediction_is_what_a_pass_holds(config, dtype, recompute, key):
+    config = config.replace(num_hidden_layers=5)
     held, itemsize = largest_stacks(config, dtype, key, recompute), np.dtype(dtype).itemsize
     tables = memory.layers_held(config, B, T, P, recompute)
     tables += [(memory.outside_layers(config, B, T, P, key is not None, recompute), 1)]
@@ -226,3 +239,81 @@ def test_one_more_layer_takes_what_is_predicted(dropout, recompute):
     predicted = memory.layer_bytes(config, B, T, recompute=recompute)
     for layers in (2, 3):
         assert held(layers + 1) - held(layers) == pytest.approx(predicted, rel=0.02)
+
+
+def arrays_in(cache):
+    """Every array of numbers in a cache; ids and row numbers are none."""
+    if isinstance(cache, np.ndarray):
+        yield from [cache] if cache.dtype.kind in "fb" else []
+    elif isinstance(cache, tuple | list):
+        for part in cache:
+            yield from arrays_in(part)
+
+
+def owned(cache, params):
+    """The bytes of these arrays, each counted once however often it is there; parameters are not among them."""
+    owners = {}
+    for array in arrays_in(cache):
+        while isinstance(array.base, np.ndarray):
+            array = array.base
+        owners[id(array)] = array
+    return sum(array.nbytes for array in owners.values() if array is not params.flat)
+
+
+@every_config
+@both_dtypes
+@pytest.mark.parametrize("layers", [1, 2, 5])
+@pytest.mark.parametrize("method", range(4))
+def test_prediction_is_what_plain_caches_hold(config, dtype, layers, method, monkeypatch):
+    """Between the passes: the encoder's cache and its output. In backward: the caches that are made again at a time."""
+    config = config.replace(num_hidden_layers=layers, num_hidden_groups=min(layers, config.num_hidden_groups))
+    methods = {0: (0, False), 1: (1, False), 2: (min(2, layers), False), 3: (0, True)}
+    method = memory_for_time.Method("", *methods[method])
+    config = config.replace(reversible=method.reversible)
+    params = Albert.init(config, dtype=dtype).params
+    batch = Batch.random(config, B, T, P)._replace(mlm_weights=np.ones((B, P), np.float32))
+    ctx = PLAIN.context(PLAIN, config, params, batch.attention_mask, DropoutKey(seed=5))
+    x, _ = PLAIN.embeddings.forward(batch.input_ids, batch.token_type_ids, ctx)
+    y, cache = encoder_forward(x, ctx, method.recompute, positions_read(batch))
+    kept, again = [y, *arrays_in(cache)], [0]
+
+    def noting(function):
+        def noted(*arguments):
+            found = function(*arguments)
+            caches = found[-1] if isinstance(found, tuple) else found
+            new = [array for array in arrays_in(caches) if not any(array is old for old in kept)]
+            again.append(owned(new, params))
+            return found
+
+        return noted
+
+    monkeypatch.setattr(encoder, "caches_from", noting(encoder.caches_from))
+    for name in ("reversible_block_forward", "reversible_block_inputs"):
+        monkeypatch.setattr(reversible, name, noting(getattr(reversible, name)))
+    measured = owned(kept, params)
+    encoder_backward(np.ones_like(y), cache, ctx, params.zeros_like())
+    held = memory_for_time.plain_layers_held(config, B, T, P, method)
+    assert memory_for_time.plain_bytes(held, config, B, T, P, np.dtype(dtype).itemsize) == measured + max(again)
+
+
+def test_recomputing_several_layers_at_a_time_pays_in_deep_models_alone():
+    """A layer is as large as twelve inputs: k = √(L / 12) needs least, which is 1 up to 24 layers, and 2 of 48."""
+    base = PRESETS["albert-base-v2"]
+    for layers, best in ((12, 1), (24, 1), (48, 2), (96, 3)):
+        config = base.replace(num_hidden_layers=layers)
+        needed = {k: memory.activation_bytes(config, 8, 512, recompute=k) for k in range(1, layers + 1)}
+        assert min(needed, key=needed.get) == best
+
+
+def test_the_table_has_a_row_for_each_method():
+    config = PRESETS["albert-base-v2"]
+    rows = memory_for_time.table(config, 8, 128)
+    assert [row["name"] for row in rows] == [
+        "keep all", "recompute each layer", "recompute 3 layers at a time", "reversible",
+    ]  # fmt: skip
+    assert [row["activation_bytes"] for row in rows] == [
+        *(memory.activation_bytes(config, 8, 128, recompute=k) for k in (0, 1, 3)), None,
+    ]  # fmt: skip
+    assert [round(row["operations"], 2) for row in rows] == [1.0, 1.33, 1.33, 1.33]
+    assert memory_for_time.table(config.replace(sharing="none"), 8, 128) == rows
+    assert len(memory_for_time.table(config.replace(num_hidden_layers=2), 8, 128)) == 3

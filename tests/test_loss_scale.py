@@ -141,7 +141,7 @@ def test_the_steps_of_a_trial_are_those_of_full_precision(float16, monkeypatch):
 def test_a_scale_multiplies_the_gradient_and_not_the_loss(kernels):
     model, batch = Albert.init(TINY, seed=1, kernels=kernels), Batch.random(TINY, 3, 7, 2)
     with Workers(model, 1) as workers:
-        one, other = (workers.gradient([batch], scale=scale) for scale in (1.0, 1024.0))
+        one, other = (workers.gradient(workers.slices_of([batch]), scale=scale) for scale in (1.0, 1024.0))
     assert float(one.losses.total) == float(other.losses.total)
     np.testing.assert_array_equal(one.grads.flat * 1024, other.grads.flat)
 

@@ -9,7 +9,7 @@ from minalbert import PRESETS, Albert, AlbertConfig, Batch, DropoutKey, Totals
 from minalbert.backend import to_host
 from minalbert.errors import ConfigError, InputError
 from minalbert.gradcheck.cases import TINY, hard_batch, hard_params, model_cases
-from minalbert.model import PLAIN, pretraining_backward, pretraining_forward
+from minalbert.model import PLAIN, block, encoder, pretraining_backward, pretraining_forward
 from minalbert.params import half_name
 
 DROPPED = TINY.replace(hidden_dropout_prob=0.2, attention_probs_dropout_prob=0.3)
@@ -71,16 +71,53 @@ def test_groups_are_runs_of_layers_by_whole_numbers():
         assert [config.group_of("ffn", i) for i in range(layers)] == list(range(layers))
 
 
+@pytest.mark.parametrize("recompute", [True, 1, 2, 3, 4, 5])
 @pytest.mark.parametrize("key", [None, KEY], ids=["without dropout", "with dropout"])
-def test_recomputing_changes_no_bit(key, device):
-    model, batch = Albert.init(DROPPED, device=device), hard_batch(DROPPED)
+def test_recomputing_changes_no_bit(key, recompute, device):
+    config = DROPPED.replace(num_hidden_layers=5)
+    model, batch = Albert.init(config, device=device), hard_batch(config)
     losses, grads = model.loss_and_grads(batch, key)
-    losses_again, grads_again = model.loss_and_grads(batch, key, recompute=True)
+    losses_again, grads_again = model.loss_and_grads(batch, key, recompute=recompute)
     assert [float(loss) for loss in losses] == [float(loss) for loss in losses_again]
     if device == "cpu":  # a GPU adds scattered rows in any order
         assert np.array_equal(grads.flat, grads_again.flat)
     else:
         np.testing.assert_allclose(to_host(grads_again.flat), to_host(grads.flat), rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("kernels", ["plain", "fused"])
+@pytest.mark.parametrize(("recompute", "runs", "kept"), [(True, 10, 5), (2, 10, 3), (3, 10, 2), (5, 10, 1)])
+def test_recomputing_keeps_every_kth_input_and_runs_each_layer_twice(recompute, runs, kept, kernels, monkeypatch):
+    config, layers = TINY.replace(num_hidden_layers=5), []
+    model, batch = Albert(config, hard_params(config), kernels=kernels), hard_batch(config)
+
+    def counted(x, layer, ctx, positions=None):
+        layers.append(layer)
+        return block.block_forward(x, layer, ctx, positions)
+
+    monkeypatch.setattr(encoder, "block_forward", counted)
+    ctx = model.pairs.context(model.pairs, config, model.params, batch.attention_mask, None,
+                              model.pairs.memory(model.params))  # fmt: skip
+    x, _ = model.pairs.embeddings.forward(batch.input_ids, batch.token_type_ids, ctx)
+    y, cache = encoder.encoder_forward(x, ctx, recompute)
+    assert layers == [0, 1, 2, 3, 4]
+    assert len(cache[0]) == kept
+    encoder.encoder_backward(ctx.from_params_dtype(y), cache, ctx, model.params.zeros_like())
+    assert len(layers) == runs
+    k = int(recompute)
+    assert layers[5:] == [layer for first in reversed(range(0, 5, k)) for layer in range(first, min(first + k, 5))]
+
+
+@pytest.mark.parametrize("recompute", [-1, 4, 1.0, "all", None])
+def test_how_often_to_keep_a_layer_is_a_number_of_layers(recompute):
+    model, batch = hard_model(), hard_batch(TINY)
+    sentence = f"recompute is {recompute!r}; it must be True, False or a whole number of layers from 1 to 3"
+    for call in (lambda: model.loss_and_grads(batch, recompute=recompute),
+                 lambda: model.accumulate([batch], recompute=recompute),
+                 lambda: model.forward(*batch[:3], recompute=recompute)):  # fmt: skip
+        with pytest.raises(InputError) as error:
+            call()
+        assert str(error.value) == sentence
 
 
 def test_dropout_needs_a_key_and_obeys_it():
@@ -92,15 +129,12 @@ def test_dropout_needs_a_key_and_obeys_it():
 
 
 def test_slices_of_a_batch_add_up_to_the_whole():
-    """With dropout too: each slice's masks are those its sequences have in the whole batch."""
-    config = DROPPED
-    model, batch = hard_model(config), hard_batch(config)
+    model, batch = hard_model(), hard_batch(TINY)
     totals = Totals(targets=batch.mlm_weights.sum(), sequences=len(batch.input_ids))
-    losses, grads = model.loss_and_grads(batch, KEY)
+    losses, grads = model.loss_and_grads(batch)
     pieces, into = [], model.params.zeros_like()
     for part in (slice(0, 1), slice(1, 3)):
-        key = KEY.at(example=part.start)
-        loss, into = model.loss_and_grads(Batch(*(x[part] for x in batch)), key, into=into, totals=totals)
+        loss, into = model.loss_and_grads(Batch(*(x[part] for x in batch)), into=into, totals=totals)
         pieces.append(loss.total)
     assert sum(pieces) == pytest.approx(float(losses.total), rel=1e-14)
     np.testing.assert_allclose(into.flat, grads.flat, rtol=1e-11, atol=1e-13)

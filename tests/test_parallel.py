@@ -1,18 +1,27 @@
-"""A batch's gradient is the sum of its slices', in one order, whoever computes which slice; how a batch is cut."""
+"""A batch's gradient is the sum of its parts', in one order, whoever computes which slice; how a batch is cut."""
 
+import multiprocessing
+import threading
 import time
 import weakref
+from itertools import pairwise
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from minalbert import PRESETS, Albert, AlbertConfig, Batch, DropoutKey
+from minalbert import PRESETS, Albert, Batch, DropoutKey, Totals
 from minalbert.backend import to_host
 from minalbert.gradcheck.cases import TINY, hard_batch, hard_params
-from minalbert.parallel import TreeSum, Workers, blas_threads, placed, split, threads, workers
-from minalbert.parallel.threads import blas
+from minalbert.kernels import missing
+from minalbert.model import pretraining_backward, pretraining_forward
+from minalbert.parallel import TreeSum, Workers, blas_threads, cut, lengths
+from minalbert.parallel.slices import part_ends, slice_ends
+from minalbert.parallel.threads import _limit, blas, threads
 
 CONFIG = PRESETS["tiny"].replace(hidden_dropout_prob=0.1, attention_probs_dropout_prob=0.1, vocab_size=50)
+STILL = CONFIG.replace(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
 KEY = DropoutKey(3, 7)
 both_kernels = pytest.mark.parametrize("kernels", ["plain", "fused"])
 
@@ -22,10 +31,29 @@ def slices_of(batch, count):
     return [Batch(*(array[size * i : size * (i + 1)] for array in batch)) for i in range(count)]
 
 
-def gradient(model, slices, count=1):
+def gradient(model, batches, count=1):
     with Workers(model, count) as workers:
-        found = workers.gradient(slices, KEY)
+        found = workers.gradient(workers.slices_of(batches), KEY)
         return to_host(found.grads.flat).copy(), float(found.losses.mlm), float(found.losses.sop)
+
+
+def whole(model, batch, key=None, totals=Totals(), recompute=False):
+    """Losses and gradient of one pass over the batch as it is, padding and all."""
+    grads = model.params.zeros_like()
+    ctx = model.pairs.context(
+        model.pairs, model.config, model.params, batch.attention_mask, key, model.pairs.memory(model.params)
+    )
+    losses, cache = pretraining_forward(batch, ctx, totals, recompute)
+    losses = [None if loss is None else float(loss) for loss in losses]
+    pretraining_backward(cache, ctx, grads)
+    return losses, grads
+
+
+@pytest.fixture
+def cut_often(monkeypatch):
+    """Slices and parts wherever one token is saved."""
+    monkeypatch.setattr("minalbert.parallel.slices.WORTH_A_THREAD", 2**9)
+    monkeypatch.setattr("minalbert.parallel.slices.WORTH_A_PART", 1)
 
 
 def tree_sum(nodes, add):
@@ -63,22 +91,12 @@ def test_a_tree_keeps_few_nodes_at_a_time():
     assert most == 7  # log2(64) + 1
 
 
-@both_kernels
 @pytest.mark.parametrize("count", [2, 4, 8])
-def test_slices_add_up_to_the_whole_batch_with_dropout(count, kernels):
-    model = Albert.init(CONFIG, seed=1, dtype="float64", kernels=kernels)
+def test_slices_add_up_to_the_whole_batch(device, count):
+    model = Albert.init(STILL, seed=1, dtype="float64", device=device)
     batch = Batch.random(CONFIG, 8, 12, 3, seed=2)
-    losses, grads = model.loss_and_grads(batch, KEY)
+    losses, grads = model.loss_and_grads(batch)
     found, mlm, sop = gradient(model, slices_of(batch, count))
-    np.testing.assert_allclose(found, grads.flat, rtol=0, atol=1e-14)
-    np.testing.assert_allclose([mlm, sop], [float(losses.mlm), float(losses.sop)], rtol=1e-14)
-
-
-def test_slices_add_up_on_any_device(device):
-    model = Albert.init(CONFIG, seed=1, dtype="float64", device=device)
-    batch = Batch.random(CONFIG, 8, 12, 3, seed=2)
-    losses, grads = model.loss_and_grads(batch, KEY)
-    found, mlm, sop = gradient(model, slices_of(batch, 4))
     np.testing.assert_allclose(found, to_host(grads.flat), rtol=0, atol=1e-14)
     np.testing.assert_allclose([mlm, sop], [float(losses.mlm), float(losses.sop)], rtol=1e-14)
 
@@ -96,9 +114,23 @@ def test_the_number_of_workers_changes_no_bit(kernels):
     assert not np.array_equal(one[0], reversed_sum)  # and the order does matter
 
 
+@both_kernels
+def test_the_same_batch_gives_the_same_bits_by_any_number_of_workers(kernels, cut_often):
+    batch, found = Batch.random(CONFIG, 32, 12, 3, seed=2), []
+    for count in (1, 2, 3, 8):
+        model = Albert.init(CONFIG, seed=1, kernels=kernels)
+        model._workers = Workers(model, count)
+        assert len(model._workers.slices(batch)) == 8
+        losses, grads = model.loss_and_grads(batch, KEY)
+        own = model.forward(*batch[:3], dropout=KEY)
+        arrays = [grads.flat, own.hidden, own.backward(np.ones_like(own.hidden)).flat, model.encode(*batch[:3])[0]]
+        found.append([float(losses.total), float(model.loss(batch).total), *(array.tobytes() for array in arrays)])
+    assert found[1:] == found[:1] * 3
+
+
 def test_halves_can_be_summed_elsewhere():
     """What two machines would do: each its half of the slices, and then one sum of two."""
-    model = Albert.init(CONFIG.replace(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0), seed=1)
+    model = Albert.init(STILL, seed=1)
     batch = Batch.random(CONFIG, 32, 12, 3, seed=2)._replace(mlm_weights=np.ones((32, 3), np.float32))
     slices = slices_of(batch, 8)
     whole = gradient(model, slices)[0]
@@ -107,12 +139,12 @@ def test_halves_can_be_summed_elsewhere():
 
 
 def test_accumulating_batches_is_one_large_batch():
-    model, batch = Albert.init(CONFIG, seed=1, dtype="float64"), Batch.random(CONFIG, 8, 12, 3, seed=2)
-    losses, grads = model.loss_and_grads(batch, KEY)
-    found, accumulated = model.accumulate(slices_of(batch, 4), KEY)
+    model, batch = Albert.init(STILL, seed=1, dtype="float64"), Batch.random(CONFIG, 8, 12, 3, seed=2)
+    losses, grads = model.loss_and_grads(batch)
+    found, accumulated = model.accumulate(slices_of(batch, 4))
     np.testing.assert_allclose(accumulated.flat, grads.flat, rtol=0, atol=1e-14)
     assert float(found.total) == pytest.approx(float(losses.total), rel=1e-14)
-    _, twice = model.accumulate(slices_of(batch, 4), KEY, into=accumulated)
+    _, twice = model.accumulate(slices_of(batch, 4), into=accumulated)
     assert twice is accumulated
     np.testing.assert_allclose(twice.flat, 2 * grads.flat, rtol=0, atol=1e-13)
 
@@ -134,39 +166,179 @@ def two_threads():
         yield
 
 
+# Trimmed, and equal
+
+
+def padded(masks, places, seed=0):
+    """A batch with these attention masks, and a prediction at each of these places of an example, or an unused slot."""
+    mask, places = np.array(masks), np.array(places)
+    used, rng = places >= 0, np.random.default_rng(seed)
+    return Batch(
+        input_ids=rng.integers(0, 50, mask.shape),
+        attention_mask=mask,
+        token_type_ids=rng.integers(0, 2, mask.shape),
+        mlm_positions=np.where(used, places, mask.shape[1] - 1),
+        mlm_labels=rng.integers(0, 50, places.shape),
+        mlm_weights=used * rng.choice([0.5, 1.0, 2.0], places.shape),
+        sop_labels=rng.integers(0, 2, len(mask)),
+    )
+
+
+def test_an_example_is_as_long_as_its_last_token_or_prediction():
+    masks = [[1, 1, 0, 0, 0, 0], [1, 0, 0, 1, 0, 0], [0] * 6, [1, 0, 0, 0, 0, 0], [1] * 6, [0, 0, 1, 0, 0, 0]]
+    batch = padded(masks, [[1, -1], [-1, -1], [0, 0], [-1, 4], [2, -1], [-1, -1]])
+    assert lengths(batch).tolist() == [2, 4, 6, 5, 6, 3]
+
+
+def test_a_part_is_as_long_as_its_longest_example(cut_often):
+    masks = [[1, 1, 0, 0, 0, 0], [1, 0, 0, 1, 0, 0], [0] * 6, [1, 0, 0, 0, 0, 0], [1] * 6, [0, 0, 1, 0, 0, 0]]
+    batch = padded(masks, [[1, -1, -1], [0, -1, -1], [-1, -1, -1], [-1, 4, -1], [2, -1, -1], [-1, -1, -1]])
+    (parts,) = cut(batch, 2)
+    found = [(part.first, part.examples.tolist(), part.batch.input_ids.shape[1]) for part in parts]
+    assert found == [(0, [2, 4], 6), (2, [3], 5), (3, [1], 4), (4, [5], 3), (5, [0], 2)]
+    assert [part.batch.mlm_weights.shape[1] for part in parts] == [1, 2, 1, 1, 1]
+    for part in parts:
+        T, P = part.batch.input_ids.shape[1], part.batch.mlm_weights.shape[1]
+        for array, of_whole, width in zip(part.batch, batch, [T] * 3 + [P] * 3, strict=False):
+            unused = of_whole is batch.mlm_positions and part.batch.mlm_weights == 0
+            np.testing.assert_array_equal(array, np.where(unused, 0, of_whole[part.examples, :width]))
+        np.testing.assert_array_equal(part.batch.sop_labels, batch.sop_labels[part.examples])
+
+
+@given(st.lists(st.integers(1, 64), min_size=1, max_size=40), st.sampled_from([1, 2, 4, 8]))
+def test_slices_and_parts_hold_each_example_once(found, count):
+    size = -np.sort(-np.array(found))
+    count = min(count, 2 ** (len(size).bit_length() - 1))
+    for ends, most in ((slice_ends(size, count), count), (part_ends(size), len(size))):
+        assert all(a < b for a, b in pairwise([0, *ends]))
+        assert ends[-1] == len(size)
+        assert len(ends) <= most
+    assert len(slice_ends(size, count)) == count
+
+
+def test_slices_have_about_the_same_number_of_tokens():
+    size = -np.sort(-np.random.default_rng(0).integers(1, 129, 200))
+    tokens = [size[first:end].sum() for first, end in pairwise([0, *slice_ends(size, 4)])]
+    assert max(tokens) - min(tokens) <= 2 * 128
+
+
+def test_a_part_must_be_worth_it():
+    assert part_ends(np.array([32] * 32 + [31] * 32)) == [64]
+    assert part_ends(np.array([32] * 32 + [16] * 32)) == [32, 64]
+    assert part_ends(np.array([32] * 10 + [16] * 4)) == [10, 14]  # 64 tokens are saved
+    assert part_ends(np.array([32] * 10 + [16] * 3)) == [13]
+
+
+CASES = [(kernels, sharing, recompute) for kernels in ("plain", "fused") for sharing in ("all", "attention", "ffn",
+         "none") for recompute in (False, True)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kernels", "sharing", "recompute"), CASES)
+def test_parts_are_the_whole_batch_to_the_last_digits(cut_often, kernels, sharing, recompute):
+    config = STILL.replace(sharing=sharing)
+    model, batch = (
+        Albert.init(config, seed=1, dtype="float64", kernels=kernels),
+        Batch.random(CONFIG, 13, 21, 5, seed=4),
+    )
+    slices = model._workers.slices(batch)
+    assert len(slices) > 1
+    assert max(map(len, slices)) > 1
+    assert sum(part.batch.input_ids.size for parts in slices for part in parts) < 0.9 * batch.input_ids.size
+    assert_equal(model, batch, recompute)
+
+
+@pytest.mark.skipif(missing("compiled", "full", "cpu") is not None, reason=str(missing("compiled", "full", "cpu")))
+def test_parts_are_the_whole_batch_with_compiled_kernels(cut_often):
+    model, batch = Albert.init(STILL, seed=1, kernels="compiled"), Batch.random(CONFIG, 13, 21, 5, seed=4)
+    assert_equal(model, batch, atol=40 * np.finfo("float32").eps)
+
+
+def assert_equal(model, batch, recompute=False, atol=1e-12):
+    """Losses and gradients, hidden states and the way back: those of one pass over all of the padding."""
+    expected, grads = whole(model, batch, recompute=recompute)
+    scale = np.abs(grads.flat).max()
+    losses, found = model.loss_and_grads(batch, recompute=recompute)
+    np.testing.assert_allclose([float(loss) for loss in losses], expected, rtol=atol)
+    np.testing.assert_allclose(found.flat, grads.flat, rtol=0, atol=atol * scale)
+    np.testing.assert_allclose([float(loss) for loss in model.loss(batch)], expected, rtol=atol)
+    if len(batch.sop_labels) > 1:
+        halves = [Batch(*(array[half] for array in batch)) for half in (slice(1), slice(1, None))]
+        losses, found = model.accumulate(halves, recompute=recompute)
+        np.testing.assert_allclose([float(loss) for loss in losses], expected, rtol=atol)
+        np.testing.assert_allclose(found.flat, grads.flat, rtol=0, atol=atol * scale)
+
+    states = model.hidden_states(*batch[:3], layers=-1)[0]
+    there = np.arange(states.shape[1]) < lengths(batch._replace(mlm_weights=0 * batch.mlm_weights))[:, None]
+    states, dhidden = states * there[..., None], np.random.default_rng(1).standard_normal(states.shape)
+    np.testing.assert_allclose(model.encode(*batch[:3])[0], states, rtol=0, atol=100 * atol)
+    own = model.forward(*batch[:3], recompute=recompute)
+    np.testing.assert_allclose(own.hidden, states, rtol=0, atol=100 * atol)
+    several = own.backward(dhidden.astype(states.dtype)).flat
+    one = Albert(model.config, model.params, **model.compute._asdict())
+    one._workers.slices = lambda inputs: [[type(part)(inputs, slice(None), 0) for part in cut(inputs, 1)[0][:1]]]
+    once = one.forward(*batch[:3]).backward((dhidden * there[..., None]).astype(states.dtype)).flat
+    np.testing.assert_allclose(several, once, rtol=0, atol=atol * np.abs(once).max())
+
+
+@st.composite
+def batches(draw):
+    """With holes in the attention mask, examples without a token, slots that are not used, predictions of padding."""
+    B, T, P = draw(st.integers(1, 6)), draw(st.integers(1, 9)), draw(st.integers(1, 3))
+    masks = draw(st.lists(st.lists(st.integers(0, 1), min_size=T, max_size=T), min_size=B, max_size=B))
+    place = st.integers(-1, T - 1)
+    return padded(masks, draw(st.lists(st.lists(place, min_size=P, max_size=P), min_size=B, max_size=B)))
+
+
+@settings(max_examples=40, deadline=None)
+@given(batches(), st.sampled_from(["plain", "fused"]))
+def test_any_batch_may_be_cut(batch, kernels):
+    config = TINY.replace(vocab_size=50, max_position_embeddings=9)
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr("minalbert.parallel.slices.WORTH_A_THREAD", 16)
+        monkeypatch.setattr("minalbert.parallel.slices.WORTH_A_PART", 1)
+        assert_equal(Albert(config, hard_params(config), kernels=kernels), batch)
+
+
 @both_kernels
-def test_a_batch_is_cut_into_slices_where_blas_has_threads(monkeypatch, two_threads, kernels):
-    """Its losses, gradients and states are those of the whole, however it is cut."""
-    monkeypatch.setattr("minalbert.parallel.slices.WORTH_A_THREAD", 1)
-    config = TINY.replace(hidden_dropout_prob=0.2, attention_probs_dropout_prob=0.3)
-    model, batch = Albert(config, hard_params(config), kernels=kernels), hard_batch(config)
-    dhidden = np.random.default_rng(1).standard_normal((3, 5, 6))
-    found = {}
-    for count in (1, 2, 3):
-        monkeypatch.setattr(workers, "threads", lambda count=count: count)
-        model._workers = Workers(model, 3)
-        with model._workers.slices(batch) as slices:
-            assert len(slices) == count
-            assert threads() == (2 if count == 1 else 1)
-        losses, grads = model.loss_and_grads(batch, KEY)
-        own = model.forward(*batch[:3], dropout=KEY).backward(dhidden)
-        found[count] = (
-            float(losses.total),
-            float(model.loss(batch).total),
-            grads.flat,
-            own.flat,
-            *model.encode(*batch[:3]),
-        )
-    for count in (2, 3):
-        for one, other in zip(found[count], found[1], strict=True):
-            np.testing.assert_allclose(one, other, rtol=1e-13, atol=1e-13)
+def test_each_part_has_dropout_masks_of_its_own(cut_often, kernels):
+    """Those of its first example's number, counted by length: a batch is the sum of its parts, each passed alone."""
+    model, batch = Albert.init(CONFIG, seed=1, dtype="float64", kernels=kernels), Batch.random(CONFIG, 9, 12, 3, seed=2)
+    key, parts = KEY.at(example=100), [part for parts in model._workers.slices(batch) for part in parts]
+    assert [part.first for part in parts] == [0, *np.cumsum([len(part.examples) for part in parts])[:-1]]
+    totals, expected = Totals(float(batch.mlm_weights.sum()), 9.0), model.params.zeros_like()
+    for part in parts:
+        expected.flat += whole(model, part.batch, key.at(example=100 + part.first), totals)[1].flat
+    np.testing.assert_allclose(model.loss_and_grads(batch, key)[1].flat, expected.flat, rtol=0, atol=1e-14)
 
 
-@pytest.mark.parametrize(("examples", "count"), [(1, 1), (3, 1), (4, 1), (8, 2), (16, 4), (100, 4)])
-def test_no_slice_is_made_of_little(examples, count):
-    """192 x 342 numbers, a quarter of WORTH_A_THREAD, in such an example's layer."""
-    config = AlbertConfig(vocab_size=100, hidden_size=192, num_attention_heads=3)
-    assert len(split(Batch.random(config, examples, 342, 9), 4, config.hidden_size)) == count
+@both_kernels
+def test_hidden_states_and_their_way_back_drop_alike(cut_often, kernels):
+    """A slope of hidden times dhidden, with dropout: forward and backward sample the same masks in each part."""
+    model, batch = Albert.init(CONFIG, seed=1, dtype="float64", kernels=kernels), Batch.random(CONFIG, 9, 12, 3, seed=2)
+    dhidden = np.random.default_rng(1).standard_normal((9, 12, CONFIG.hidden_size))
+    grads = model.forward(*batch[:3], dropout=KEY).backward(dhidden)
+    direction, start, h = grads.flat / np.linalg.norm(grads.flat), model.params.flat.copy(), 1e-5
+
+    def value(steps):
+        model.params.flat[:] = start + steps * h * direction
+        return (model.forward(*batch[:3], dropout=KEY).hidden * dhidden).sum()
+
+    slope = (8 * (value(1) - value(-1)) - (value(2) - value(-2))) / (12 * h)
+    assert slope == pytest.approx(np.linalg.norm(grads.flat), rel=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("hidden", "examples", "tokens", "count"),
+    [(64, 64, 32, 1), (64, 128, 64, 2), (128, 32, 64, 1), (128, 64, 64, 2), (768, 1, 512, 1), (768, 2, 128, 2),
+     (768, 8, 128, 2), (768, 8, 512, 8), (768, 3, 512, 2), (768, 64, 512, 8)],
+)  # fmt: skip
+def test_a_slice_is_worth_a_thread(hidden, examples, tokens, count):
+    batch = Batch.random(PRESETS["albert-base-v2"], examples, tokens, 9)
+    batch = batch._replace(attention_mask=np.ones_like(batch.attention_mask))
+    assert len(cut(batch, hidden)) == count
+
+
+# The threads of BLAS
 
 
 def test_blas_gets_its_threads_back(two_threads):
@@ -185,21 +357,180 @@ def test_blas_gets_its_threads_back_from_the_last_who_limits_them(two_threads):
     assert threads() == 2
 
 
-def test_an_interrupted_call_leaves_no_job_running(monkeypatch):
+def in_a_thread(work):
+    """Its result, or its error."""
+    found = []
+    thread = threading.Thread(target=lambda: found.append(work()))
+    thread.start()
+    thread.join()
+    return found[0]
+
+
+def test_any_thread_may_limit_blas(two_threads):
+    """Whichever did so first, and still lives."""
+
+    def limited():
+        with blas_threads(1):
+            return threads(), in_a_thread(threads)
+
+    for _ in range(2):
+        assert limited() == (1, 1)
+        assert in_a_thread(limited) == (1, 1)
+        assert (threads(), in_a_thread(threads)) == (2, 2)
+
+
+def test_a_number_of_each_threads_own_is_given_back(monkeypatch):
+    """As OpenMP has it: each thread that leaves gets its own number back, however many are left."""
+
+    class Library:
+        internal_api, threading_layer, numbers = "openblas", "openmp", threading.local()
+        num_threads = property(lambda self: getattr(self.numbers, "count", 4))
+
+        def set_num_threads(self, count):
+            self.numbers.count = count
+
+    monkeypatch.setattr(
+        "minalbert.parallel.threads.blas", lambda: type("Controller", (), {"lib_controllers": [Library()]})
+    )
+
+    def other():
+        with blas_threads(1):
+            return threads()
+
+    with blas_threads(2):
+        assert in_a_thread(other) == 1
+        assert (threads(), in_a_thread(threads)) == (2, 4)
+    assert threads() == 4
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_passes_are_computed_by_one_thread_of_blas_each(two_threads, cut_often, monkeypatch, count):
+    seen, forward = [], pretraining_forward
+    monkeypatch.setattr("minalbert.parallel.workers.pretraining_forward",
+                        lambda *given, **more: seen.append(threads()) or forward(*given, **more))  # fmt: skip
+    model, batch = Albert.init(CONFIG), Batch.random(CONFIG, 16, 12, 3)
+    model._workers = Workers(model, count)
+    model.loss_and_grads(batch)
+    model.loss(batch)
+    model.loss_and_grads(Batch.random(CONFIG, 1, 12, 3))  # one slice of one part, but small
+    assert set(seen) == {1}
+    assert threads() == 2
+    monkeypatch.setattr("minalbert.parallel.slices.WORTH_BLAS_THREADS", 1)
+    model.loss_and_grads(Batch.random(CONFIG, 1, 12, 3))
+    assert seen[-1] == 2
+
+
+@both_kernels
+def test_any_thread_computes_the_same_bits(two_threads, cut_often, kernels):
+    """One after the other, and two models in two threads at once."""
+    batch = Batch.random(CONFIG, 16, 12, 3, seed=2)
+    models = [Albert.init(CONFIG, seed=1, kernels=kernels) for _ in range(2)]
+
+    def passed(model=models[0]):
+        return model.loss_and_grads(batch, KEY)[1].flat.tobytes()
+
+    expected, found = passed(), []
+    assert in_a_thread(passed) == expected
+    both = [
+        threading.Thread(target=lambda model=model: found.extend(passed(model) for _ in range(10))) for model in models
+    ]
+    for thread in both:
+        thread.start()
+    for thread in both:
+        thread.join()
+    assert set(found) == {expected}
+    assert len(found) == 20
+    assert threads() == 2
+
+
+forks = pytest.mark.skipif(
+    "fork" not in multiprocessing.get_all_start_methods(), reason="this system cannot fork a process"
+)
+
+
+def in_a_fork(work):
+    context = multiprocessing.get_context("fork")
+    results = context.Queue()
+    process = context.Process(target=lambda: results.put(work()))
+    process.start()
+    try:
+        return results.get(timeout=60)
+    finally:
+        process.kill()
+        process.join()
+
+
+@forks
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@both_kernels
+def test_a_forked_process_makes_its_own_workers(cut_often, kernels):
+    model, batch = Albert.init(CONFIG, seed=1, kernels=kernels), Batch.random(CONFIG, 16, 12, 3, seed=2)
+    model._workers = Workers(model, 2)
+    expected = model.loss_and_grads(batch, KEY)[1].flat.tobytes()
+    memory = model._workers._free_memory[:]
+
+    def child():
+        found = model.loss_and_grads(batch, KEY)[1].flat.tobytes()
+        own = not any(ours and ours is theirs for theirs in memory for ours in model._workers._free_memory)
+        model._workers.close()
+        return found, own
+
+    assert in_a_fork(child) == (expected, True)
+    assert model.loss_and_grads(batch, KEY)[1].flat.tobytes() == expected
+
+
+@forks
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_fork_while_another_thread_limits_blas(two_threads, cut_often):
+    """That thread, its lock and its limit are not in the new process."""
+    model, batch = Albert.init(CONFIG, seed=1), Batch.random(CONFIG, 16, 12, 3, seed=2)
+    expected, ready, done = model.loss_and_grads(batch, KEY)[1].flat.tobytes(), threading.Event(), threading.Event()
+
+    def limiting():
+        with blas_threads(1), _limit.lock:
+            ready.set()
+            done.wait()
+
+    thread = threading.Thread(target=limiting)
+    thread.start()
+    assert ready.wait(60)
+    try:
+        assert in_a_fork(lambda: (threads(), model.loss_and_grads(batch, KEY)[1].flat.tobytes())) == (2, expected)
+    finally:
+        done.set()
+        thread.join()
+    assert threads() == 2
+
+
+@forks
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_fork_by_the_thread_that_limits_blas(two_threads):
+    def child():
+        before = threads()
+        limit.__exit__(None, None, None)
+        return before, threads()
+
+    limit = blas_threads(1)
+    limit.__enter__()
+    try:
+        assert in_a_fork(child) == (1, 2)
+    finally:
+        limit.__exit__(None, None, None)
+
+
+def test_an_interrupted_call_leaves_no_job_running():
     """Else a slice that was begun would go on adding into gradients that the caller has back."""
-    monkeypatch.setattr("minalbert.parallel.slices.WORTH_A_THREAD", 1)
     events = []
 
-    def work(batch, first):
-        if first == 0:
+    def work(number):
+        if number == 0:
             raise KeyboardInterrupt
         time.sleep(0.2)
         events.append("done")
 
-    slices = split(hard_batch(TINY), 3, TINY.hidden_size)
     with Workers(Albert(TINY, hard_params(TINY)), 3) as workers_of_three:
         with pytest.raises(KeyboardInterrupt):
-            list(workers_of_three.run(work, placed(slices)))
+            list(workers_of_three.run(work, [(0,), (1,), (2,)]))
         finished = len(events)
         time.sleep(0.3)
     assert len(events) == finished

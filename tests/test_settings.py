@@ -140,6 +140,16 @@ def test_kernels_are_plain_if_none_are_given_but_fused_where_they_are_needed():
         Settings().change(kernels="numpy")
 
 
+def test_recompute_is_a_number_of_layers_and_may_stand_without_one():
+    typed = {(): 0, ("--recompute",): 1, ("--recompute", "2"): 2, ("--recompute=0",): 0}
+    for words, layers in typed.items():
+        assert settings_of(options(*words)).training.recompute == layers
+    for written, layers in ((False, 0), (True, 1), (3, 3)):
+        assert Settings.from_tables({"training": {"recompute": written}}).training.recompute == layers
+    with pytest.raises(ConfigError, match="recompute is 4; it must be from 0 to the 3 layers of the model"):
+        Settings().change(recompute=4)
+
+
 def test_the_file_of_an_earlier_version_is_read():
     assert Settings.from_tables({"training": {"kernels": "numpy"}}).training.kernels == "fused"
     assert Settings.from_tables({"training": {"kernels": "numpy", "code": "mine.py"}}).training.kernels == "plain"

@@ -98,6 +98,8 @@ def encoder_pair(forward, backward):
 
     def yours_forward(x, ctx, recompute=False, positions=None):
         config = ctx.config
+        if config.reversible:
+            raise ConfigError("your encoder_forward has no reversible layers, which this model's config asks for")
         if config.sharing != "all" or config.num_hidden_groups != 1:
             raise ConfigError("your encoder_forward applies one set of weights; this model has more (sharing, groups)")
         if ctx.key and (config.hidden_dropout_prob or config.attention_probs_dropout_prob):

@@ -34,8 +34,8 @@ OPTIMISER = "lamb_step"
 WANTED = {f"{name}_{way}" for name in PAIRS for way in ("forward", "backward")} | {OPTIMISER}
 
 # The modules whose names are replaced: where the model calls the functions above.
-PLACES = (layers.attention, layers.sparse_attention, model.embeddings, model.block, model.heads, model.pretraining,
-          encoding, albert)  # fmt: skip
+PLACES = (layers.attention, layers.sparse_attention, model.embeddings, model.block, model.reversible, model.heads,
+          model.pretraining, encoding, albert)  # fmt: skip
 
 
 @contextlib.contextmanager

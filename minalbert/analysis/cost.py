@@ -72,8 +72,9 @@ def unread_operations(config, T, P=None):
 
 
 def training_operations(config, T, P=None, heads=HEADS, recompute=False):
-    """The operations of a forward and a backward pass. `recompute` runs the layers forward a second time."""
-    again = sum(operations(product, config, T, P) for product in LAYERS) if recompute else 0
+    """The operations of a forward and a backward pass. Recomputation and reversible layers run forward once more."""
+    twice = recompute or config.reversible
+    again = sum(operations(product, config, T, P) for product in LAYERS) if twice else 0
     return 3 * forward_operations(config, T, P, heads) + again
 
 

@@ -2,7 +2,8 @@
 
 Each layer keeps its own activations for the backward pass, whether or not it has weights of its own, so sharing saves
 nothing here. Recomputation does: it keeps each layer's input, and the backward pass makes the rest again, one layer at
-a time. The last layer has fewer queries than tokens, those that the losses read.
+a time; or the input of every k-th layer, and k layers at a time. The last layer has fewer queries than tokens, those
+that the losses read.
 
 A pass has two stacks (`fused.arena`). The arena holds what the backward pass needs, and grows with the layers. The
 scratch stack holds what one function needs while it runs; its size is that of the function that needs most. Not in
@@ -79,12 +80,14 @@ SOP_BACKWARD = (Held("gradients of pooled and first states", "2 B H", ("sop.dpoo
 def scratch(config, B, T, P=None, dropout=True, recompute=False, heads=HEADS):
     """The largest scratch stack, which one of the functions below reaches, in the order of a backward pass."""
     dropped = [DROPPED] if dropout and config.hidden_dropout_prob else []
-    layer = [FFN_AGAIN] if recompute else []
-    layer += [(*dropped, *FFN_BACKWARD), (*dropped, *ATTENTION_BACKWARD)]
+    again = [FFN_AGAIN] if recompute else []
+    layer = [(*dropped, *FFN_BACKWARD), (*dropped, *ATTENTION_BACKWARD)]
     stacks = [SOP_BACKWARD] if "sop" in heads else []
     stacks += [MLM_BACKWARD] if "mlm" in heads else []
-    *ffn, attention = [for_queries(stack) for stack in layer]
-    stacks += [*ffn, (DX, *attention)]
+    stacks += again if last_together(config, recompute) > 1 else [for_queries(stack) for stack in again]
+    ffn, attention = [for_queries(stack) for stack in layer]
+    stacks += [ffn, (DX, *attention)]
+    stacks += [(DX, *stack) for stack in again] if recompute < config.num_hidden_layers else []
     stacks += [(DX, *stack) for stack in layer] if config.num_hidden_layers > 1 else []
     stacks += [(DX, *EMBEDDINGS_BACKWARD)] if config.has_projection else []
     return [DHIDDEN, *max(stacks, key=lambda stack: held_bytes(stack, config, B, T, P))]
@@ -110,17 +113,31 @@ def layer_bytes(config, B, T, itemsize=4, recompute=False):
     return held_bytes([LAYER_INPUT] if recompute else BLOCK, config, B, T, None, itemsize)
 
 
+def last_together(config, recompute):
+    """The number of layers that are made again together, the last layer among them."""
+    return (config.num_hidden_layers - 1) % (recompute or 1) + 1
+
+
 def layers_held(config, B, T, P=None, recompute=False):
-    """[(arrays, how many layers keep them)]; with recomputation, the layers' inputs and one layer made again."""
-    before_last = config.num_hidden_layers - 1
+    """[(arrays, how many layers keep them)]; with recomputation, layers' inputs and those layers made again at a time.
+
+    The input of the first layer is the embeddings' output, which is not among them; the last layer's output is.
+    """
+    layers = config.num_hidden_layers
     if not recompute:
-        return [(BLOCK, before_last), (LAST_LAYER, 1)]
-    tables = [BLOCK, LAST_LAYER] if before_last else [LAST_LAYER]
-    again = max(tables, key=lambda table: held_bytes(table, config, B, T, P))
-    return [([LAYER_INPUT], before_last), (for_queries([LAYER_INPUT]), 1), (again, 1)]
+        return [(BLOCK, layers - 1), (LAST_LAYER, 1)]
+    inputs, last = -(-layers // recompute) - 1, last_together(config, recompute)
+    together = [[(BLOCK, last - 1), (LAST_LAYER, 1)], *([[(BLOCK, recompute)]] if inputs else [])]
+    again = max(together, key=lambda held: held_by(held, config, B, T, P))
+    return [([LAYER_INPUT], inputs), (for_queries([LAYER_INPUT]), 1), *again]
+
+
+def held_by(tables, config, B, T, P=None, itemsize=4):
+    """The bytes of [(arrays, how many times)]."""
+    return sum(count * held_bytes(table, config, B, T, P, itemsize) for table, count in tables)
 
 
 def activation_bytes(config, B, T, P=None, itemsize=4, dropout=True, recompute=False, heads=HEADS):
     """The bytes that a whole pretraining step needs."""
     held = [*layers_held(config, B, T, P, recompute), (outside_layers(config, B, T, P, dropout, recompute, heads), 1)]
-    return sum(count * held_bytes(table, config, B, T, P, itemsize) for table, count in held)
+    return held_by(held, config, B, T, P, itemsize)

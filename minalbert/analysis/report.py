@@ -3,7 +3,7 @@
 import dataclasses
 
 from ..config import PRESETS
-from . import cost, memory, parameters
+from . import cost, memory, memory_for_time, parameters
 from .formulas import sizes
 
 # The paper's parameters in millions: tables 1 and 2, then tables 3 and 4.
@@ -46,6 +46,7 @@ def one_model(preset, config, length, batch):
             {"name": held.name, "formula": held.formula, "bytes": memory.held_bytes([held], config, batch, length)}
             for held in memory.BLOCK
         ],
+        "memory_for_time": memory_for_time.table(config, batch, length),
         "this_model": what_it_takes(config, length, batch),
         "all_shared": what_it_takes(parameters.shared(config), length, batch),
         "none_shared": what_it_takes(parameters.unshared(config), length, batch),

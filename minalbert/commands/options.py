@@ -52,6 +52,8 @@ def add_section(parser, section, defaults=DEFAULTS):
         else:
             metavar = None if choices else field.metadata.get("metavar") or METAVARS[kind]
             arguments = {"type": kind, "choices": choices, "metavar": metavar}
+            if (bare := field.metadata.get("bare")) is not None:
+                arguments |= {"nargs": "?", "const": bare}
         default = defaults.get(name, "none" if default == "" else default)
         text = [HELP.get(name), None if default is None else f"default: {default}"]     # None: its help says it
         group.add_argument(f"--{name.replace('_', '-')}", help="; ".join(filter(None, text)).replace("%", "%%"),

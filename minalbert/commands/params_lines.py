@@ -25,10 +25,6 @@ NOT_SAVED = {
     "training_operations_per_token": "FLOPs per token, forward and backward",
     "activation_bytes": "activations kept for backward",
 }
-RECOMPUTED = {
-    "training_operations_per_token_recomputing": "FLOPs per token, forward and backward",
-    "activation_bytes_recomputing": "activations kept for backward, at most",
-}
 PAPER = {
     12: "The paper's 12M is trunk + pooler, rounded.",
     18: "The paper's 18M is trunk + pooler, rounded.",
@@ -55,12 +51,15 @@ def one_model(report):
     yield ""
     yield from what_sharing_saves(report)
     yield ""
+    yield from memory_for_time(report)
+    yield ""
     for left, right in zip_longest(where_the_operations_are(report), where_the_memory_is(report), fillvalue=""):
         yield f"{left:51}{right}".rstrip()
     yield ""
     yield "FLOPs: matrix products only. Formulas count multiply-adds of a sequence; times 2, divided by T."
     predicted = f"P = {sizes['P']} of T = {sizes['T']} words are predicted."
     yield f"{predicted} Numbers are float32; 1 MB is 10^6 bytes."
+    yield "Memory for time: a step's activations (plain: its layers'); with weights, gradients and moments."
     if report["paper_millions"]:
         yield from PAPER[report["paper_millions"]].split("\n")
 
@@ -105,8 +104,7 @@ def how_many_fewer(this, without):
 
 
 def what_sharing_saves(report):
-    this = report["this_model"]
-    models = [key for key in MODELS if key == "this_model" or report[key]["parameters"] != this["parameters"]]
+    models = models_shown(report)
 
     def rows(names):
         for key, name in names.items():
@@ -118,8 +116,25 @@ def what_sharing_saves(report):
     yield from rows(SAVED)
     yield f"  Not saved, for {report['batch']} sequences of {report['length']} tokens"
     yield from rows(NOT_SAVED)
-    yield "  With recomputation: a second forward pass, less memory"
-    yield from rows(RECOMPUTED)
+
+
+def models_shown(report):
+    """This model, and those with other parameters."""
+    this = report["this_model"]["parameters"]
+    return [key for key in MODELS if key == "this_model" or report[key]["parameters"] != this]
+
+
+def memory_for_time(report):
+    """What each way of training needs: activations, and all that a step holds, by model."""
+    models = models_shown(report)
+    yield (f"{'MEMORY FOR TIME':31}{'fused':>11}{'plain':>11}" + "".join(f"{MODELS[model]:>13}" for model in models)
+           + f"{'FLOPs':>7}")  # fmt: skip
+    for row in report["memory_for_time"]:
+        fused, plain = row["activation_bytes"], row["plain_bytes"]
+        whole = [report[model]["optimiser_bytes"] + (fused or plain) for model in models]
+        cells = [f"{'-' if size is None else readable('bytes', [size])[0]:>11}" for size in (fused, plain)]
+        cells += [f"{readable('bytes', [size])[0]:>13}" for size in whole]
+        yield f"  {row['name']:29}{''.join(cells)}{row['operations']:7.2f}"
 
 
 def where_the_operations_are(report):

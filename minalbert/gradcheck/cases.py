@@ -125,6 +125,9 @@ def model_cases():
         ModelCase("model, strided attention, dropout", dropped.replace(
             attention="strided", attention_window=1, attention_stride=3, attention_global=0), key=KEY),
         ModelCase("model, MLM alone", TINY, heads=("mlm",)),
+        ModelCase("model, recomputed 4 layers at a time", deep.replace(hidden_dropout_prob=0.2), key=KEY, recompute=4),
+        ModelCase("model, reversible", deep.replace(reversible=True)),
+        ModelCase("model, reversible, groups, dropout", dropped.replace(reversible=True, num_hidden_groups=2), key=KEY),
     ]
 
 
@@ -161,6 +164,7 @@ def hard_batch(config):
 
 
 def all_cases():
-    """The pairs, the models, and the same models by the fused pairs."""
+    """The pairs, the models, and the same models by the fused pairs, which have no reversible layers."""
     models = model_cases()
-    return pair_cases() + models + [replace(case, name=f"{case.name}, fused", pairs=fused_pairs()) for case in models]
+    fused = [replace(case, name=f"{case.name}, fused", pairs=fused_pairs()) for case in models]
+    return pair_cases() + models + [case for case in fused if not case.config.reversible]

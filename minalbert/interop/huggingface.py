@@ -17,9 +17,9 @@ from .safetensors_files import ONE_FILE, locate, read, read_json, write, write_j
 from .state_dict import DECODER, WHOLE, compare, first, from_state_dict, hf_groups, to_state_dict
 
 DEFAULTS = dataclasses.asdict(PRESETS["albert-xxlarge-v2"])  # theirs, for missing keys
-SPARSE = [key for key in DEFAULTS if key in ("attention", "attention_window", "attention_stride", "attention_global")]
-OFFICIAL = [key for key in DEFAULTS if key not in ("sharing", "embedding_projection", *SPARSE)]
-OURS = ["sharing", "num_hidden_groups", "embedding_projection"]  # transformers may need one group per layer
+OURS = ["sharing", "num_hidden_groups", "embedding_projection"]
+IF_NOT_DEFAULT = ["reversible", "attention", "attention_window", "attention_stride", "attention_global"]
+OFFICIAL = [key for key in DEFAULTS if key not in (*OURS, *IF_NOT_DEFAULT) or key == "num_hidden_groups"]
 FIXED = {
     "model_type": "albert",
     "inner_group_num": 1,
@@ -91,7 +91,7 @@ def read_config(directory):
     ours = data.get("minalbert", {})
     if not isinstance(ours, dict):
         raise PretrainedError(f"{path}: minalbert is {ours!r}; it must be an object, or absent")
-    ours = {key: value for key, value in ours.items() if key in (*OURS, *SPARSE)}
+    ours = {key: value for key, value in ours.items() if key in (*OURS, *IF_NOT_DEFAULT)}
     try:
         config = AlbertConfig(**official | ours)
     except ConfigError as error:
@@ -119,7 +119,7 @@ def _config_json(config, params):
         "eos_token_id": 3,
         "dtype": str(params.dtype),
         "minalbert": {key: value for key, value in vars(config).items()
-                      if key in OURS or (key in SPARSE and value != DEFAULTS[key])},
+                      if key in OURS or (key in IF_NOT_DEFAULT and value != DEFAULTS[key])},
     }
 
 

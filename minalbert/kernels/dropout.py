@@ -14,7 +14,7 @@ class Dropout(NamedTuple):
 
     def mask(self, x, first):
         """For x: (examples, ...), the first of them number `first` of the slice: which are kept, and 1 / P(keep)."""
-        return dropout_mask(x, self.rate, self.key.at(example=self.key.example + first))
+        return dropout_mask(x, self.rate, self.key, first)
 
     def factors(self, x, first):
         """0, or 1 / P(keep)."""

@@ -7,8 +7,8 @@ x, y: (B, ...)   cache: mask (one byte per number) and scale, or None where noth
 The rate is rounded to a multiple of 2⁻¹⁶, in mask and scale alike.
 
 The mask comes from a counter, not from a state: `key`, a `DropoutKey`, says which mask it is (seed, step,
-layer, site), and example b of the batch has its own stretch of the counter. So a recomputed forward pass, a
-GPU, and a batch split over workers all sample the same mask. Without a key nothing is dropped.
+layer, site, and the first example of a slice of the batch). So a recomputed forward pass, a GPU, and any number of
+workers all sample the same mask. Without a key nothing is dropped.
 """
 
 from ..backend import dropout_mask

@@ -5,8 +5,8 @@ of an activation is returned, the gradient of a parameter is added to `grads`. (
 embeddings have no dx, and the losses add to `dhidden`, because both read it.) The addition is all that ALBERT's sharing
 needs: a layer that is applied L times adds L times into one tensor. `gradients.add_to` is where it happens.
 
-Read in this order: context, embeddings, block, encoder, heads, pretraining. `PLAIN` names the five pairs of this
-folder; `minalbert.fused` has the same five, written for speed, and `pretraining` runs whichever it is given.
+Read in this order: context, embeddings, block, encoder, reversible, heads, pretraining. `PLAIN` names the five pairs of
+this folder; `minalbert.fused` has the same five, written for speed, and `pretraining` runs whichever it is given.
 """
 
 from .block import attention_half_backward, attention_half_forward, ffn_half_backward, ffn_half_forward

@@ -1,14 +1,128 @@
-"""A batch cut into slices, one for each thread."""
+"""A batch cut into slices, one for a worker at a time, and a slice into parts of like length.
+
+Examples differ in length, and an array is as long as its longest. What stands at the padding is computed for nothing:
+its keys have probability 0, and no loss reads it. So the examples are sorted by length, the longest first, and cut;
+each part is trimmed to its own longest. That is exact, and half the work where half of a batch is padding.
+
+    examples     ████████████      slice 0, part 0: 2 examples of 12 tokens
+                 ███████████·
+                 ███████·····                part 1: 2 examples of 7
+                 ██████······
+
+How a batch is cut depends on the batch alone, never on who computes it: the same batch gives the same bits. A GPU
+shares a batch out itself, so it gets one part, and one that it has already is left as it is: to read its lengths would
+be to wait for it.
+"""
 
 from itertools import pairwise
+from typing import Any, NamedTuple
 
-WORTH_A_THREAD = 2**18                               # numbers in a layer's input of one slice: with fewer, BLAS's own
-                                                     # threads bring more
+import numpy as np
+
+from ..backend import array_module, device_of
+
+WORTH_A_THREAD = 2**18                               # numbers in a layer's input of one slice: with fewer, Python's own
+                                                     # work, which is one thread's at a time, is too much of the whole
+WORTH_TWO = 2**26                                    # multiplications in a batch's H x H product: two slices, at least
+WORTH_BLAS_THREADS = 2**18                           # numbers in the only part's layer's input, for BLAS's own threads
+SLICES = 8                                           # at most, for each needs a gradient of its own
+WORTH_A_PART = 64                                    # tokens that must be saved: what calling all functions once costs
 
 
-def split(batch, count, hidden_size):
-    """`count` slices of nearly the same number of examples, or as many as are worth a thread each."""
-    examples = len(batch.input_ids)
-    count = max(1, min(count, examples, batch.input_ids.size * hidden_size // WORTH_A_THREAD))
-    cuts = [examples * i // count for i in range(count + 1)]
-    return [type(batch)(*(array[first:end] for array in batch)) for first, end in pairwise(cuts)]
+class Trimmed(NamedTuple):
+    batch: Any                                       # a Batch or Inputs, as long as its longest example
+    examples: Any                                    # which of the whole batch they are
+    first: int                                       # the number of the first, sorted: the part's in a DropoutKey
+
+
+def cut(batch, hidden_size, cuda=False):
+    """Slices with about the same number of tokens, each a list of parts."""
+    if device_of(batch.input_ids) == "cuda":
+        return [[Trimmed(batch, slice(None), 0)]]
+    size = lengths(batch)
+    order = by_length(size)
+    ends = slice_ends(size[order], 1 if cuda else slice_count(size, hidden_size))
+    return [parts(batch, order[first:end], size, first, cuda) for first, end in pairwise([0, *ends])]
+
+
+def cut_each(batches, cuda=False):
+    """Batches that are slices already, each a list of parts."""
+    slices, first = [], 0
+    for batch in batches:
+        size = lengths(batch)
+        slices.append(parts(batch, by_length(size), size, first, cuda))
+        first += len(size)
+    return slices
+
+
+def parts(batch, examples, size, first=0, cuda=False):
+    """Examples, the longest first, as parts; `first` is the number of the first of them."""
+    ends = [len(examples)] if cuda else part_ends(size[examples])
+    return [
+        Trimmed(trimmed(batch, examples[i:j], int(size[examples[i]])), examples[i:j], first + i)
+        for i, j in pairwise([0, *ends])
+    ]
+
+
+def blas_limit(slices, hidden_size):
+    """The number of threads that BLAS may use: one, or None for its own where one large part is all there is."""
+    (part, *more), *others = slices
+    return 1 if more or others or is_small(part.batch.input_ids.size, hidden_size) else None
+
+
+def is_small(tokens, hidden_size):
+    """Is the waiting of BLAS's threads for each other more than they bring?"""
+    return tokens * hidden_size < WORTH_BLAS_THREADS
+
+
+def lengths(batch):
+    """The places of each example up to its last token or used prediction; all, if it has no token. (B,)"""
+    mask, xp = batch.attention_mask, array_module(batch.attention_mask)
+    last = (mask * xp.arange(1, mask.shape[1] + 1)).max(axis=1)
+    size = xp.where(last == 0, mask.shape[1], last)
+    if hasattr(batch, "mlm_weights"):
+        used = (batch.mlm_positions + 1) * (batch.mlm_weights > 0)
+        size = xp.maximum(size, used.max(axis=1, initial=0))
+    return size
+
+
+def by_length(size):
+    """The examples' order: the longest first, and as they came where they are equally long."""
+    return np.argsort(-size, kind="stable")
+
+
+def slice_count(size, hidden_size):
+    """1, 2, 4 or 8"""
+    tokens = int(size.sum())
+    worth = max(tokens * hidden_size // WORTH_A_THREAD, 2 * (tokens * hidden_size**2 >= WORTH_TWO), 1)
+    return 2 ** (min(worth, SLICES, len(size)).bit_length() - 1)
+
+
+def slice_ends(size, count):
+    """Where slices of falling lengths end: about the same number of tokens in each, and at least one example."""
+    tokens, ends = np.cumsum(size), [0]
+    for number in range(1, count + 1):
+        end = 1 + int(np.searchsorted(tokens, tokens[-1] * number / count))
+        ends.append(min(max(end, ends[-1] + 1), len(size) - count + number))
+    return ends[1:]
+
+
+def part_ends(size, first=0):
+    """Where parts of falling lengths end: cut where it saves most tokens, and again, as long as it is worth it."""
+    saved = (size[0] - size) * np.arange(len(size), 0, -1)           # by a cut before each example
+    best = int(saved.argmax())
+    if saved[best] < WORTH_A_PART:
+        return [first + len(size)]
+    return part_ends(size[:best], first) + part_ends(size[best:], first + best)
+
+
+def trimmed(batch, examples, length):
+    """These examples, without the places from `length` on, and without the last slots if no example uses them."""
+    inputs = (array[examples, :length] for array in batch[:3])
+    if not hasattr(batch, "mlm_weights"):
+        return type(batch)(*inputs)
+    used = batch.mlm_weights[examples] > 0
+    slots = 1 + max(used.any(axis=0).nonzero()[0], default=0)
+    positions, labels, weights = (array[examples, :slots] for array in batch[3:6])
+    positions = positions * used[:, :slots]                          # an unused slot's place may be cut off
+    return type(batch)(*inputs, positions, labels, weights, batch.sop_labels[examples])

@@ -1,11 +1,17 @@
 """The number of threads that multiply matrices.
 
-BLAS can share one product among threads, but nothing else that NumPy does. So where a batch can be cut, each slice has
-a thread of its own for everything, and BLAS is limited to one thread in each.
+BLAS can share one product among threads, but nothing else that NumPy does. And its threads wait for each other by
+spinning: on a machine that is busy with something else, each product waits for the thread that has no core. So where a
+batch can be cut, each slice has a thread of its own for everything, and BLAS is limited to one thread in each.
+
+The limit is set in the thread that multiplies. For most libraries the number is the whole process's; for one that
+shares its work by OpenMP it is each thread's own.
 """
 
 import functools
+import os
 import threading
+from collections import Counter
 from contextlib import contextmanager
 
 
@@ -17,39 +23,66 @@ def blas():
 
 
 class _Limit:
-    """The number belongs to the whole process, and several may limit it at a time: the last to leave restores it."""
+    """Several threads may limit BLAS at a time: the last to leave restores the process's number."""
 
     def __init__(self):
-        self.lock, self.users, self.limiter = threading.Lock(), 0, None
+        self.lock, self.users, self.original = threading.Lock(), Counter(), []
 
     def enter(self, count):
+        """Returns the numbers before."""
         with self.lock:
-            limiter = blas().limit(limits=count)
-            self.limiter = self.limiter or limiter
-            self.users += 1
-
-    def leave(self):
-        with self.lock:
-            self.users -= 1
+            before = [library.num_threads for library in blas().lib_controllers]
             if not self.users:
-                self.limiter.restore_original_limits()
-                self.limiter = None
+                self.original = before
+            self.users[threading.get_ident()] += 1
+            for library in blas().lib_controllers:
+                set_threads(library, count)
+        return before
+
+    def leave(self, before):
+        with self.lock:
+            self.users -= Counter([threading.get_ident()])           # a thread that has left is in it no more
+            for library, own, original in zip(blas().lib_controllers, before, self.original, strict=True):
+                if is_each_threads(library):
+                    set_threads(library, own)
+                elif not self.users:
+                    set_threads(library, original)
+
+    def forked(self):
+        """Only the thread that forked is in the new process; another may have held the lock, or limited BLAS."""
+        mine, others = threading.get_ident(), len(self.users)
+        self.lock, self.users = threading.Lock(), Counter({mine: self.users[mine]} if mine in self.users else ())
+        if others and not self.users:
+            for library, original in zip(blas().lib_controllers, self.original, strict=True):
+                set_threads(library, original)
 
 
 _limit = _Limit()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_limit.forked)
+
+
+def is_each_threads(library):
+    """Is its number each thread's own?"""
+    return library.internal_api == "openblas" and library.threading_layer == "openmp"
+
+
+def set_threads(library, count):
+    """threadpoolctl lets one Python thread alone change OpenBLAS's number as long as it lives; any of ours may."""
+    getattr(library, "_real_set_num_threads", library.set_num_threads)(count)
 
 
 @contextmanager
 def blas_threads(count):
-    """Limit BLAS to so many threads; None leaves it as it is."""
+    """Limit BLAS to so many threads, in this thread at least; None leaves it as it is."""
     if count is None:
         yield
         return
-    _limit.enter(count)
+    before = _limit.enter(count)
     try:
         yield
     finally:
-        _limit.leave()
+        _limit.leave(before)
 
 
 def threads():

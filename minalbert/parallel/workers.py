@@ -1,17 +1,18 @@
 """Workers that share a batch: each slice is one worker's from beginning to end."""
 
+import functools
 import os
 import time
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from itertools import accumulate
 from typing import NamedTuple
 
+from ..backend import to_device
 from ..model.pretraining import Losses, Totals, pretraining_backward, pretraining_forward
 from ..params import Params
-from .slices import split
-from .threads import blas_threads, threads
+from .slices import blas_limit, cut, cut_each
+from .threads import blas_threads
 from .tree import TreeSum
 
 
@@ -29,8 +30,7 @@ class Workers:
         """model: has config, params and pairs. count: 0 for one thread per core. A GPU shares a batch itself: one."""
         self.config, self.params, self.pairs = model.config, model.params, model.pairs
         self.count = 1 if model.params.device == "cuda" else count or os.cpu_count() or 1
-        self._free_memory, self._free_grads = [], []
-        self._pool, self._process = None, None
+        self._begin()
 
     def __enter__(self):
         return self
@@ -39,80 +39,117 @@ class Workers:
         self.close()
 
     def close(self):
-        if self._pool:
+        if self._pool and self._process == os.getpid():
             self._pool.shutdown(cancel_futures=True)
 
-    @contextmanager
+    def _begin(self):
+        """Without threads, and with no memory. A forked process has none of its parent's threads, and begins again."""
+        self._free_memory, self._free_grads = [], []
+        self._pool, self._process = None, os.getpid()
+
     def slices(self, batch):
-        """Slices of a batch, as many as BLAS would use threads. Meanwhile BLAS uses one in each of them."""
-        slices = split(batch, min(threads(), self.count), self.config.hidden_size)
-        with blas_threads(1 if len(slices) > 1 else None):
-            yield slices
+        """A batch as slices, each a list of parts."""
+        return cut(batch, self.config.hidden_size, self.params.device == "cuda")
+
+    def slices_of(self, batches):
+        """The slices of a batch that was cut already, each as a list of parts."""
+        return cut_each(batches, self.params.device == "cuda")
 
     def gradient(
         self, slices, dropout=None, totals=Totals(), into=None, scale=1.0, recompute=False, weights=(1.0, 1.0)
     ):
-        """The losses of a batch given in slices, and `scale` times their gradient.
+        """The losses of a batch given in slices of parts, and `scale` times their gradient.
 
-        dropout    a DropoutKey, or None to drop nothing; each slice's masks are those of its place in the batch
+        dropout    a DropoutKey, or None to drop nothing; each part's masks are those of its place in the batch
         totals     what the losses are divided by; if not given, the sums over all slices
         into       Params to add to; they become the result's
-        recompute  keep only the layers' inputs, and run each layer's forward pass again in backward
+        recompute  keep only the layers' inputs, or that of every k-th, and run forward again in backward
         """
-        totals = totals_of(slices, totals)
+        totals = totals_of([part.batch for parts in slices for part in parts], totals)
 
-        def pass_of(batch, first):
-            grads = into if into is not None and first == 0 else self._zeros()
-            key = dropout and dropout.at(example=dropout.example + first)
+        def pass_of(part, grads):
             start = time.perf_counter()
             with self.memory() as memory:
-                batch = batch.to(self.params.device)
-                ctx = self.context(batch.attention_mask, key, memory)
+                batch, ctx = self.begin(part, dropout, memory)
                 losses, cache = pretraining_forward(batch, ctx, totals, recompute, weights)
                 middle = time.perf_counter()
                 pretraining_backward(cache, ctx, grads, scale)
-            return Gradient(losses, grads, middle - start, time.perf_counter() - middle)
+            return losses, middle - start, time.perf_counter() - middle
 
-        tree = TreeSum(self._add)
-        for gradient in self.run(pass_of, placed(slices)):
-            tree.push(gradient)
-        return tree.total()
+        results, grads = self.add_up(pass_of, slices, into)
+        losses, forward, backward = zip(*results, strict=True)
+        return Gradient(functools.reduce(add_losses, losses), grads, sum(forward), sum(backward))
 
     def losses(self, slices, totals=Totals(), weights=(1.0, 1.0)):
         """Without gradients, and without dropout."""
-        totals = totals_of(slices, totals)
+        totals = totals_of([part.batch for parts in slices for part in parts], totals)
 
-        def pass_of(batch, first):
+        def pass_of(part):
             with self.memory() as memory:
-                batch = batch.to(self.params.device)
-                ctx = self.context(batch.attention_mask, None, memory)
+                batch, ctx = self.begin(part, None, memory)
                 return pretraining_forward(batch, ctx, totals, recompute=True, weights=weights)[0]
 
-        tree = TreeSum(add_losses)
-        for losses in self.run(pass_of, placed(slices)):
-            tree.push(losses)
+        return functools.reduce(add_losses, self.each(pass_of, slices))
+
+    def begin(self, part, dropout, memory):
+        """The part's batch on the model's device, and the context of its pass."""
+        batch = part.batch.to(self.params.device)
+        key = dropout and dropout.at(example=dropout.example + part.first)
+        return batch, self.pairs.context(self.pairs, self.config, self.params, batch.attention_mask, key, memory)
+
+    def examples(self, part):
+        """Which examples of the whole batch are the part's, as an index on the model's device."""
+        return part.examples if isinstance(part.examples, slice) else to_device(part.examples, self.params.device)
+
+    def each(self, work, slices):
+        """[work(part) for each part], in order."""
+        def slice_of(parts):
+            return [work(part) for part in parts]
+
+        jobs = [(parts,) for parts in slices]
+        return [result for results in self.run(slice_of, jobs, self.limit(slices)) for result in results]
+
+    def limit(self, slices):
+        """The number of threads that BLAS may use for these slices."""
+        return blas_limit(slices, self.config.hidden_size)
+
+    def add_up(self, work, slices, into=None):
+        """([work(part, grads) for each part], all gradients): work adds a part's gradient to grads.
+
+        The parts of a slice add to one vector, those of the first slice to `into` if it is given.
+        """
+        def slice_of(number, parts):
+            grads = into if into is not None and number == 0 else self._zeros()
+            return [work(part, grads) for part in parts], grads
+
+        tree = TreeSum(self._add)
+        for summed in self.run(slice_of, list(enumerate(slices)), self.limit(slices)):
+            tree.push(summed)
         return tree.total()
 
     def release(self, grads):
         """Give a gradient's vector back, for the next one."""
         self._free_grads.append(grads)
 
-    def context(self, attention_mask, key=None, memory=None):
-        return self.pairs.context(self.pairs, self.config, self.params, attention_mask, key, memory)
-
-    def run(self, work, jobs):
-        """work(*job) for each job, in order; as many at a time as there are workers.
+    def run(self, work, jobs, limit=1):
+        """work(*job) for each job, in order; as many at a time as there are workers, BLAS limited to `limit` threads.
 
         If iteration stops early, wait for running jobs.
         """
+        def limited(*job):
+            with blas_threads(limit):
+                return work(*job)
+
+        if self._process != os.getpid():
+            self._begin()
         if self.count == 1 or len(jobs) == 1:
             for job in jobs:
-                yield work(*job)
+                yield limited(*job)
             return
-        pool, running = self._threads(), deque()
+        self._pool, running = self._pool or ThreadPoolExecutor(self.count), deque()
         try:
             for job in jobs:
-                running.append(pool.submit(work, *job))
+                running.append(self._pool.submit(limited, *job))
                 if len(running) > self.count:
                     yield running.popleft().result()
             while running:
@@ -121,12 +158,6 @@ class Workers:
             for job in running:
                 job.cancel()
             wait(running)
-
-    def _threads(self):
-        """The pool of this process; a forked one has none of its parent's threads."""
-        if self._process != os.getpid():
-            self._pool, self._process = ThreadPoolExecutor(self.count), os.getpid()
-        return self._pool
 
     @contextmanager
     def memory(self):
@@ -155,28 +186,21 @@ class Workers:
         return grads
 
     def _add(self, left, right):
-        left.grads.flat += right.grads.flat
-        self.release(right.grads)
-        return Gradient(add_losses(left.losses, right.losses), left.grads,
-                        left.forward_seconds + right.forward_seconds,
-                        left.backward_seconds + right.backward_seconds)  # fmt: skip
+        (results, grads), (others, more) = left, right
+        grads.flat += more.flat
+        self.release(more)
+        return results + others, grads
 
 
-def placed(slices):
-    """[(slice, the number of its first example)]"""
-    firsts = accumulate((len(batch.input_ids) for batch in slices[:-1]), initial=0)
-    return list(zip(slices, firsts, strict=True))
-
-
-def totals_of(slices, totals):
-    """What the losses are divided by where it is not given: the sums over all slices."""
-    if len(slices) == 1:
+def totals_of(batches, totals):
+    """What the losses are divided by where it is not given: the sums over all batches."""
+    if len(batches) == 1:
         return totals                                # the loss finds them itself
     targets, sequences = totals
     if targets is None:
-        targets = sum(float(batch.mlm_weights.sum(dtype="float64")) for batch in slices)
+        targets = sum(float(batch.mlm_weights.sum(dtype="float64")) for batch in batches) or None    # there is none
     if sequences is None:
-        sequences = float(sum(len(batch.sop_labels) for batch in slices))
+        sequences = float(sum(len(batch.sop_labels) for batch in batches))
     return Totals(targets, sequences)
 
 

@@ -18,7 +18,7 @@ from ..data.order import batches
 from ..errors import ConfigError, TrainError
 from ..fused import optimiser_for
 from ..optim import Moments, rate_warning
-from ..parallel import Workers, blas_threads
+from ..parallel import Workers, blas_threads, is_small
 from ..params import HEADS, count
 from . import checkpoint, run_directory
 from .environment import differences, environment
@@ -85,8 +85,9 @@ def with_own_code(settings, own_code):
 
 
 def one_thread_each(settings):
-    """A context in which each slice of a batch is multiplied by one thread, if there are several slices."""
-    return blas_threads(1 if settings.slices > 1 else None)
+    """A context in which BLAS has one thread, if a batch has several slices or is small."""
+    tokens = settings.training.micro_batch * settings.recipe.max_length
+    return blas_threads(1 if settings.slices > 1 or is_small(tokens, settings.model.hidden_size) else None)
 
 
 def batches_of(settings, data):

@@ -30,13 +30,13 @@ class StepResult(NamedTuple):
     seconds: dict                                    # forward, backward, optimiser
 
 
-def gradient_step(state, slices, dropout, rate, judge, workers, optimiser, clip=0.0, recompute=False):
-    """Compute the gradient of a batch, which comes in slices, and make a step with it unless it is refused.
+def gradient_step(state, batches, dropout, rate, judge, workers, optimiser, clip=0.0, recompute=False):
+    """Compute the gradient of a batch, which comes in micro-batches, and make a step with it unless it is refused.
 
     judge(loss, norm) -> Verdict, of a gradient that does not overflow. The caller counts state.step and batch_index.
     """
     begin, scale = time.perf_counter(), state.loss_scale.value
-    gradient = workers.gradient(slices, dropout, scale=scale, recompute=recompute)
+    gradient = workers.gradient(workers.slices_of(batches), dropout, scale=scale, recompute=recompute)
     norm = global_norm(gradient.grads) / scale
     losses, length, ratios = gradient.losses.numbers(), float(norm), None    # which waits for a GPU
     computed = time.perf_counter()
@@ -46,7 +46,7 @@ def gradient_step(state, slices, dropout, rate, judge, workers, optimiser, clip=
     else:
         verdict = judge(losses["loss"], length)
     if verdict.event == "not finite":
-        verdict = verdict._replace(text=f"{verdict.text}; {locate_nonfinite(state.model, slices, gradient.grads)}")
+        verdict = verdict._replace(text=f"{verdict.text}; {locate_nonfinite(state.model, batches, gradient.grads)}")
     if not verdict.refused:
         factor = clip_factor(norm, clip) / scale
         ratios = optimiser.step(state.model.params, gradient.grads, state.moments, rate, state.step + 1, factor)

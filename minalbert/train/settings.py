@@ -24,8 +24,9 @@ from ..errors import ConfigError, DataError
 from ..optim import AdamW, Lamb, Schedule, sqrt_rule
 
 
-def setting(default, help, least=None, most=None, choices=None, metavar=None):
-    metadata = {"help": help, "least": least, "most": most, "choices": choices, "metavar": metavar}
+def setting(default, help, least=None, most=None, choices=None, metavar=None, bare=None):
+    """bare: what an option means that is given without a value"""
+    metadata = {"help": help, "least": least, "most": most, "choices": choices, "metavar": metavar, "bare": bare}
     return field(default=default, metadata=metadata)
 
 
@@ -50,7 +51,8 @@ class TrainingSettings(Section):
     batch: int = setting(64, "sequences of an update", 1, 2**30)
     micro_batch: int = setting(32, "sequences at a time; as many of them as make a batch must be 1, 2, 4, 8, ...", 1)
     workers: int = setting(0, "threads that share a batch, one micro-batch each at a time; 0: one for each core", 0)
-    recompute: bool = setting(False, "compute activations twice instead of keeping them")
+    recompute: int = setting(0, "keep the input of every K-th layer, and compute the rest again in backward; without a "
+                             "number: of every layer; 0: keep all that backward needs", 0, metavar="K", bare=1)
     seed: int = setting(0, "of the weights, the instances and dropout", 0, 2**63)
     dtype: str = setting("float32", "of weights and arithmetic", choices=("float32", "float64"))
     precision: str = setting("full", "of matrix products: bf16 rounds what it multiplies; on a GPU also tf32, float16",
@@ -64,6 +66,8 @@ class TrainingSettings(Section):
     weights: str = setting("", "a model or run to begin with, instead of fresh weights", metavar="DIR")
 
     def __post_init__(self):
+        if isinstance(self.recompute, bool):         # as version 0.1.0 wrote it
+            object.__setattr__(self, "recompute", int(self.recompute))
         super().__post_init__()
         if self.kernels is None:
             fused = self.precision != "full" or (self.device == "cuda" and self.dtype == "float32")
@@ -176,6 +180,9 @@ class Settings:
         if batch % size or self.slices.bit_count() != 1:
             raise ConfigError(f"batch {batch} is {batch / size:g} times micro_batch {size}; it must be 1, 2, 4, 8, ... "
                               "times as large")
+        if self.training.recompute > self.model.num_hidden_layers:
+            raise ConfigError(f"recompute is {self.training.recompute}; it must be from 0 to the "
+                              f"{self.model.num_hidden_layers} layers of the model")
         if self.model.type_vocab_size < self.recipe.segments:
             raise ConfigError(f"type_vocab_size is {self.model.type_vocab_size}; pairs {self.recipe.pairs!r} have "
                               f"{self.recipe.segments} segments, each with a type of its own")

@@ -11,11 +11,19 @@ from minalbert import Albert, Batch
 from minalbert.fused import optimiser_for
 from minalbert.kernels import gpu
 from minalbert.kernels.gpu.lamb import GpuLamb
-from minalbert.parallel import Workers, workers
+from minalbert.parallel import Workers
 from minalbert.train import assemble, checkpoint, gradient_step
 from minalbert.train.trials import open_trial
 
-CHANGES = {"steps": 4, "every": 2, "evaluate_every": 4, "evaluate_instances": 8, "batch": 8, "micro_batch": 4}
+CHANGES = {
+    "seed": 1,
+    "steps": 4,
+    "every": 2,
+    "evaluate_every": 4,
+    "evaluate_instances": 8,
+    "batch": 8,
+    "micro_batch": 4,
+}
 
 
 @pytest.fixture(autouse=True)
@@ -31,8 +39,11 @@ def weights(outcome):
 
 @pytest.fixture(scope="module")
 def on_cpu(tmp_path_factory):
+    """With slices of one part each, as on a GPU: the same dropout masks."""
     run = tmp_path_factory.mktemp("cpu")
-    return weights(train(run, **CHANGES)), weights(train(run / "0", **CHANGES | {"steps": 1, "rate": 0.0}))
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr("minalbert.parallel.slices.WORTH_A_PART", 10**9)
+        return weights(train(run, **CHANGES)), weights(train(run / "0", **CHANGES | {"steps": 1, "rate": 0.0}))
 
 
 # of the way that four steps went: float32 measured 4e-7, bf16 5e-3, float16 6e-4
@@ -86,10 +97,18 @@ def test_a_run_and_a_trial_have_the_gpus_lamb(tmp_path, monkeypatch):
 
 def test_a_gpu_has_one_worker(monkeypatch):
     """A batch is cut among threads of the CPU only: each would have buffers of its own on the GPU."""
-    monkeypatch.setattr(workers, "threads", lambda: 8)
     monkeypatch.setattr("minalbert.parallel.slices.WORTH_A_THREAD", 1)
+    monkeypatch.setattr("minalbert.parallel.slices.WORTH_A_PART", 1)
     model = Albert.init(small_settings().model.replace(vocab_size=50))
     batch = Batch.random(model.config, 8, 16, 2)
-    for device, count in (("cpu", 4), ("cuda", 1)):
-        with Workers(model.to(device), 4) as shared, shared.slices(batch.to(device)) as slices:
+    batch = batch._replace(
+        attention_mask=batch.attention_mask * (np.arange(16) < 12), mlm_weights=0 * batch.mlm_weights
+    )
+    for device, count in (("cpu", 8), ("cuda", 1)):
+        with Workers(model.to(device), 4) as shared:
+            slices = shared.slices(batch)
             assert len(slices) == count
+    ((part,),) = slices
+    assert part.batch.input_ids.shape == (8, 12)
+    ((part,),) = shared.slices(batch.to("cuda"))  # to trim what is there would be to wait for it
+    assert part.batch.input_ids.shape == (8, 16)

@@ -127,7 +127,7 @@ def run_peer(peer, batch):
     mlm = torch.nn.functional.cross_entropy(out.prediction_logits.flatten(0, 1), labels.flatten())
     values = {f"hidden {i}": hidden for i, hidden in enumerate(trunk.hidden_states)} | {
         "pooled": trunk.pooler_output,
-        "mlm logits": out.prediction_logits,
+        "mlm logits": out.prediction_logits[batch.attention_mask.astype(bool)],
         "sop logits": out.sop_logits,
         "mlm loss": mlm,
         "sop loss": torch.nn.functional.cross_entropy(out.sop_logits, orders),
@@ -142,7 +142,7 @@ def run_ours(model, batch):
     losses = model.loss(batch)
     return {f"hidden {i}": hidden for i, hidden in enumerate(model.hidden_states(*inputs))} | {
         "pooled": pooled,
-        "mlm logits": model.mlm_logits(hidden),
+        "mlm logits": model.mlm_logits(hidden)[batch.attention_mask.astype(bool)],  # 0 went in at padding
         "sop logits": model.sop_logits(pooled),
         "mlm loss": losses.mlm,
         "sop loss": losses.sop,
@@ -238,7 +238,8 @@ def assert_same_hidden(peer, model, limit=1e-4):
     with torch.no_grad():
         theirs = peer.eval().base_model(**inputs)
     hidden, pooled = model.encode(*batch[:3])
-    assert_close({"hidden": hidden}, {"hidden": theirs.last_hidden_state.numpy()}, limit)
+    real = batch.attention_mask.astype(bool)  # behind a text's last token ours is 0
+    assert_close({"hidden": hidden[real]}, {"hidden": theirs.last_hidden_state.numpy()[real]}, limit)
     assert (pooled is None) == (theirs.pooler_output is None)
     if pooled is not None:
         assert_close({"pooled": pooled}, {"pooled": theirs.pooler_output.numpy()}, limit)
@@ -337,7 +338,9 @@ def test_their_decoder_bias_counts_where_it_is_untied(tmp_path):
     inputs = {name: torch.tensor(getattr(batch, name)) for name in Batch._fields[:3]}
     with torch.no_grad():
         theirs = again(**inputs).logits.numpy()
-    assert_close({"logits": model.mlm_logits(model.encode(*batch[:3])[0])}, {"logits": theirs}, 1e-4)
+    real = batch.attention_mask.astype(bool)
+    ours = model.mlm_logits(model.encode(*batch[:3])[0])
+    assert_close({"logits": ours[real]}, {"logits": theirs[real]}, 1e-4)
 
 
 # Directories that we write, for their other classes

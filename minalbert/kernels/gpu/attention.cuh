@@ -84,7 +84,7 @@ __device__ inline unsigned keep_bits(const Dropout& dropout, unsigned long long 
 // Bit i: is element `element` + i of example b kept? Up to 32 of them, from two blocks or three.
 __device__ inline unsigned keep_row(const Dropout& dropout, int b, int N, int Q, int T, long long element,
                                     int count) {
-    const unsigned long long block = first_block(dropout.key, b, 1LL * N * Q * T) + element / 16;
+    const unsigned long long block = first_block(b, 1LL * N * Q * T) + element / 16;
     const int start = element % 16;
     unsigned long long bits = keep_bits(dropout, block);
     #pragma unroll

@@ -36,7 +36,7 @@ __device__ inline unsigned kept_numbers(const unsigned long long* dropout_key, u
     if (!dropout_key)
         return 0xffffffffu;
     const DropoutKey key = key_at(dropout_key, layer, site);
-    const unsigned long long first = first_block(key, row / length, (long long)length * columns);
+    const unsigned long long first = first_block(row / length, (long long)length * columns);
     const long long start = (long long)(row % length) * columns;
     unsigned kept = 0;
 #pragma unroll 1                                        // Philox needs registers: one group at a time

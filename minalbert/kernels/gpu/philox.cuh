@@ -1,13 +1,14 @@
 // The dropout mask, sampled where it is used: the words of numpy.random.Philox, exactly, and no state at all.
 //
-//     words of block b = Philox4x64-10(counter, key)     counter = (b + 1, 0, layer, site)     key = (seed, step)
+//     words of block b = Philox4x64-10(counter, key)     counter = (b + 1, example, layer, site)     key = (seed, step)
 //     a block is 4 words of 64 bits = 16 numbers of 16 bits, the lowest first        keep = number >= threshold
 //
 // (Salmon et al., 2011; NumPy counts before it draws, hence b + 1.) A round multiplies two halves of the counter by
 // constants, crosses the halves of the products, and mixes in the key, which then moves on by a constant of its own.
 //
-// Which element has which number, as in `backend.dropout_mask`: example b of the batch owns ceil(elements / 16) blocks, from
-// (example + b) · ceil(elements / 16) on, and element e of it has number e mod 16 of block e / 16 of these.
+// Which element has which number, as in `backend.dropout_mask`: the counter names the slice of the batch by its first
+// example. Example b of the slice owns ceil(elements / 16) blocks, from b · ceil(elements / 16) on, and element e of it
+// has number e mod 16 of block e / 16 of these.
 //
 // What describes the mask, the same arguments in every kernel with dropout:
 //
@@ -40,7 +41,7 @@ __device__ inline unsigned long long high_word(unsigned long long a, unsigned lo
 
 __device__ inline Words words_of_block(const DropoutKey& key, unsigned long long block) {
     const unsigned long long multiplier0 = 0xD2E7470EE14C6C93ull, multiplier1 = 0xCA5A826395121157ull;
-    unsigned long long x0 = block + 1, x1 = 0, x2 = key.layer, x3 = key.site;
+    unsigned long long x0 = block + 1, x1 = key.example, x2 = key.layer, x3 = key.site;
     unsigned long long key0 = key.seed, key1 = key.step;
 #pragma unroll
     for (int round = 0; round < 10; ++round) {
@@ -68,9 +69,9 @@ __device__ inline unsigned number(const Words& words, int i) {
     return (unsigned)(pick(words, i >> 2) >> (16 * (i & 3))) & 0xffffu;
 }
 
-// The first block of example b of this batch, each with `elements` elements.
-__device__ inline unsigned long long first_block(const DropoutKey& key, long long b, long long elements) {
-    return (key.example + b) * ((elements + 15) / 16);
+// The first block of example b of this slice, each with `elements` elements.
+__device__ inline unsigned long long first_block(long long b, long long elements) {
+    return b * ((elements + 15) / 16);
 }
 
 // The numbers of eight elements that follow each other.

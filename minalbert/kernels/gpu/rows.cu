@@ -74,7 +74,7 @@ __device__ inline void drop(S* x, const unsigned long long* dropout_key, unsigne
         return;
     const DropoutKey key = key_at(dropout_key, layer, site);
     for (int row = first_row(); row < rows; row = next_row(row)) {
-        const unsigned long long first = first_block(key, row / length, (long long)length * columns);
+        const unsigned long long first = first_block(row / length, (long long)length * columns);
         const EightNumbers numbers = eight_numbers(key, first, (long long)(row % length) * columns + c);
         S* here = x + (long long)row * columns + c;
         float values[8];

@@ -1,0 +1,108 @@
+"""Memory for time: what each way of training keeps for the backward pass, and what it computes twice for that.
+
+The ALBERT paper names two others beside its own (§2.2). Recomputation (Chen et al. 2016, arXiv:1604.06174) keeps the
+input of every k-th layer; the rest is made again in backward, k layers at a time. That is L/k inputs and k layers,
+least near k = √L where an input is as large as a layer; here a layer is some fifteen inputs, and k = 1 needs less.
+Reversible layers (Gomez et al. 2017, arXiv:1707.04585) keep the last layer's input alone and compute each input from
+the output (`model.reversible`). Both cost a second forward pass. Sharing saves weights, gradients and moments, saves
+no activations, and costs no operation. So they add up.
+
+With fused kernels `memory` says what a whole step holds. Plain kernels keep more, attention's probabilities above all;
+the tables below are what their layers' caches hold, to the byte. What a function needs in passing is in neither.
+"""
+
+import math
+from typing import NamedTuple
+
+from . import cost, memory
+from .memory import LAYER_INPUT, Held, for_queries, held_bytes, last_together
+
+
+class Method(NamedTuple):
+    name: str
+    recompute: int                                   # as in Albert.loss_and_grads; 0: no
+    reversible: bool
+
+
+def plain_layer(Q="T"):
+    """What the plain pairs' caches hold of a layer, beside its input. Q: tokens with a query, fewer in the last."""
+    return (
+        *queries(Q),
+        Held("attention norm", f"B {Q} H + B {Q}", ()),
+        Held("feed-forward input", f"B {Q} H", ()),
+        Held("before and after GELU", f"2 B {Q} F", ()),
+        Held("feed-forward norm", f"B {Q} H + B {Q}", ()),
+    )
+
+
+def reversible_layer(Q="T"):
+    """What a reversible layer makes again: the norms stand before the halves, so their output is kept instead."""
+    return (
+        Held("attention norm", "B T H + B T", ()),
+        Held("attention input", "B T H", ()),
+        *queries(Q),
+        Held("feed-forward norm", f"B {Q} H + B {Q}", ()),
+        Held("feed-forward input", f"B {Q} H", ()),
+        Held("before and after GELU", f"2 B {Q} F", ()),
+    )
+
+
+def queries(Q):
+    return (
+        *([Held("queries' input", "B Q H", ())] if Q != "T" else []),
+        Held("query, context", f"2 B {Q} H", ()),
+        Held("key, value", "2 B T H", ()),
+        Held("probabilities", f"B N {Q} T", ()),
+    )
+
+
+def masks(config, Q="T"):
+    """Dropout's masks, a byte for each number."""
+    halves = [Held("masks of halves", f"2 B {Q} H", ())] if config.hidden_dropout_prob else []
+    return halves + ([Held("masks of probabilities", f"B N {Q} T", ())] if config.attention_probs_dropout_prob else [])
+
+
+def methods(config):
+    """Keep all; recompute every layer; every k-th, with k near √L; reversible."""
+    k = round(math.sqrt(config.num_hidden_layers))
+    several = [Method(f"recompute {k} layers at a time", k, False)] if k > 1 else []
+    return [Method("keep all", 0, False), Method("recompute each layer", 1, False), *several,
+            Method("reversible", 0, True)]  # fmt: skip
+
+
+def plain_layers_held(config, B, T, P=None, method=Method("keep all", 0, False)):
+    """[(arrays, how many times, bytes of a number)]: inputs and output, and the caches that there are at a time."""
+    layers = config.num_hidden_layers
+    k = 1 if method.reversible else method.recompute or layers      # caches at a time
+    inputs = min(2, layers) if method.reversible else -(-layers // k)
+    layer = reversible_layer if method.reversible else plain_layer
+
+    def together(count, last):
+        full = count - last
+        return [(layer(), full, None), (masks(config), full, 1), (layer("Q"), last, None),
+                (masks(config, "Q"), last, 1), ([LAYER_INPUT], count - 1, None)]  # fmt: skip
+
+    candidates = [together(last_together(config, k), 1), *([together(k, 0)] if layers > k else [])]
+    caches = max(candidates, key=lambda held: plain_bytes(held, config, B, T, P))
+    return [([LAYER_INPUT], inputs, None), (for_queries([LAYER_INPUT]), 1, None), *caches]
+
+
+def plain_bytes(held, config, B, T, P=None, itemsize=4):
+    """The bytes of `plain_layers_held`."""
+    return sum(count * held_bytes(table, config, B, T, P, size or itemsize) for table, count, size in held)
+
+
+def table(config, B, T, P=None):
+    """A row for each method: bytes of activations, of a whole step by fused kernels and of the layers by plain ones."""
+    once = cost.training_operations(config, T, P)
+    return [
+        method._asdict()
+        | {
+            "activation_bytes": None if method.reversible else memory.activation_bytes(
+                config, B, T, P, recompute=method.recompute),
+            "plain_bytes": plain_bytes(plain_layers_held(config, B, T, P, method), config, B, T, P),
+            "operations": cost.training_operations(
+                config.replace(reversible=method.reversible), T, P, recompute=method.recompute) / once,
+        }
+        for method in methods(config)
+    ]  # fmt: skip
