@@ -22,7 +22,7 @@ help:
 	@echo "make lint     check style"
 	@echo "make parity   compare with transformers and PyTorch, and build data under MPI and Dask, in .venv-parity"
 	@echo "make bench    time and weigh training steps against PyTorch, in .venv-parity: some four minutes"
-	@echo "make golden   write tests/golden and the exercises' numbers from outside anew, in .venv-parity"
+	@echo "make golden   write tests/golden and the exercises' numbers from outside, in .venv-parity"
 	@echo "make lock     pin the newest packages in requirements.lock (needs uv)"
 	@echo "make clean    remove the environments and caches"
 

@@ -17,6 +17,7 @@ from .compute import Compute
 from .config import AlbertConfig
 from .encoding import Encoding, encode_many, gradients_like
 from .errors import ConfigError, InputError, nearest
+from .layers import gather_forward
 from .model import PLAIN, Pairs, Totals
 from .model.encoder import encoder_attention, encoder_states
 from .model.heads import mlm_forward, pooler_forward, sop_forward
@@ -84,36 +85,44 @@ class Albert:
         """A model on "cpu" or "cuda" with a copy of the weights; `compute` as in `copy`."""
         return self._like(self.params.to(device), compute)
 
-    def encode(self, input_ids, attention_mask=None, token_type_ids=None):
-        """ids (B, T) -> hidden (B, T, H) and pooled (B, H), or None without a pooler."""
+    def encode(self, input_ids, attention_mask=None, token_type_ids=None, positions=None):
+        """ids (B, T) -> hidden (B, T, H) and pooled (B, H), or None without a pooler.
+
+        positions   (B, Q), those whose hidden states are wanted: hidden is (B, Q, H), and the last layer does less
+        """
         inputs = self._inputs(input_ids, attention_mask, token_type_ids)
-        shape = *inputs.input_ids.shape, self.config.hidden_size
-        hidden = array_module(self.params.flat).empty(shape, self.params.dtype)
+        read = self._read(positions, inputs)
+        (B, T), H = inputs.input_ids.shape, self.config.hidden_size
+        hidden = array_module(self.params.flat).empty((B, T if read is None else read.shape[1], H), self.params.dtype)
 
         def pass_of(inputs, first):
+            examples = slice(first, first + len(inputs.input_ids))
             with self._workers.memory() as memory:
-                for x in self._states(inputs, memory):
+                for x in self._states(inputs, memory, None if read is None else read[examples]):
                     last = x
-                hidden[first : first + len(last)] = last
+                hidden[examples] = last
 
         with self._workers.slices(inputs) as slices:
             for _ in self._workers.run(pass_of, placed(slices)):
                 pass
         pooled = pooler_forward(hidden[:, 0], self.params)[0] if "pooler.b" in self.params else None
-        return hidden, pooled
+        return hidden if read is None else hidden[:, 1:], pooled
 
     def encode_many(self, sequences, batch_size=32, layers=-1, pool="first", token_type_ids=None):
         """Lists of ids, of any lengths -> features (n, H), in the order given; see `encoding.encode_many`."""
         return encode_many(self, sequences, batch_size, layers, pool, token_type_ids)
 
-    def forward(self, input_ids, attention_mask=None, token_type_ids=None, dropout=None, recompute=False):
+    def forward(
+        self, input_ids, attention_mask=None, token_type_ids=None, dropout=None, recompute=False, positions=None
+    ):
         """An `Encoding`: `.hidden` (B, T, H), `.pooled` (B, H) or None, and `.backward(dhidden, dpooled)`.
 
         For losses and heads of your own: compute them from hidden and pooled, and hand their gradients to backward.
+        `positions` as in `encode`: a head that reads pooled alone needs none, positions=[[]] * B.
         """
         inputs = self._inputs(input_ids, attention_mask, token_type_ids)
         self._check_kind("dropout", dropout, DropoutKey | None)
-        return Encoding(self._workers, inputs, dropout, recompute)
+        return Encoding(self._workers, inputs, self._read(positions, inputs), dropout, recompute)
 
     def hidden_states(self, input_ids, attention_mask=None, token_type_ids=None, layers=None):
         """The input of each layer, and the output of the last: L + 1 arrays (B, T, H), or those of `layers`."""
@@ -144,12 +153,10 @@ class Albert:
     def mlm_logits(self, hidden, positions=None):
         """hidden (B, T, H) -> scores over words at `positions` (B, P), or at every position."""
         self._require("mlm")
-        xp, (B, T, _) = array_module(hidden), hidden.shape
-        positions = xp.broadcast_to(xp.arange(T), (B, T)) if positions is None else self._ids(positions)
-        check_shape("positions", positions, (B, positions.shape[-1]))
-        check_range("positions", positions, T, "the sequences' length")
-        ctx = PLAIN.context(PLAIN, self.config, self.params, xp.ones((B, T), "int64"))
-        return mlm_forward(hidden, positions, ctx)[0]
+        ctx = PLAIN.context(PLAIN, self.config, self.params, array_module(hidden).ones(hidden.shape[:2], "int64"))
+        positions = None if positions is None else self._positions(positions, hidden.shape)
+        hidden, _ = gather_forward(hidden, positions)
+        return mlm_forward(hidden, ctx)[0]
 
     def sop_logits(self, pooled):
         """pooled (B, H) -> (B, 2): scores for "in order" and "swapped"."""
@@ -200,11 +207,26 @@ class Albert:
     def _workers(self):
         return Workers(self)
 
-    def _states(self, inputs, memory):
+    def _states(self, inputs, memory, positions=None):
         """`encoder_states` in the dtype of the params: use each before asking for the next."""
         ctx = self._workers.context(inputs.attention_mask, None, memory)
         x, _ = self.pairs.embeddings.forward(inputs.input_ids, inputs.token_type_ids, ctx)
-        return map(ctx.to_params_dtype, encoder_states(x, ctx))
+        return map(ctx.to_params_dtype, encoder_states(x, ctx, positions))
+
+    def _read(self, positions, inputs):
+        """The positions at which the encoder's output is needed: [CLS] for the pooler, and those asked for."""
+        if positions is None:
+            return None
+        positions = self._positions(positions, inputs.input_ids.shape)
+        return array_module(positions).pad(positions, ((0, 0), (1, 0)))
+
+    def _positions(self, positions, shape):
+        B, T, *_ = shape
+        positions = np.zeros((B, 0), "int64") if np.shape(positions) == (B, 0) else positions
+        positions = self._ids(positions)
+        check_shape("positions", positions, (B, positions.shape[-1] if positions.ndim else 0))
+        check_range("positions", positions, T, "the sequences' length")
+        return positions
 
     def _like(self, params, compute):
         plain = compute.get("kernels", "plain") == self.compute.kernels == "plain"
@@ -265,7 +287,7 @@ class Albert:
             raise InputError(f"this model has no {head} head: it was made, or its file was written, without")
 
     def __reduce__(self):
-        """Copies and pickles are made anew, with memory of their own."""
+        """Build copies and unpickled objects from config and params, with memory of their own."""
         own = self.pairs if self.compute.kernels == "plain" and self.pairs is not PLAIN else None
         return functools.partial(type(self), **self.compute._asdict(), pairs=own), (self.config, self.params)
 

@@ -23,37 +23,40 @@ class Encoding:
     `backward` may be called once, before the weights are changed.
     """
 
-    def __init__(self, workers, inputs, dropout, recompute):
+    def __init__(self, workers, inputs, read, dropout, recompute):
+        """read: (B, 1 + Q), [CLS] and the positions of `hidden`; None: hidden is that of all tokens."""
         self._workers = workers
-        params, shape = workers.params, (*inputs.input_ids.shape, workers.config.hidden_size)
-        self.hidden = array_module(params.flat).empty(shape, params.dtype)
+        params, (B, T) = workers.params, inputs.input_ids.shape
+        shape = B, T if read is None else read.shape[1], workers.config.hidden_size
+        self._states = array_module(params.flat).empty(shape, params.dtype)
+        self.hidden = self._states if read is None else self._states[:, 1:]
 
         def forward_of(inputs, first):
+            examples = slice(first, first + len(inputs.input_ids))
             memory = workers.take_memory()           # until backward is done with it
             key = dropout and dropout.at(example=dropout.example + first)
             ctx = workers.context(inputs.attention_mask, key, memory)
             x, embeddings = workers.pairs.embeddings.forward(inputs.input_ids, inputs.token_type_ids, ctx)
-            x, encoder = encoder_forward(x, ctx, recompute)
-            examples = slice(first, first + len(x))
-            self.hidden[examples] = ctx.to_params_dtype(x)
+            x, encoder = encoder_forward(x, ctx, recompute, None if read is None else read[examples])
+            self._states[examples] = ctx.to_params_dtype(x)
             return examples, ctx, memory, embeddings, encoder
 
         with workers.slices(inputs) as slices:
             self._slices = list(workers.run(forward_of, placed(slices)))
         self.pooled, self._pooler = None, None
         if "pooler.b" in params:
-            pooled, self._pooler = pooler_forward(self.hidden[:, 0].copy(), params)
+            pooled, self._pooler = pooler_forward(self._states[:, 0].copy(), params)
             self.pooled = pooled.copy()              # so that backward's cache is nobody else's
 
     def backward(self, dhidden=None, dpooled=None, into=None):
         """The gradient of every parameter, from that of hidden, of pooled, or of both; added to `into`, if given."""
         workers = self._workers
         grads = gradients_like(workers.params, into)
-        dhidden = self._total(dhidden, dpooled, grads)
+        dstates = self._total(dhidden, dpooled, grads)
 
         def backward_of(examples, ctx, memory, embeddings, encoder):
             own = grads if examples.start == 0 else workers.params.zeros_like()
-            dx = encoder_backward(ctx.from_params_dtype(dhidden[examples]), encoder, ctx, own)
+            dx = encoder_backward(ctx.from_params_dtype(dstates[examples]), encoder, ctx, own)
             ctx.pairs.embeddings.backward(dx, embeddings, ctx, own)
             workers.free_memory(memory)
             return own
@@ -65,7 +68,7 @@ class Encoding:
         return tree.total()
 
     def _total(self, dhidden, dpooled, grads):
-        """The gradient of hidden by both ways; a copy, which the fused pairs may destroy."""
+        """The gradient of the encoder's output by both ways; a copy, which the fused pairs may destroy."""
         if self._slices is None:
             raise InputError("backward was called already; call forward again")
         if dhidden is None and dpooled is None:
@@ -77,7 +80,9 @@ class Encoding:
                 given = getattr(gradient, "shape", type(gradient).__name__)
                 raise InputError(f"{name} is {given}; it must be an array of shape {value.shape}, like {name[1:]}")
         xp, dtype = array_module(self.hidden), self.hidden.dtype
-        total = xp.zeros_like(self.hidden) if dhidden is None else xp.array(dhidden, dtype)
+        total = xp.zeros_like(self._states)
+        if dhidden is not None:
+            total[:, total.shape[1] - self.hidden.shape[1] :] = xp.asarray(dhidden, dtype)
         if dpooled is not None:
             total[:, 0] += pooler_backward(xp.asarray(dpooled, dtype), self._pooler, grads)
         return total
@@ -127,8 +132,9 @@ def encode_many(model, sequences, batch_size=32, layers=-1, pool="first", token_
 
 
 def _features(model, inputs, layers, pool):
-    if pool == "pooler":
-        return to_host(model.encode(*inputs)[1])
+    if pool == "pooler" or (pool == "first" and layers == -1):
+        hidden, pooled = model.encode(*inputs, positions=np.zeros((len(inputs.input_ids), 1), int))
+        return to_host(pooled if pool == "pooler" else hidden[:, 0])
     states = model.encode(*inputs)[:1] if layers == -1 else model.hidden_states(*inputs, layers=layers)
     states = np.stack([to_host(x) for x in states], axis=1)          # (B, layers, T, H)
     states = states[:, 0] if np.ndim(layers) == 0 else states

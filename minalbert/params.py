@@ -169,7 +169,7 @@ class Params(Views):
         return Params(flat.copy() if copy and device == self.device else flat, self.shapes)
 
     def __reduce__(self):
-        """Build copies and unpickled objects anew, so that their names are views into their own vector."""
+        """Build copies and unpickled objects from the vector, so that their names are views into their own vector."""
         return Params, (self.flat, self.shapes)
 
     @property

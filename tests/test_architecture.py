@@ -40,7 +40,7 @@ MAY_IMPORT = {
     "gradcheck": "backend batch config fused layers model params",
     "parallel": "model params",
     "encoding": "backend batch errors model parallel",
-    "albert": "backend batch compute config encoding errors interop model parallel params",
+    "albert": "backend batch compute config encoding errors interop layers model parallel params",
     "train": "albert backend batch config data errors files fused interop layers lazy optim parallel params",
     "__init__": "albert backend batch config errors interop model params",
     "commands": "__init__ analysis backend config data errors gradcheck layers params plots train",

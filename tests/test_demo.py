@@ -87,6 +87,6 @@ def test_the_recipe_leaves_the_plateau_within_some_seconds(monkeypatch, tmp_path
 
 
 def test_the_demo_runs_the_kernels_that_are_asked_for(small, tmp_path, capsys):
-    assert main(["demo", "--out", str(tmp_path / "demo"), "--steps", "4", "--kernels", "plain"]) == 0
-    assert "plain kernels: the model runs the files that you read" in capsys.readouterr().err
-    assert 'kernels = "plain"' in (tmp_path / "demo" / "run" / "config.toml").read_text()
+    assert main(["demo", "--out", str(tmp_path / "demo"), "--steps", "4", "--kernels", "fused"]) == 0
+    assert "fused kernels; --kernels plain runs the files that you read" in capsys.readouterr().err
+    assert 'kernels = "fused"' in (tmp_path / "demo" / "run" / "config.toml").read_text()

@@ -20,7 +20,8 @@ def case(request):
 def run(case, dtype=np.float64, device="cpu", scale=1.0):
     """Forward and backward with a fixed upstream gradient; everything comes back to the host."""
     args = [to_device(x.astype(dtype) if x.dtype.kind == "f" else x, device) for x in case.args.values()]
-    y, cache = case.forward(*args, **case.static)
+    static = {name: to_device(x, device) if isinstance(x, np.ndarray) else x for name, x in case.static.items()}
+    y, cache = case.forward(*args, **static)
     dy = np.random.default_rng(1).standard_normal(y.shape).astype(dtype)
     gradients = case.backward(to_device(np.asarray(scale * dy, dtype), device), cache)
     assert device_of(y) == device

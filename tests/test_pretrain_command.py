@@ -161,7 +161,7 @@ def test_a_run_says_what_it_is_and_what_it_cannot_know(worlds, tmp_path, capsys)
     assert main(command) == 0
     said = capsys.readouterr()
     assert re.search(r"weights, 1 layers, sharing all; adamw, rate 0.001; 6 steps of 8, 48 of \d+ instances", said.err)
-    assert "fused kernels, which train faster; --kernels plain runs the files that you read" in said.err
+    assert "plain kernels: the files that you read; --kernels fused is faster, in less memory" in said.err
     assert re.search(r"only \d+ held-out instances: their scores mean little", said.err)
     assert re.search(r"guessing +\d", said.out)
     assert "next: minalbert plot" in said.out

@@ -129,8 +129,9 @@ def test_what_weights_depend_on_cannot_change(tmp_path, change):
         run_directory.changes(tmp_path, Settings().change(**change))
 
 
-def test_kernels_are_fused_if_none_are_given_but_plain_where_only_they_can_be():
-    assert Settings().training.compute == {"kernels": "fused", "precision": "full"}
+def test_kernels_are_plain_if_none_are_given_but_fused_where_they_are_needed():
+    assert Settings().training.compute == {"kernels": "plain", "precision": "full"}
+    assert Settings().change(precision="bf16").training.compute == {"kernels": "fused", "precision": "bf16"}
     assert Settings().change(code="mine.py").training.kernels == "plain"
     assert Settings().change(device="cuda").training.kernels == "fused"
     assert Settings().change(device="cuda", dtype="float64").training.kernels == "plain"

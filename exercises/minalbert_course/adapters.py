@@ -9,6 +9,7 @@ import inspect
 import numpy as np
 
 from minalbert.errors import ConfigError
+from minalbert.layers import gather_backward, gather_forward
 from minalbert.model.gradients import add_to
 
 from .block import NAMES
@@ -32,7 +33,25 @@ def plain_pair(forward, backward):
 
 
 def attention_pair(forward, backward):
-    return plain_pair(lambda *args: forward(*fewer(forward, args)), backward)
+    """An exercise has as many queries as keys. The model's last layer has fewer queries, so zeros are added."""
+
+    def yours_forward(q, *args):
+        wanted, keys = q.shape[2], args[0].shape[2]
+        context, cache = pair[0](rows_added(q, keys), *args)
+        return context[:, :, :wanted], (cache, wanted, keys)
+
+    def yours_backward(dcontext, cache):
+        cache, wanted, keys = cache
+        dq, *others = pair[1](rows_added(dcontext, keys), cache)
+        return dq[:, :, :wanted], *others
+
+    pair = plain_pair(lambda *args: forward(*fewer(forward, args)), backward)
+    return yours_forward, yours_backward
+
+
+def rows_added(x, count):
+    """(B, N, Q, D) -> (B, N, count, D), zeros below."""
+    return np.pad(x, ((0, 0), (0, 0), (0, count - x.shape[2]), (0, 0))) if x.shape[2] < count else x
 
 
 def fewer(function, args):
@@ -77,7 +96,7 @@ def cross_entropy_pair(forward, backward):
 def encoder_pair(forward, backward):
     """An exercise's encoder has one set of weights, as a dict, and no dropout."""
 
-    def yours_forward(x, ctx, recompute=False):
+    def yours_forward(x, ctx, recompute=False, positions=None):
         config = ctx.config
         if config.sharing != "all" or config.num_hidden_groups != 1:
             raise ConfigError("your encoder_forward applies one set of weights; this model has more (sharing, groups)")
@@ -86,14 +105,34 @@ def encoder_pair(forward, backward):
         weights = {name: ctx.params[f"encoder.{name}"] for name in NAMES}
         heads, eps, layers = config.num_attention_heads, config.layer_norm_eps, config.num_hidden_layers
         y, cache = forward(x, weights, ctx.mask, heads, eps, layers)
-        return like((x,), y), cache
+        y, gather = gather_forward(y, positions)
+        return like((x,), y), (cache, gather)
 
     def yours_backward(dy, cache, ctx, grads):
-        dx, dweights = backward(dy, cache)
+        cache, gather = cache
+        dx, dweights = backward(gather_backward(dy, gather)[0], cache)
         add_to(grads, "encoder", NAMES, [dweights[name] for name in NAMES])
         return like((dy,), dx)
 
     return yours_forward, yours_backward
 
 
-ADAPTERS = {"attention": attention_pair, "cross_entropy": cross_entropy_pair, "encoder": encoder_pair}
+def gather_pair(forward, backward):
+    """The model also asks for all positions, by None."""
+
+    def yours_forward(x, positions):
+        return (x, None) if positions is None else pair[0](x, positions)
+
+    def yours_backward(dy, cache):
+        return (dy, None) if cache is None else pair[1](dy, cache)
+
+    pair = plain_pair(forward, backward)
+    return yours_forward, yours_backward
+
+
+ADAPTERS = {
+    "attention": attention_pair,
+    "gather": gather_pair,
+    "cross_entropy": cross_entropy_pair,
+    "encoder": encoder_pair,
+}

@@ -67,9 +67,9 @@ def in_place(functions):
 def states_of(encoder_forward):
     """encoder_states for an encoder of yours: the model sees its input and its output."""
 
-    def encoder_states(x, ctx):
+    def encoder_states(x, ctx, positions=None):
         yield x
-        yield encoder_forward(x, ctx)[0]
+        yield encoder_forward(x, ctx, positions=positions)[0]
 
     return encoder_states
 

@@ -1,4 +1,4 @@
-"""Write exercises/minalbert_course/outside anew, from PyTorch and others: python -m exercises.outside (make golden)."""
+"""Write exercises/minalbert_course/outside, from PyTorch and others: python -m exercises.outside (make golden)."""
 
 import importlib
 import json

@@ -7,8 +7,10 @@ da = dy bᵀ and db = aᵀ dy.
 No formula below depends on which layers share weights: a weight that is used L times is multiplied L times.
 Therefore ALBERT has a tenth of BERT's parameters, but not a tenth of its running time.
 
-The formulas count what the mathematics needs. The fused kernels multiply a little more, to keep less: they compute
-attention's scores twice (a sixtieth of ALBERT-base's step at T = 512), and the words' scores too.
+The formulas count every layer at every token, as the paper does. A step does less: the losses read few tokens of the
+last layer, and what is computed for the others alone, `unread_operations`, is left out. The fused kernels multiply a
+little more, to keep less: they compute attention's scores twice (a sixtieth of ALBERT-base's step at T = 512), and the
+words' scores too.
 """
 
 from typing import NamedTuple
@@ -34,6 +36,7 @@ LAYERS = (
     Product("up", "L T H F"),
     Product("down", "L T F H"),
 )
+FOR_ALL = ("key", "value")                           # needed for every token, whichever are read
 PROJECTION = Product("projection", "T E H")
 MLM = (Product("masked words: dense", "P H E"), Product("masked words: scores", "P E V"))
 POOLER = Product("pooler", "H H")
@@ -59,6 +62,13 @@ def operations(product, config, T, P=None):
 def forward_operations(config, T, P=None, heads=HEADS):
     """The operations of a forward pass over one sequence of T tokens, of which P are predicted."""
     return sum(operations(product, config, T, P) for product in products(config, heads))
+
+
+def unread_operations(config, T, P=None):
+    """The forward operations, for one sequence, of the last layer for T - (1 + P) tokens that no loss reads."""
+    letters = sizes(config, T=T, P=P) | {"L": 1}
+    per_query = sum(2 * evaluate(product.formula, letters) // T for product in LAYERS if product.name not in FOR_ALL)
+    return per_query * (T - letters["Q"])
 
 
 def training_operations(config, T, P=None, heads=HEADS, recompute=False):

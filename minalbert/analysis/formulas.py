@@ -4,10 +4,14 @@ import math
 
 
 def sizes(config, B=1, T=None, P=None):
-    """The values of the letters. If no P is given, it is 15 % of T, as many words as pretraining masks."""
+    """The values of the letters. If no P is given, it is 15 % of T, as many words as pretraining masks.
+
+    Q = 1 + P tokens are read by the losses: [CLS] and the masked ones.
+    """
     T = config.max_position_embeddings if T is None else T
+    P = max(1, round(0.15 * T)) if P is None else P
     return {
-        "B": B, "T": T, "P": max(1, round(0.15 * T)) if P is None else P,
+        "B": B, "T": T, "P": P, "Q": 1 + P,
         "V": config.vocab_size, "E": config.embedding_size, "M": config.max_position_embeddings,
         "S": config.type_vocab_size, "H": config.hidden_size, "F": config.intermediate_size,
         "N": config.num_attention_heads, "D": config.hidden_size // config.num_attention_heads,

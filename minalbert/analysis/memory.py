@@ -2,7 +2,7 @@
 
 Each layer keeps its own activations for the backward pass, whether or not it has weights of its own, so sharing saves
 nothing here. Recomputation does: it keeps each layer's input, and the backward pass makes the rest again, one layer at
-a time.
+a time. The last layer has fewer queries than tokens, those that the losses read.
 
 A pass has two stacks (`fused.arena`). The arena holds what the backward pass needs, and grows with the layers. The
 scratch stack holds what one function needs while it runs; its size is that of the function that needs most. Not in
@@ -22,9 +22,16 @@ class Held(NamedTuple):
     labels: tuple                                    # of these arrays in the arena or the scratch stack
 
 
+def for_queries(table):
+    """The table of the last layer, which has all tokens' keys and values, but few queries."""
+    of_all = {"k", "v", "dk", "dv"}
+    return [row if of_all & {*row.labels} else row._replace(formula=row.formula.replace("T", "Q")) for row in table]
+
+
 LAYER_INPUT = Held("layer input", "B T H", ("x",))
 BLOCK = (
-    Held("query, key, value", "3 B T H", ("qkv",)),
+    Held("query", "B T H", ("q",)),
+    Held("key, value", "2 B T H", ("k", "v")),
     Held("log-sums of scores", "B N T", ("lse",)),
     Held("context", "B T H", ("context",)),
     Held("attention norm", "B T H + B T", ("attention.xhat", "attention.rstd")),
@@ -32,6 +39,10 @@ BLOCK = (
     Held("before GELU", "B T F", ("u",)),
     Held("feed-forward norm", "B T H + B T", ("ffn.xhat", "ffn.rstd")),
     Held("layer output", "B T H", ("ffn.y",)),
+)
+LAST_LAYER = (
+    Held("queries' input", "B Q H", ("xq",)),
+    *for_queries(BLOCK),
 )
 EMBEDDINGS = (
     Held("embedding norm", "B T E + B T", ("embeddings.xhat", "embeddings.rstd")),
@@ -50,11 +61,13 @@ SOP = (
     Held("scores of orders", "2 B", ("sop.logits",)),
 )
 
-DHIDDEN = Held("gradient of states", "B T H", ("dhidden",))          # below all others from the losses on
+DHIDDEN = Held("gradient of states", "B Q H", ("dhidden",))          # below all others from the losses on
+DX = Held("gradient of the last layer's input", "B T H", ("dx",))    # above it, once the last layer is done
 DROPPED = Held("gradient of dropout's output", "B T H", ("dh",))
 ATTENTION_BACKWARD = (
     Held("gradient of context", "B T H", ("dcontext",)),
-    Held("gradient of query, key, value", "3 B T H", ("dqkv",)),
+    Held("gradient of query", "B T H", ("dq",)),
+    Held("gradients of key, value", "2 B T H", ("dk", "dv")),
 )
 FFN_AGAIN = (Held("after GELU", "B T F", ("gelu(u)",)),)             # recomputed
 FFN_BACKWARD = (Held("gradient before GELU", "B T F", ("du",)),)
@@ -66,11 +79,14 @@ SOP_BACKWARD = (Held("gradients of pooled and first states", "2 B H", ("sop.dpoo
 def scratch(config, B, T, P=None, dropout=True, recompute=False, heads=HEADS):
     """The largest scratch stack, which one of the functions below reaches, in the order of a backward pass."""
     dropped = [DROPPED] if dropout and config.hidden_dropout_prob else []
+    layer = [FFN_AGAIN] if recompute else []
+    layer += [(*dropped, *FFN_BACKWARD), (*dropped, *ATTENTION_BACKWARD)]
     stacks = [SOP_BACKWARD] if "sop" in heads else []
     stacks += [MLM_BACKWARD] if "mlm" in heads else []
-    stacks += [FFN_AGAIN] if recompute else []
-    stacks += [(*dropped, *FFN_BACKWARD), (*dropped, *ATTENTION_BACKWARD)]
-    stacks += [EMBEDDINGS_BACKWARD] if config.has_projection else []
+    *ffn, attention = [for_queries(stack) for stack in layer]
+    stacks += [*ffn, (DX, *attention)]
+    stacks += [(DX, *stack) for stack in layer] if config.num_hidden_layers > 1 else []
+    stacks += [(DX, *EMBEDDINGS_BACKWARD)] if config.has_projection else []
     return [DHIDDEN, *max(stacks, key=lambda stack: held_bytes(stack, config, B, T, P))]
 
 
@@ -94,9 +110,17 @@ def layer_bytes(config, B, T, itemsize=4, recompute=False):
     return held_bytes([LAYER_INPUT] if recompute else BLOCK, config, B, T, None, itemsize)
 
 
+def layers_held(config, B, T, P=None, recompute=False):
+    """[(arrays, how many layers keep them)]; with recomputation, the layers' inputs and one layer made again."""
+    before_last = config.num_hidden_layers - 1
+    if not recompute:
+        return [(BLOCK, before_last), (LAST_LAYER, 1)]
+    tables = [BLOCK, LAST_LAYER] if before_last else [LAST_LAYER]
+    again = max(tables, key=lambda table: held_bytes(table, config, B, T, P))
+    return [([LAYER_INPUT], before_last), (for_queries([LAYER_INPUT]), 1), (again, 1)]
+
+
 def activation_bytes(config, B, T, P=None, itemsize=4, dropout=True, recompute=False, heads=HEADS):
     """The bytes that a whole pretraining step needs."""
-    layers = config.num_hidden_layers * layer_bytes(config, B, T, itemsize, recompute)
-    one_at_a_time = layer_bytes(config, B, T, itemsize) if recompute else 0
-    outside = outside_layers(config, B, T, P, dropout, recompute, heads)
-    return layers + one_at_a_time + held_bytes(outside, config, B, T, P, itemsize)
+    held = [*layers_held(config, B, T, P, recompute), (outside_layers(config, B, T, P, dropout, recompute, heads), 1)]
+    return sum(count * held_bytes(table, config, B, T, P, itemsize) for table, count in held)

@@ -37,7 +37,7 @@ def add_arguments(parser):
 def run(options):
     directory = model_directory(options.model).resolve()
     kept = kept_settings(directory.parent) if directory.name.startswith("step-") else None
-    kernels = "plain" if kept and kept.training.kernels == "plain" else "fused"      # to the run's last digit
+    kernels = "fused" if kept and kept.training.kernels != "plain" else "plain"      # to the run's last digit
     trained = open_trained(options.model, options.tokenizer, kernels)
     settings = settings_of(options, trained, kept)
     if options.corpus:

@@ -145,8 +145,8 @@ def where_the_memory_is(report):
         yield f"  {row['name']:27}{shown(row['formula']):11}{row['bytes'] / unit:9,.1f}"
     for name, size in (
         ("= one layer", layer),
-        (f"{L} layers", L * layer),
-        ("embedding, heads, in passing", total - L * layer),
+        (f"{L - 1} layers, all but the last", (L - 1) * layer),
+        ("the last, embedding, heads, in passing", total - (L - 1) * layer),
         ("= all that a step holds", total),
     ):
         yield f"  {name:38}{size / unit:9,.1f}"

@@ -7,23 +7,28 @@ What the plain halves say in a line each, a kernel does in one walk: bias, GELU;
 Backward walks with one array, d: (R, H). It is dy, becomes the gradient of the sublayer's sum, which is also that
 of the residual connection, and becomes dx by the line `gemm(..., out=d, add=True)`. So dy is destroyed.
 
-    x, y: (B, T, H)
+    x: (B, T, H), R = B·T rows   y: (B, Q, H), at `positions` (B, Q) or, without, at all
 """
 
 from typing import Any, NamedTuple
 
+from ..backend import array_module
 from ..model.block import ATTENTION_SITE, FFN_SITE, PROBS_SITE
 from ..params import ATTENTION, FFN, NORM
 
 
 class AttentionArrays(NamedTuple):
     layer: int
+    rows: Any                                        # (B·Q,) of the queries' tokens, among the R; None: of all
+    xq: Any                                          # (B·Q, H) x at these rows
     x: Any                                           # (R, H)
-    qkv: Any                                         # (R, 3H)
-    lse: Any                                         # (B, N, T) log Σ exp of each row of scores
-    context: Any                                     # (R, H)
-    xhat: Any                                        # (R, H)
-    rstd: Any                                        # (R,)
+    q: Any                                           # (B·Q, H)
+    k: Any                                           # (R, H)
+    v: Any                                           # (R, H)
+    lse: Any                                         # (B, N, Q) log Σ exp of each row of scores
+    context: Any                                     # (B·Q, H)
+    xhat: Any                                        # (B·Q, H)
+    rstd: Any                                        # (B·Q,)
 
 
 class FfnArrays(NamedTuple):
@@ -34,59 +39,73 @@ class FfnArrays(NamedTuple):
     rstd: Any                                        # (R,)
 
 
-def attention_half_forward(x, layer, ctx):
-    do, config = ctx.kernels, ctx.config
-    shape, (B, T, H), heads = x.shape, x.shape, config.num_attention_heads
-    x = x.reshape(B * T, H)
+def attention_half_forward(x, layer, ctx, positions=None):
+    do, config, dtype = ctx.kernels, ctx.config, ctx.params.dtype
+    (B, T, H), heads = x.shape, config.num_attention_heads
+    x = xq = x.reshape(B * T, H)
+    Q, rows = T, None
+    if positions is not None:
+        Q, rows = positions.shape[1], row_numbers(positions, T)
+        xq = ctx.kept("xq", (B * Q, H))
+        do.take(x, rows, out=xq)
     wq, bq, wk, bk, wv, bv, wo, bo = ctx.weights("attention", layer, ATTENTION)
     gain, bias = ctx.weights("attention", layer, NORM)
 
-    qkv = ctx.kept("qkv", (B * T, 3 * H))
-    for third, w, b in zip(thirds(qkv), (wq, wk, wv), (bq, bk, bv), strict=True):
-        do.gemm(x, w, out=third)
-        do.add_bias(third, b)
-    context, lse = ctx.kept("context", x.shape), ctx.kept("lse", (B, heads, T), ctx.params.dtype)
-    dropout = ctx.dropout(config.attention_probs_dropout_prob, layer=layer, site=PROBS_SITE)
-    do.attention_forward(qkv, ctx.mask, heads, dropout, context=context, lse=lse)
-    xhat, rstd = ctx.kept("attention.xhat", x.shape), ctx.kept("attention.rstd", (B * T,), ctx.params.dtype)
-    y = ctx.kept("attention.y", x.shape)
+    q, k, v = ctx.kept("q", xq.shape), ctx.kept("k", x.shape), ctx.kept("v", x.shape)
+    for y, z, w, b in ((q, xq, wq, bq), (k, x, wk, bk), (v, x, wv, bv)):
+        do.gemm(z, w, out=y)
+        do.add_bias(y, b)
+    context, lse = ctx.kept("context", xq.shape), ctx.kept("lse", (B, heads, Q), dtype)
+    dropout = ctx.dropout(config.attention_probs_dropout_prob, Q, layer=layer, site=PROBS_SITE)
+    do.attention_forward(q, k, v, ctx.mask, heads, dropout, context=context, lse=lse)
+    xhat, rstd = ctx.kept("attention.xhat", xq.shape), ctx.kept("attention.rstd", (B * Q,), dtype)
+    y = ctx.kept("attention.y", xq.shape)
     do.gemm(context, wo, out=xhat)
-    dropout = ctx.dropout(config.hidden_dropout_prob, layer=layer, site=ATTENTION_SITE)
-    do.norm_forward(xhat, gain, bias, config.layer_norm_eps, linear_bias=bo, residual=x, dropout=dropout,
+    dropout = ctx.dropout(config.hidden_dropout_prob, Q, layer=layer, site=ATTENTION_SITE)
+    do.norm_forward(xhat, gain, bias, config.layer_norm_eps, linear_bias=bo, residual=xq, dropout=dropout,
                     out=y, rstd=rstd)  # fmt: skip
-    return y.reshape(shape), AttentionArrays(layer, x, qkv, lse, context, xhat, rstd)
+    return y.reshape(B, Q, H), AttentionArrays(layer, rows, xq, x, q, k, v, lse, context, xhat, rstd)
 
 
 def attention_half_backward(dy, cache, ctx, grads):
-    do, config = ctx.kernels, ctx.config
-    layer, x, context = cache.layer, cache.x, cache.context
+    do, config, (B, Q, H) = ctx.kernels, ctx.config, dy.shape
+    layer, rows, xq, x, context = cache.layer, cache.rows, cache.xq, cache.x, cache.context
     wq, _, wk, _, wv, _, wo, _ = ctx.weights("attention", layer, ATTENTION)
     gain, _ = ctx.weights("attention", layer, NORM)
     dwq, dbq, dwk, dbk, dwv, dbv, dwo, dbo = ctx.gradients(grads, "attention", layer, ATTENTION)
     dgain, dbias = ctx.gradients(grads, "attention", layer, NORM)
 
-    mark, d = ctx.scratch.mark(), dy.reshape(x.shape)
-    dropout = ctx.dropout(config.hidden_dropout_prob, layer=layer, site=ATTENTION_SITE)
+    d = dx = dy.reshape(B * Q, H)                    # d becomes dxq
+    if rows is not None:
+        dx = ctx.temporary("dx", x.shape)
+    mark = ctx.scratch.mark()
+    dropout = ctx.dropout(config.hidden_dropout_prob, Q, layer=layer, site=ATTENTION_SITE)
     dh = d if dropout is None else ctx.temporary("dh", d.shape)
     do.norm_backward(d, cache.xhat, cache.rstd, gain, dropout=dropout,
                      dgain=dgain, dbias=dbias, dlinear_bias=dbo, dh=dh)  # fmt: skip
-    dcontext, dqkv = ctx.temporary("dcontext", d.shape), ctx.temporary("dqkv", cache.qkv.shape)
+    dcontext = ctx.temporary("dcontext", d.shape)
+    dq, dk, dv = ctx.temporary("dq", d.shape), ctx.temporary("dk", x.shape), ctx.temporary("dv", x.shape)
     do.gemm(context.T, dh, out=dwo, add=True)
     do.gemm(dh, wo.T, out=dcontext)
-    dropout = ctx.dropout(config.attention_probs_dropout_prob, layer=layer, site=PROBS_SITE)
-    do.attention_backward(dcontext, cache.qkv, ctx.mask, config.num_attention_heads, dropout, context, cache.lse,
-                          dqkv=dqkv)  # fmt: skip
-    for third, w, dw, db in zip(thirds(dqkv), (wq, wk, wv), (dwq, dwk, dwv), (dbq, dbk, dbv), strict=True):
-        do.column_sums(third, out=db)
-        do.gemm(x.T, third, out=dw, add=True)
-        do.gemm(third, w.T, out=d, add=True)
+    dropout = ctx.dropout(config.attention_probs_dropout_prob, Q, layer=layer, site=PROBS_SITE)
+    do.attention_backward(dcontext, cache.q, cache.k, cache.v, ctx.mask, config.num_attention_heads, dropout, context,
+                          cache.lse, dq=dq, dk=dk, dv=dv)  # fmt: skip
+    for dy, z, dw, db in ((dq, xq, dwq, dbq), (dk, x, dwk, dbk), (dv, x, dwv, dbv)):
+        do.column_sums(dy, out=db)
+        do.gemm(z.T, dy, out=dw, add=True)
+    do.gemm(dq, wq.T, out=d, add=True)
+    if rows is not None:
+        dx.fill(0)
+        do.add_rows(d, rows, out=dx)
+    do.gemm(dk, wk.T, out=dx, add=True)
+    do.gemm(dv, wv.T, out=dx, add=True)
     ctx.scratch.release(mark)
-    return dy
+    return dx.reshape(B, -1, H)
 
 
 def ffn_half_forward(x, layer, ctx):
     do, config, shape = ctx.kernels, ctx.config, x.shape
-    R, F = x.shape[0] * x.shape[1], config.intermediate_size
+    R, T, F = x.shape[0] * x.shape[1], x.shape[1], config.intermediate_size
     x = x.reshape(R, -1)
     w_up, b_up, w_down, b_down = ctx.weights("ffn", layer, FFN)
     gain, bias = ctx.weights("ffn", layer, NORM)
@@ -98,7 +117,7 @@ def ffn_half_forward(x, layer, ctx):
     xhat, rstd = ctx.kept("ffn.xhat", x.shape), ctx.kept("ffn.rstd", (R,), ctx.params.dtype)
     y = ctx.kept("ffn.y", x.shape)
     do.gemm(g, w_down, out=xhat)
-    dropout = ctx.dropout(config.hidden_dropout_prob, layer=layer, site=FFN_SITE)
+    dropout = ctx.dropout(config.hidden_dropout_prob, T, layer=layer, site=FFN_SITE)
     do.norm_forward(xhat, gain, bias, config.layer_norm_eps, linear_bias=b_down, residual=x, dropout=dropout,
                     out=y, rstd=rstd)  # fmt: skip
     ctx.scratch.release(mark)
@@ -114,7 +133,7 @@ def ffn_half_backward(dy, cache, ctx, grads):
     dgain, dbias = ctx.gradients(grads, "ffn", layer, NORM)
 
     mark, d = ctx.scratch.mark(), dy.reshape(x.shape)
-    dropout = ctx.dropout(config.hidden_dropout_prob, layer=layer, site=FFN_SITE)
+    dropout = ctx.dropout(config.hidden_dropout_prob, dy.shape[1], layer=layer, site=FFN_SITE)
     dh = d if dropout is None else ctx.temporary("dh", d.shape)
     do.norm_backward(d, cache.xhat, cache.rstd, gain, dropout=dropout,
                      dgain=dgain, dbias=dbias, dlinear_bias=db_down, dh=dh)  # fmt: skip
@@ -128,7 +147,7 @@ def ffn_half_backward(dy, cache, ctx, grads):
     return dy
 
 
-def thirds(qkv):
-    """q, k and v: three views (R, H) of (R, 3H)."""
-    H = qkv.shape[1] // 3
-    return [qkv[:, i * H : (i + 1) * H] for i in range(3)]
+def row_numbers(positions, length):
+    """positions (B, Q) of examples that are `length` rows each -> (B·Q,) among all rows."""
+    firsts = length * array_module(positions).arange(len(positions))
+    return (positions + firsts[:, None]).ravel()

@@ -47,11 +47,11 @@ class FusedContext(NamedTuple):
         prefix = half_name(self.config, half, layer)
         return [grads[f"{prefix}.{name}"] for name in names]
 
-    def dropout(self, rate, **place):
-        """The dropout of one site, or None where nothing is dropped."""
+    def dropout(self, rate, length, **place):
+        """The dropout of one site, where `length` rows make an example; None where nothing is dropped."""
         if self.key is None or rate == 0.0:
             return None
-        return Dropout(rate, self.key.at(**place), self.mask.shape[1])
+        return Dropout(rate, self.key.at(**place), length)
 
     def integers(self, array):
         """As they are, or int64 on a GPU, whose kernels read nothing else."""

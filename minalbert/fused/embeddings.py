@@ -25,7 +25,7 @@ def embeddings_forward(input_ids, token_type_ids, ctx):
     do.embedding_forward(ids, types, *(params[f"embeddings.{name}"] for name in TABLES), out=xhat)
     gain, bias = params["embeddings.norm.gain"], params["embeddings.norm.bias"]
     do.norm_forward(xhat, gain, bias, config.layer_norm_eps, out=y, rstd=rstd)
-    do.drop(y, ctx.dropout(config.hidden_dropout_prob, site=DROPOUT_SITE))
+    do.drop(y, ctx.dropout(config.hidden_dropout_prob, T, site=DROPOUT_SITE))
     if config.has_projection:
         x = ctx.kept("x", (B * T, H))
         do.gemm(y, ctx.tensor("embeddings.projection.w"), out=x)
@@ -43,7 +43,7 @@ def embeddings_backward(dx, cache, ctx, grads):
         do.column_sums(dx, out=grads["embeddings.projection.b"])
         do.gemm(y.T, dx, out=grads["embeddings.projection.w"], add=True)
         do.gemm(dx, ctx.tensor("embeddings.projection.w").T, out=dy)
-    do.drop(dy, ctx.dropout(config.hidden_dropout_prob, site=DROPOUT_SITE))
+    do.drop(dy, ctx.dropout(config.hidden_dropout_prob, cache.ids.shape[1], site=DROPOUT_SITE))
     dgain, dbias = grads["embeddings.norm.gain"], grads["embeddings.norm.bias"]
     do.norm_backward(dy, cache.xhat, cache.rstd, params["embeddings.norm.gain"], dgain=dgain, dbias=dbias)
     dtables = {f"d{name}": grads[f"embeddings.{name}"] for name in TABLES}

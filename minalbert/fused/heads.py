@@ -1,7 +1,9 @@
 """The two losses over an arena; `model.heads` has the plain pairs.
 
-    MLM   hidden (R, H)  ->  the K masked rows  ->  dense, GELU, norm (K, E)  ->  the loss over V words, some at a time
-    SOP   hidden (R, H)  ->  the first row of each example  ->  dense, tanh (B, H)  ->  orders (B, 2)  ->  their loss
+    MLM   the K rows of hidden with a target  ->  dense, GELU, norm (K, E)  ->  the loss over V words, some at a time
+    SOP   the first row of each example  ->  dense, tanh (B, H)  ->  orders (B, 2)  ->  their loss
+
+    hidden: (B, 1 + P, H), [CLS] and the masked positions, as B·(1 + P) rows
 """
 
 from typing import Any, NamedTuple
@@ -11,7 +13,7 @@ from ..layers import cross_entropy_backward, cross_entropy_forward, tanh_backwar
 
 
 class MlmArrays(NamedTuple):
-    rows: Any                                        # (K,) of the masked tokens, among the R
+    rows: Any                                        # (K,) those with a target, among hidden's
     labels: Any                                      # (K,) the words that stood there
     shares: Any                                      # (K,) weight over the sum of weights
     x: Any                                           # (K, H) the masked rows
@@ -58,7 +60,7 @@ def mlm_loss_backward(dloss, cache, ctx, grads, dhidden):
 
 
 class SopArrays(NamedTuple):
-    rows: Any                                        # (B,) of each example's first token, among the R
+    rows: Any                                        # (B,) of each example's first token, among hidden's
     first: Any                                       # (B, H)
     pooled: Any                                      # (B, H)
     cross_entropy: Any
@@ -67,10 +69,10 @@ class SopArrays(NamedTuple):
 def sop_loss_forward(hidden, batch, total, ctx):
     """So few rows that nothing is rounded for them."""
     do, params, dtype, xp = ctx.kernels, ctx.params, ctx.params.dtype, array_module(hidden)
-    B, T, H = hidden.shape
+    B, width, H = hidden.shape
     first, pooled = ctx.kept("sop.first", (B, H), dtype), ctx.kept("sop.pooled", (B, H), dtype)
-    logits, rows = ctx.kept("sop.logits", (B, 2), dtype), xp.arange(0, B * T, T)
-    do.take(hidden.reshape(B * T, H), rows, out=first)
+    logits, rows = ctx.kept("sop.logits", (B, 2), dtype), xp.arange(0, B * width, width)
+    do.take(hidden.reshape(B * width, H), rows, out=first)
     do.gemm(first, params["pooler.w"], out=pooled)
     do.add_bias(pooled, params["pooler.b"])
     xp.tanh(pooled, out=pooled)
@@ -97,15 +99,15 @@ def sop_loss_backward(dloss, cache, ctx, grads, dhidden):
 
 
 def targets(batch, total, ctx):
-    """rows, labels and shares of the masked tokens: on the CPU of those alone whose weight is not 0.
+    """rows, labels and shares of the predictions: on the CPU of those alone whose weight is not 0.
 
     On a GPU of every slot, because their number must not change from step to step (a CUDA graph).
     """
-    weights, (_, T) = batch.mlm_weights, batch.input_ids.shape
-    xp = array_module(weights)
+    weights = batch.mlm_weights
+    xp, (B, P) = array_module(weights), weights.shape
     total = weights.sum(dtype=xp.float64) if total is None else xp.asarray(total)
     shares = (weights / xp.where(total == 0, 1.0, total)).astype(ctx.params.dtype).ravel()
-    rows = (batch.mlm_positions + T * xp.arange(len(weights))[:, None]).ravel()
+    rows = xp.arange(B * (1 + P)).reshape(B, 1 + P)[:, 1:].ravel()       # without [CLS]
     found = rows, ctx.integers(batch.mlm_labels.ravel()), shares
     if device_of(weights) == "cuda":
         return found

@@ -69,6 +69,7 @@ def pair_cases(seed=0):
 
     norm = {"x": normal(B, T, H), "gain": 1 + normal(H), "bias": normal(H)}
     ids, types = np.array([[3, 1, 3, 9, 3], [0, 3, 1, 0, 0]]), np.array([[0, 0, 1, 1, 1], [0, 1, 1, 0, 0]])
+    positions = np.array([[4, 2, 4], [1, 0, 0]])
     tables = {"word": normal(V, E), "position": normal(T + 2, E), "token_type": normal(2, E)}
     heads = {key: normal(B, N, T, H // N) for key in ("q", "k", "v")} | {"mask": -3 * rng.random((B, 1, 1, T))}
     square = {f"{kind}{key}": matrix(H, H) if kind == "w" else normal(H) for key in "qkvo" for kind in "wb"}
@@ -86,8 +87,10 @@ def pair_cases(seed=0):
         pair("attention", heads, constants=("mask",)),
         pair("attention with dropout", heads, {"rate": 0.3, "key": KEY}, ("mask",), "attention"),
         pair("multi_head", {"x": normal(B, T, H)} | square | {"mask": heads["mask"]}, {"heads": N}, ("mask",)),
+        pair("multi_head at positions", {"x": normal(B, T, H)} | square | {"mask": heads["mask"]},
+             {"heads": N, "positions": positions}, ("mask",), "multi_head"),
         pair("embedding", {"ids": ids, "types": types} | tables),
-        pair("gather", {"x": normal(B, T, H), "positions": np.array([[4, 2, 4], [1, 0, 0]])}),
+        pair("gather", {"x": normal(B, T, H), "positions": positions}),
         pair("decoder", {"x": normal(B, P, E), "table": normal(V, E), "bias": normal(V)}),
         pair("masked cross-entropy", logits, constants=("weights",), function="cross_entropy"),
         pair("two-way cross-entropy", orders, constants=("weights",), function="cross_entropy"),

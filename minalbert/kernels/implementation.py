@@ -18,8 +18,9 @@ class Implementation(NamedTuple):
                                                      #  dropout=None, out, rstd)
     norm_backward: Callable                          # (dy, xhat, rstd, gain, *, dropout=None, dgain, dbias,
                                                      #  dlinear_bias=None, dh=None)
-    attention_forward: Callable                      # (qkv, mask, heads, dropout, *, context, lse)
-    attention_backward: Callable                     # (dcontext, qkv, mask, heads, dropout, context, lse, *, dqkv)
+    attention_forward: Callable                      # (q, k, v, mask, heads, dropout, *, context, lse)
+    attention_backward: Callable                     # (dcontext, q, k, v, mask, heads, dropout, context, lse, *,
+                                                     #  dq, dk, dv)
     embedding_forward: Callable                      # (ids, types, word, position, token_type, *, out)
     embedding_backward: Callable                     # (dy, ids, types, *, dword, dposition, dtoken_type)
     cross_entropy_forward: Callable                  # (x, table, bias, labels, *, lse, losses)

@@ -10,8 +10,10 @@ Backward is the same walk from the end, with softmax's and dropout's own rules o
     dscores = probs (dprobs - Σ_j dprobs_j probs_j)
     dq = dscores k / √D                    dk = dscoresᵀ q / √D
 
-q, k, v, context: (B, N, T, D)   scores, probs: (B, N, T, T)   mask: (B, 1, 1, T), a constant
+k, v: (B, N, T, D)   q, context: (B, N, Q, D)   scores, probs: (B, N, Q, T)   mask: (B, 1, 1, T), a constant
 cache: q, k, v, probs, and dropout's mask
+
+Q is T, but for the last layer: no loss reads all of its output, and so fewer tokens need a query there.
 
 The mask is a large finite number, not -inf: a row whose keys are all padding stays finite (the term
 cancels), where -inf would give NaN. Adding a constant to a row of scores changes nothing, which has a
@@ -22,6 +24,7 @@ import math
 from typing import Any, NamedTuple
 
 from .dropout import dropout_backward, dropout_forward
+from .gather import gather_backward, gather_forward
 from .linear import linear_backward, linear_forward
 from .softmax import softmax, softmax_backward
 
@@ -37,6 +40,7 @@ class AttentionCache(NamedTuple):
 
 
 class MultiHeadCache(NamedTuple):
+    gather: Any
     q: Any                                           # linear's cache, and so are the next two
     k: Any
     v: Any
@@ -51,12 +55,12 @@ def key_mask(attention_mask, dtype):
 
 
 def attention_forward(q, k, v, mask, rate=0.0, key=None):
-    scores = q @ k.swapaxes(-1, -2)                  # (B, N, T, T)
+    scores = q @ k.swapaxes(-1, -2)                  # (B, N, Q, T)
     scores *= 1 / math.sqrt(q.shape[-1])
     scores += mask
     probs = softmax(scores)
     kept, dropout = dropout_forward(probs, rate, key)
-    context = kept @ v                               # (B, N, T, D)
+    context = kept @ v                               # (B, N, Q, D)
     return context, AttentionCache(q, k, v, probs, dropout)
 
 
@@ -86,19 +90,20 @@ def merge_heads(x):
     return x.swapaxes(1, 2).reshape(B, T, N * D)
 
 
-def multi_head_forward(x, wq, bq, wk, bk, wv, bv, wo, bo, mask, heads, rate=0.0, key=None):
-    """x: (B, T, H)   w*: (H, H)   b*: (H,)   y: (B, T, H)"""
-    q, q_cache = linear_forward(x, wq, bq)
+def multi_head_forward(x, wq, bq, wk, bk, wv, bv, wo, bo, mask, heads, rate=0.0, key=None, positions=None):
+    """x: (B, T, H)   w*: (H, H)   b*: (H,)   y: (B, Q, H), at `positions` (B, Q) or, without, at all"""
+    xq, gather = gather_forward(x, positions)
+    q, q_cache = linear_forward(xq, wq, bq)
     k, k_cache = linear_forward(x, wk, bk)
     v, v_cache = linear_forward(x, wv, bv)
     q, k, v = (split_heads(x, heads) for x in (q, k, v))
     context, attention = attention_forward(q, k, v, mask, rate, key)
     y, output = linear_forward(merge_heads(context), wo, bo)
-    return y, MultiHeadCache(q_cache, k_cache, v_cache, attention, output, heads)
+    return y, MultiHeadCache(gather, q_cache, k_cache, v_cache, attention, output, heads)
 
 
 def attention_probs(cache):
-    """multi_head's cache -> probs (B, N, T, T), before dropout: at [b, n, i, j] how much token i takes of token j."""
+    """multi_head's cache -> probs (B, N, Q, T), before dropout: at [b, n, i, j] how much token i takes of token j."""
     return cache.attention.probs
 
 
@@ -108,8 +113,8 @@ def multi_head_backward(dy, cache):
     dq, dk, dv, _ = attention_backward(dcontext, cache.attention)
     dx_v, dwv, dbv = linear_backward(merge_heads(dv), cache.v)
     dx_k, dwk, dbk = linear_backward(merge_heads(dk), cache.k)
-    dx_q, dwq, dbq = linear_backward(merge_heads(dq), cache.q)
-    dx = dx_q                                        # x was read three times
+    dxq, dwq, dbq = linear_backward(merge_heads(dq), cache.q)
+    dx, _ = gather_backward(dxq, cache.gather)       # x was read three times
     dx += dx_k
     dx += dx_v
     return dx, dwq, dbq, dwk, dbk, dwv, dbv, dwo, dbo, None

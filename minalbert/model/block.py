@@ -6,7 +6,10 @@
 `half_name` says whose weights a layer uses. With everything shared, all layers get the same name, read the same
 tensors, and add into the same gradients.
 
-    x, y: (B, T, H)
+`positions` (B, Q) are those whose output is wanted; None: all. In the last layer, where the losses read few tokens,
+queries and all that follows are computed for those alone, keys and values for all.
+
+    x: (B, T, H)   y: (B, Q, H)
 """
 
 from typing import Any, NamedTuple
@@ -14,6 +17,8 @@ from typing import Any, NamedTuple
 from ..layers import (
     dropout_backward,
     dropout_forward,
+    gather_backward,
+    gather_forward,
     gelu_backward,
     gelu_erf_backward,
     gelu_erf_forward,
@@ -33,6 +38,7 @@ PROBS_SITE, ATTENTION_SITE, FFN_SITE = 1, 2, 3       # where in a layer numbers 
 
 class AttentionHalfCache(NamedTuple):
     layer: int
+    gather: Any
     attention: Any                                   # multi_head's cache
     dropout: Any
     norm: Any
@@ -47,24 +53,25 @@ class FfnHalfCache(NamedTuple):
     norm: Any
 
 
-def attention_half_forward(x, layer, ctx):
+def attention_half_forward(x, layer, ctx, positions=None):
     config = ctx.config
+    residual, gather = gather_forward(x, positions)
     y, attention = multi_head_forward(
         x, *ctx.weights("attention", layer, ATTENTION), ctx.mask, config.num_attention_heads,
-        config.attention_probs_dropout_prob, ctx.key_at(layer=layer, site=PROBS_SITE),
+        config.attention_probs_dropout_prob, ctx.key_at(layer=layer, site=PROBS_SITE), positions,
     )  # fmt: skip
     y, dropout = dropout_forward(y, config.hidden_dropout_prob, ctx.key_at(layer=layer, site=ATTENTION_SITE))
-    y += x
+    y += residual
     y, norm = layer_norm_forward(y, *ctx.weights("attention", layer, NORM), config.layer_norm_eps)
-    return y, AttentionHalfCache(layer, attention, dropout, norm)
+    return y, AttentionHalfCache(layer, gather, attention, dropout, norm)
 
 
 def attention_half_backward(dy, cache, ctx, grads):
     dy, *dnorm = layer_norm_backward(dy, cache.norm)
-    dresidual = dy                                                  # forward: y += x
+    dresidual = dy                                                  # forward: y += residual
     (dy,) = dropout_backward(dy, cache.dropout)
     dx, *dattention, _ = multi_head_backward(dy, cache.attention)
-    dx += dresidual
+    dx += gather_backward(dresidual, cache.gather)[0]
     add_to(grads, half_name(ctx.config, "attention", cache.layer), ATTENTION + NORM, dattention + dnorm)
     return dx
 
@@ -96,8 +103,8 @@ def ffn_half_backward(dy, cache, ctx, grads):
     return dx
 
 
-def block_forward(x, layer, ctx):
-    x, attention = ctx.pairs.attention_half.forward(x, layer, ctx)
+def block_forward(x, layer, ctx, positions=None):
+    x, attention = ctx.pairs.attention_half.forward(x, layer, ctx, positions)
     x, ffn = ctx.pairs.ffn_half.forward(x, layer, ctx)
     return x, (attention, ffn)
 

@@ -5,12 +5,15 @@ exchangeable, each a pair:
 
     embeddings        x, cache = forward(input_ids, token_type_ids, ctx)         (B, T) -> (B, T, H)
                       backward(dx, cache, ctx, grads)
-    attention_half    y, cache = forward(x, layer, ctx)                          norm(x + attention(x))
-    ffn_half          dx = backward(dy, cache, ctx, grads)                       norm(x + down(gelu(up(x))))
+    attention_half    y, cache = forward(x, layer, ctx, positions)               norm(x + attention(x))
+    ffn_half          y, cache = forward(x, layer, ctx)                          norm(x + down(gelu(up(x))))
+                      dx = backward(dy, cache, ctx, grads), of both halves
     mlm_loss          loss, cache = forward(hidden, batch, total, ctx)           the masked words
     sop_loss          backward(dloss, cache, ctx, grads, dhidden)                the segments' order
 
-Each backward function adds to `grads`, those of the losses also to `dhidden`, which both read.
+`positions` (B, Q) are those whose output is wanted, or None for all; the last layer is asked for those that the losses
+read: hidden (B, 1 + P, H) is that of [CLS] and the masked positions. Each backward function adds to `grads`, those of
+the losses also to `dhidden`.
 
 `PLAIN` (in `model/__init__.py`) has the pairs of this folder. For functions of your own, replace some of them:
 

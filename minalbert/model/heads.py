@@ -1,7 +1,9 @@
 """What pretraining asks of the encoder: which words were masked, and which of two segments came first.
 
-    MLM   hidden (B, T, H) -> the P masked positions -> dense, GELU, norm (B, P, E) -> words (B, P, V) -> loss
-    SOP   hidden (B, T, H) -> the first position -> pooler: dense, tanh (B, H) -> orders (B, 2) -> loss
+    MLM   hidden[:, 1:] (B, P, H) -> dense, GELU, norm (B, P, E) -> words (B, P, V) -> loss
+    SOP   hidden[:, 0] (B, H) -> pooler: dense, tanh (B, H) -> orders (B, 2) -> loss
+
+hidden (B, 1 + P, H) is the encoder's output at `positions_read`: that of [CLS], and at the P masked positions.
 
 The MLM head goes down to E, so that its last matrix can be the word table itself.
 
@@ -15,8 +17,6 @@ from ..layers import (
     cross_entropy_forward,
     decoder_backward,
     decoder_forward,
-    gather_backward,
-    gather_forward,
     layer_norm_backward,
     layer_norm_forward,
     linear_backward,
@@ -29,8 +29,13 @@ from .block import activation
 from .gradients import add_to
 
 
+def positions_read(batch):
+    xp = array_module(batch.mlm_positions)
+    return xp.pad(batch.mlm_positions, ((0, 0), (1, 0)))             # [CLS] stands at 0
+
+
 def mlm_loss_forward(hidden, batch, total, ctx):
-    logits, head = mlm_forward(hidden, batch.mlm_positions, ctx)
+    logits, head = mlm_forward(hidden[:, 1:], ctx)
     loss, cross_entropy = cross_entropy_forward(logits, batch.mlm_labels, batch.mlm_weights, total)
     return loss, (head, cross_entropy)
 
@@ -39,23 +44,22 @@ def mlm_loss_backward(dloss, cache, ctx, grads, dhidden):
     head, cross_entropy = cache
 
     dlogits, _, _ = cross_entropy_backward(dloss, cross_entropy)
-    dhidden += mlm_backward(dlogits, head, ctx, grads)
+    dhidden[:, 1:] += mlm_backward(dlogits, head, ctx, grads)       # forward: hidden[:, 1:]
 
 
-def mlm_forward(hidden, positions, ctx):
+def mlm_forward(x, ctx):
     params = ctx.params
     act_forward, _ = activation(ctx.config)
-    x, gather = gather_forward(hidden, positions)                                       # (B, P, H)
     x, dense = linear_forward(x, params["mlm.dense.w"], params["mlm.dense.b"])          # (B, P, E)
     x, gelu = act_forward(x)
     gain, bias = params["mlm.norm.gain"], params["mlm.norm.bias"]
     x, norm = layer_norm_forward(x, gain, bias, ctx.config.layer_norm_eps)
     logits, decoder = decoder_forward(x, params["embeddings.word"], params["mlm.bias"])  # (B, P, V)
-    return logits, (gather, dense, gelu, norm, decoder)
+    return logits, (dense, gelu, norm, decoder)
 
 
 def mlm_backward(dlogits, cache, ctx, grads):
-    gather, dense, gelu, norm, decoder = cache
+    dense, gelu, norm, decoder = cache
     _, act_backward = activation(ctx.config)
 
     dx, dtable, dbias = decoder_backward(dlogits, decoder)
@@ -66,8 +70,7 @@ def mlm_backward(dlogits, cache, ctx, grads):
     (dx,) = act_backward(dx, gelu)
     dx, *ddense = linear_backward(dx, dense)
     add_to(grads, "mlm.dense", LINEAR, ddense)
-    dhidden, _ = gather_backward(dx, gather)
-    return dhidden
+    return dx
 
 
 def sop_loss_forward(hidden, batch, total, ctx):

@@ -2,12 +2,14 @@
 
     total = w_mlm MLM + w_sop SOP, each the mean over its targets; both weights are 1 unless given
 
-A model without one of the heads trains on the other alone; the loss it lacks is None.
+The losses read the last layer at few positions, so it is computed for those alone. A model without one of the heads
+trains on the other alone; the loss it lacks is None.
 """
 
 from typing import Any, NamedTuple
 
 from .encoder import encoder_backward, encoder_forward
+from .heads import positions_read
 
 
 class Losses(NamedTuple):
@@ -33,7 +35,7 @@ class Totals(NamedTuple):
 class Cache(NamedTuple):
     embeddings: Any
     encoder: Any
-    hidden: Any
+    hidden: Any                                      # (B, 1 + P, H)
     mlm: Any                                         # None without the head
     sop: Any
     weights: tuple                                   # of the two losses
@@ -42,7 +44,7 @@ class Cache(NamedTuple):
 def pretraining_forward(batch, ctx, totals=Totals(), recompute=False, weights=(1.0, 1.0)):
     pairs, params = ctx.pairs, ctx.params
     x, embeddings = pairs.embeddings.forward(batch.input_ids, batch.token_type_ids, ctx)
-    hidden, encoder = encoder_forward(x, ctx, recompute)
+    hidden, encoder = encoder_forward(x, ctx, recompute, positions_read(batch))
     mlm_loss = sop_loss = mlm = sop = None
     if "mlm.bias" in params:
         mlm_loss, mlm = pairs.mlm_loss.forward(hidden, batch, totals.targets, ctx)

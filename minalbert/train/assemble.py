@@ -35,8 +35,8 @@ SMALL = 128                                          # H, up to which models bea
 FEW = 100                                            # instances, for a score in per cent
 DROPOUTS = ("hidden_dropout_prob", "attention_probs_dropout_prob")
 KERNELS = {
-    "plain": "plain kernels: the model runs the files that you read; --kernels fused trains faster",
-    "fused": "fused kernels, which train faster; --kernels plain runs the files that you read, line by line",
+    "plain": "plain kernels: the files that you read; --kernels fused is faster, in less memory",
+    "fused": "fused kernels; --kernels plain runs the files that you read, line by line",
     "compiled": "compiled kernels: fused, with numba's loops; --kernels plain runs the files that you read",
 }
 

@@ -36,10 +36,10 @@ def evaluate(model, batch):
     mlm, sop = [], []
     for first in range(0, len(batch.sop_labels), ROWS):
         rows = Batch(*(array[first : first + ROWS] for array in batch))
-        hidden, pooled = model.encode(rows.input_ids, rows.attention_mask, rows.token_type_ids)
+        hidden, pooled = model.encode(rows.input_ids, rows.attention_mask, rows.token_type_ids, rows.mlm_positions)
         if "mlm.bias" in model.params:
             used = rows.mlm_weights > 0
-            logits = to_host(model.mlm_logits(hidden, rows.mlm_positions))[used]
+            logits = to_host(model.mlm_logits(hidden))[used]
             mlm.append(judged(logits, rows.mlm_labels[used]))
         if "sop.b" in model.params:
             sop.append(judged(to_host(model.sop_logits(pooled)), rows.sop_labels))

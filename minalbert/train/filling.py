@@ -74,8 +74,8 @@ def fill(model, tokenizer, text, second=None, top=5):
     if len(ids) > model.config.max_position_embeddings:
         raise InputError(f"the text is {len(ids)} tokens long, with [CLS] and [SEP]; the model reads at most "
                          f"{model.config.max_position_embeddings}")
-    hidden, _ = model.encode([ids], None, [segments])
-    chances = to_host(softmax(model.mlm_logits(hidden, [masks])))[0, :, : tokenizer.vocab_size]      # (M, V)
+    hidden, _ = model.encode([ids], None, [segments], [masks])
+    chances = to_host(softmax(model.mlm_logits(hidden)))[0, :, : tokenizer.vocab_size]      # (M, V)
     maps = [to_host(probs)[0][:, masks] for probs in model.attention_maps([ids], None, [segments])]
     return Filled(
         tokens=[shown_piece(tokenizer.pieces[i]) for i in ids],

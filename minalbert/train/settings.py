@@ -55,9 +55,9 @@ class TrainingSettings(Section):
     dtype: str = setting("float32", "of weights and arithmetic", choices=("float32", "float64"))
     precision: str = setting("full", "of matrix products: bf16 rounds what it multiplies; on a GPU also tf32, float16",
                              choices=("full", "bf16", "tf32", "float16"))
-    kernels: str | None = setting(None, "plain: the files that you read; fused: faster; compiled: fused, with numba's "
-                                  "loops; if none is given: fused, but plain with your own functions or in float64 on "
-                                  "a GPU",
+    kernels: str | None = setting(None, "plain: the files that you read; fused: faster, in less memory; compiled: "
+                                  "fused, with numba's loops; if none is given: plain, but fused on a GPU or in fewer "
+                                  "bits, which need it",
                                   choices=("plain", "fused", "compiled"))
     device: str = setting("cpu", "where the arithmetic is done", choices=("cpu", "cuda"))
     code: str = setting("", "files with your own functions for the model, separated as in PATH")
@@ -66,8 +66,8 @@ class TrainingSettings(Section):
     def __post_init__(self):
         super().__post_init__()
         if self.kernels is None:
-            plain = self.code or (self.device == "cuda" and self.dtype == "float64")
-            object.__setattr__(self, "kernels", "plain" if plain else "fused")
+            fused = self.precision != "full" or (self.device == "cuda" and self.dtype == "float32")
+            object.__setattr__(self, "kernels", "fused" if fused and not self.code else "plain")
         if self.code and self.kernels != "plain":
             raise ConfigError(f"kernels is {self.kernels!r}; your own functions (--with) need kernels 'plain', which "
                               "call them by their names")

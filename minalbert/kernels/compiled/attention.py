@@ -14,11 +14,10 @@ from ..cpu.attention import by_head, mask_factors, score_tiles
 from .loops import BLOCK, ONE, F, exp, loops
 
 
-def attention_forward(qkv, mask, heads, dropout, *, context, lse):
-    q, k, v = by_head(qkv, 3, heads, mask.shape)
-    (context,) = by_head(context, 1, heads, mask.shape)
-    factors_of = mask_factors(dropout, lse)
-    for tile in score_tiles(lse):
+def attention_forward(q, k, v, mask, heads, dropout, *, context, lse):
+    q, k, v, context = (by_head(x, heads, len(mask)) for x in (q, k, v, context))
+    factors_of = mask_factors(dropout, lse, mask)
+    for tile in score_tiles(lse, mask):
         probs = k[tile] @ q[tile].swapaxes(-1, -2)   # (b, n, keys, queries)
         softmax_forward(probs, mask[tile[0]], 1 / math.sqrt(q.shape[-1]), lse[tile])
         if dropout is not None:
@@ -26,12 +25,11 @@ def attention_forward(qkv, mask, heads, dropout, *, context, lse):
         np.matmul(probs.swapaxes(-1, -2), v[tile], out=context[tile])
 
 
-def attention_backward(dcontext, qkv, mask, heads, dropout, context, lse, *, dqkv):
-    q, k, v = by_head(qkv, 3, heads, mask.shape)
-    dq, dk, dv = by_head(dqkv, 3, heads, mask.shape)
-    (context,), (dcontext,) = (by_head(x, 1, heads, mask.shape) for x in (context, dcontext))
-    factors_of = mask_factors(dropout, lse)
-    for tile in score_tiles(lse):
+def attention_backward(dcontext, q, k, v, mask, heads, dropout, context, lse, *, dq, dk, dv):
+    q, k, v, context = (by_head(x, heads, len(mask)) for x in (q, k, v, context))
+    dq, dk, dv, dcontext = (by_head(x, heads, len(mask)) for x in (dq, dk, dv, dcontext))
+    factors_of = mask_factors(dropout, lse, mask)
+    for tile in score_tiles(lse, mask):
         probs = k[tile] @ q[tile].swapaxes(-1, -2)
         dprobs = v[tile] @ dcontext[tile].swapaxes(-1, -2)
         factors = None if dropout is None else factors_of(tile)

@@ -3,8 +3,8 @@
     forward     scores = q kᵀ / √D + mask       lse = log Σ_keys exp(scores)       context = dropout(probs) v
     backward    probs = exp(scores - lse), computed again from q and k; then dv, dk, dq
 
-qkv, dqkv: (B·T, 3H), q | k | v side by side, head n in columns nD to (n+1)D of each   context: (B·T, H)
-mask: (B, T)   lse: (B, N, T)
+q, context: (B·Q, H)   k, v: (B·T, H), head n in columns nD to (n+1)D   mask: (B, T)   lse: (B, N, Q)
+each but mask and lse may be a slice of wider rows; Q = T, but for the last layer, which is asked for fewer tokens
 
 Scores are computed for a few heads at a time, as many as fit the cache, with the keys down and the queries
 across: softmax's maxima and sums then run along the memory, which for T = 32 is ten times as fast as rows. Two
@@ -20,11 +20,10 @@ import numpy as np
 from .tiles import TILE_BYTES
 
 
-def attention_forward(qkv, mask, heads, dropout, *, context, lse):
-    q, k, v = by_head(qkv, 3, heads, mask.shape)
-    (context,) = by_head(context, 1, heads, mask.shape)
-    factors_of = mask_factors(dropout, lse)
-    for tile in score_tiles(lse):
+def attention_forward(q, k, v, mask, heads, dropout, *, context, lse):
+    q, k, v, context = (by_head(x, heads, len(mask)) for x in (q, k, v, context))
+    factors_of = mask_factors(dropout, lse, mask)
+    for tile in score_tiles(lse, mask):
         scaled = q[tile] / math.sqrt(q.shape[-1])
         probs, probs_of = _scores(scaled, k[tile], mask[tile[0]])
         top = probs.max(axis=0)
@@ -38,17 +37,16 @@ def attention_forward(qkv, mask, heads, dropout, *, context, lse):
         context[tile] /= total.reshape(*lse[tile].shape, 1)
 
 
-def attention_backward(dcontext, qkv, mask, heads, dropout, context, lse, *, dqkv):
-    q, k, v = by_head(qkv, 3, heads, mask.shape)
-    dq, dk, dv = by_head(dqkv, 3, heads, mask.shape)
-    (context,), (dcontext,) = (by_head(x, 1, heads, mask.shape) for x in (context, dcontext))
-    factors_of = mask_factors(dropout, lse)
-    for tile in score_tiles(lse):
+def attention_backward(dcontext, q, k, v, mask, heads, dropout, context, lse, *, dq, dk, dv):
+    q, k, v, context = (by_head(x, heads, len(mask)) for x in (q, k, v, context))
+    dq, dk, dv, dcontext = (by_head(x, heads, len(mask)) for x in (dq, dk, dv, dcontext))
+    factors_of = mask_factors(dropout, lse, mask)
+    for tile in score_tiles(lse, mask):
         scaled = q[tile] / math.sqrt(q.shape[-1])
         probs, probs_of = _scores(scaled, k[tile], mask[tile[0]])
         probs -= lse[tile].reshape(-1)
         np.exp(probs, out=probs)
-        dprobs, dprobs_of = _empty_scores(lse[tile])
+        dprobs, dprobs_of = _empty_scores(lse[tile], mask)
 
         np.matmul(v[tile], dcontext[tile].swapaxes(-1, -2), out=dprobs_of)
         if dropout is None:
@@ -64,47 +62,46 @@ def attention_backward(dcontext, qkv, mask, heads, dropout, context, lse, *, dqk
         dq[tile] /= math.sqrt(q.shape[-1])
 
 
-def by_head(x, count, heads, shape):
-    """(B·T, count·H) -> `count` views (B, N, T, D)."""
-    B, T = shape
-    return x.reshape(B, T, count, heads, -1).transpose(2, 0, 3, 1, 4)
+def by_head(x, heads, examples):
+    """(B·T, H) -> a view (B, N, T, D)."""
+    return x.reshape(examples, -1, heads, x.shape[1] // heads).transpose(0, 2, 1, 3)
 
 
-def score_tiles(lse):
+def score_tiles(lse, mask):
     """(examples, heads) whose scores fit a tile: some heads of one example, or all heads of some examples."""
-    B, N, T = lse.shape
-    fit = max(1, TILE_BYTES // (T * T * lse.itemsize))
+    (B, N, Q), T = lse.shape, mask.shape[1]
+    fit = max(1, TILE_BYTES // (Q * T * lse.itemsize))
     examples, heads = max(1, fit // N), min(fit, N)
     for b in range(0, B, examples):
         for n in range(0, N, heads):
             yield slice(b, min(b + examples, B)), slice(n, min(n + heads, N))
 
 
-def _empty_scores(lse):
+def _empty_scores(lse, mask):
     """One array as two views: (keys, all else) for softmax, (b, n, keys, queries) for the matrix products."""
-    b, n, T = lse.shape
-    scores = np.empty((T, b * n * T), lse.dtype)
-    return scores, scores.reshape(T, b, n, T).transpose(1, 2, 0, 3)
+    (b, n, Q), T = lse.shape, mask.shape[1]
+    scores = np.empty((T, b * n * Q), lse.dtype)
+    return scores, scores.reshape(T, b, n, Q).transpose(1, 2, 0, 3)
 
 
 def _scores(scaled, k, mask):
-    scores, scores_of = _empty_scores(scaled[..., 0])
+    scores, scores_of = _empty_scores(scaled[..., 0], mask)
     np.matmul(k, scaled.swapaxes(-1, -2), out=scores_of)
     if mask.any():
         scores_of += mask[:, None, :, None]
     return scores, scores_of
 
 
-def mask_factors(dropout, lse):
+def mask_factors(dropout, lse, mask):
     """A function of (examples, heads): 0 or 1 / P(keep), keys down.
 
-    An example's dropout mask is sampled for all its heads at once, N·T·T bytes, and kept until another example's turn.
+    An example's dropout mask is sampled for all its heads at once, N·Q·T bytes, and kept until another example's turn.
     """
-    _, N, T = lse.shape
+    (_, N, Q), T = lse.shape, mask.shape[1]
 
     @functools.lru_cache(maxsize=1)
     def mask_of(first, end):
-        return dropout.mask(np.broadcast_to(lse[first:end, :, :, None], (end - first, N, T, T)), first)
+        return dropout.mask(np.broadcast_to(lse[first:end, :, :, None], (end - first, N, Q, T)), first)
 
     def factors(tile):
         (b, n), dtype = tile, lse.dtype.type

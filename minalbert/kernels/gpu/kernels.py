@@ -31,7 +31,7 @@ class Scratch:
         self._buffers = {}
 
     def __call__(self, name, shape, dtype):
-        """An array with anything in it. A buffer is allocated anew only where it was too small."""
+        """An array with anything in it. A buffer is allocated again only where it was too small."""
         import cupy
 
         size, dtype = math.prod(shape), np.dtype(dtype)
