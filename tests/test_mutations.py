@@ -28,7 +28,8 @@ class Mutation(NamedTuple):
     right: str
     wrong: str
     # "values": forward and backward are wrong together; "steps": of optimisers; "fused": of kernels, and of what runs
-    # slices of a batch; "compiled": of numba's loops, where there is numba
+    # slices of a batch; "compiled": of numba's loops, where there is numba; "speed": of
+    # what tells how fast this machine is
     seen_by: str = "gradcheck"
 
 
@@ -287,6 +288,16 @@ MUTATIONS = [
              "pool(threads - 1, os.getpid())", "pool(threads - 1, 0)", "compiled"),
     Mutation("compiled: a run steps with NumPy's", "fused/__init__.py", 'if kernels != "compiled":',
              'if kernels != "Compiled":', "compiled"),
+    Mutation("rates: the first product counted", "kernels/cpu/rates.py", "min(taken[1:])", "taken[0]", "speed"),
+    Mutation("rates: operations without their additions", "kernels/cpu/rates.py",
+             "return 2 * size**3", "return size**3", "speed"),
+    Mutation("rates: float32 told to be the slower one", "kernels/cpu/rates.py", "half > FASTER * full",
+             "full > FASTER * half", "speed"),
+    Mutation("rates: measured for every model", "compute.py", "@functools.cache\ndef warn", "def warn", "speed"),
+    Mutation("bench: the first turn counted", "commands/bench.py", "seconds[1:] or seconds", "seconds", "speed"),
+    Mutation("bench: turns without end", "commands/bench.py", "now + (now - begin) > end", "now > 2 * end", "speed"),
+    Mutation("bench: the last of those that are as good", "commands/bench.py",
+             "next(item for item in steps.items() if", "next(item for item in [*steps.items()][::-1] if", "speed"),
 ]  # fmt: skip
 
 GRADCHECK = """
@@ -308,6 +319,7 @@ JUDGES = {
     "fused": [*PYTEST, "test_implementations.py", "test_parallel.py", "test_arena.py"],
     "steps": [*PYTEST, "test_optim.py", "test_schedule.py"],
     "compiled": [*PYTEST, "test_compiled_optimisers.py"],
+    "speed": [*PYTEST, "test_rates.py", "test_bench.py"],
 }
 
 
