@@ -18,7 +18,8 @@ GOAL_CASE = 256, 128
 EXPLAINED = (
     "sequences × tokens. host: until all is asked for; one that is as long as the step itself may have waited for a",
     "place in the queue. memory: the most that a side held of its own. rate: matrix products' operations over the",
-    "time, as a share of the bf16 product above. PyTorch's optimiser is AdamW, ours LAMB.",
+    "time, as a share of the bf16 product above; ours computes the last layer only where a loss reads it, and the rest",
+    "is not counted. PyTorch's optimiser is AdamW, ours LAMB.",
 )
 
 

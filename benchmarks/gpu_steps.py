@@ -10,6 +10,7 @@ from gpu_graph import GradientGraph, gradient_pass
 from workloads import Workload
 
 from minalbert import Albert
+from minalbert.analysis.cost import unread_operations
 from minalbert.kernels.gpu.lamb import GpuLamb
 from minalbert.optim import Lamb, Moments, clip_factor, global_norm
 
@@ -87,12 +88,18 @@ def measure(sizes, size, length, rate, torch_steps=None):
                 del steps[name]
         times = milliseconds(steps, sizes) if steps else {}
         for name, time in times.items():
-            share = work.training_operations() / (time / 1000) / rate
+            share = operations(work, ours=name in stages) / (time / 1000) / rate
             host = host_milliseconds(steps[name], sizes)
             found[name] = {"milliseconds": time, "host": host, "bytes": memory[name], "share": share}
         del steps, makers
         free()
     return found
+
+
+def operations(work, ours):
+    """Of a step's matrix products; ours leaves out, there and back, what no loss reads of the last layer."""
+    unread = 3 * work.size * unread_operations(work.config, work.length, work.predictions)
+    return work.training_operations() - (unread if ours else 0)
 
 
 def built(make):

@@ -1,7 +1,7 @@
 """The memory of a pass: a labelled stack.
 
     mark = arena.mark()
-    qkv = arena.empty("qkv", (R, 3 * H), "float32")          # on top of what is there, with anything in it
+    u = arena.empty("u", (R, F), "float32")                  # on top of what is there, with anything in it
     arena.release(mark)                                      # everything since the mark is free again
 
 A pass asks for the same arrays in the same order each time, so that each lies where it lay before: no page is

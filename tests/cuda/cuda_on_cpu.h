@@ -18,7 +18,7 @@
 //   order         0: threads and blocks in order. 1: backwards. 2 and above: drawn anew each round, from that seed,
 //                 and a warp goes on alone as far as it can. A forgotten barrier often shows in these alone.
 //   shared memory starts as NaN (all bits one) in every block.
-//   cp.async      copies nothing before it is waited for.
+//   cp.async      copies nothing before it is waited for, and nothing that does not lie on a multiple of its size.
 //   a barrier to which threads come on different lines is an error, as is one that some never reach.
 // There are no atomics here: the order of their sums is nobody's choice, and our results are to be the same twice.
 //
@@ -257,6 +257,7 @@ template <class T> T peek(Values values, unsigned lane) {
 // -------------------------------------------------------------------------------------------------- async copies
 
 inline void copy_async(void* to, const void* from, size_t bytes, size_t valid) {
+  if ((reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from)) % bytes) state.error = "a misaligned copy";
   auto& groups = me().copies;
   if (groups.empty()) groups.emplace_back();
   groups.back().push_back({to, from, bytes, valid});

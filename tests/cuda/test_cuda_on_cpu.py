@@ -149,6 +149,12 @@ def test_copies_are_there_once_they_are_waited_for(pending):
     np.testing.assert_array_equal(y[32:], second if pending < 1 else np.nan)
 
 
+def test_a_copy_between_its_multiples_is_reported(good):
+    shifted, y = np.zeros(258, np.uint8)[2:].view(np.float32), np.zeros(64, np.float32)
+    with pytest.raises(RuntimeError, match="in_background: a misaligned copy"):
+        good.get_function("in_background")((1,), (32,), (shifted, y), shared_mem=256)
+
+
 def test_wrong_barriers_are_reported_with_the_kernel(good):
     x = np.zeros(64, np.float32)
     with pytest.raises(RuntimeError, match="never_come: deadlock: some threads wait"):

@@ -134,6 +134,18 @@ def test_sides_that_fail_or_differ_cost_the_others_nothing(modules):
         assert found[side]["share"] > 0
 
 
+def test_what_no_loss_reads_is_not_counted_as_work_of_ours(modules):
+    """Two sequences of 8 tokens; the last layer's queries are [CLS] and the masked word."""
+    from workloads import Workload
+
+    steps, work, H, F, T = modules["gpu_steps"], Workload(modules["gpu_clock"].SMALL, 2, 8), 16, 24, 8
+    of_a_query = 2 * H * H + 2 * T * H + 2 * H * F  # multiply-adds: query, output; scores, context; up, down
+    passes, unread = 3, 2 * (8 - 2)
+    assert steps.operations(work, ours=False) - steps.operations(work, ours=True) == 2 * passes * unread * of_a_query
+    found = steps.measure(modules["gpu_clock"].TINY, 2, 8, 1e12)[steps.BF16]
+    assert found["share"] * 1e9 * found["milliseconds"] == pytest.approx(steps.operations(work, ours=True))
+
+
 def test_the_stages_take_the_same_steps(modules):
     """After three steps the weights agree: the graph's to the last bit with those without one."""
     steps, sizes = modules["gpu_steps"], modules["gpu_clock"].TINY

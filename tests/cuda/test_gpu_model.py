@@ -5,7 +5,9 @@ from dataclasses import replace
 import numpy as np
 import poisoned
 import pytest
-from pretended import pretended_gpu
+from cpu_module import CpuKernel
+from pretended import NAMES, pretended_gpu
+from storage import as_float64, of_storage
 
 from minalbert import Albert, AlbertConfig, Batch, DropoutKey
 from minalbert.compute import Compute
@@ -64,6 +66,37 @@ def test_sharing_heads_and_recomputation(gpu, config, heads, recompute):
         assert loss is None or float(loss) == pytest.approx(float(plain), rel=1e-6)
     difference = np.concatenate([(found[name].get() - expected[name]).ravel() for name in expected])
     assert np.linalg.norm(difference) < 1e-6 * np.linalg.norm(expected.flat)
+
+
+# one asked for twice and the last of all; unused slots; none twice
+POSITIONS = np.array([[0, 5, 5, 32], [7, 0, 0, 0], [31, 1, 2, 3]])
+
+
+@pytest.mark.parametrize(("storage", "allowed"), [("float32", 1e-6), ("uint16", 2e-2), ("float16", 2.5e-3)])
+def test_an_attention_half_at_few_positions(gpu, monkeypatch, storage, allowed):
+    """Output, gradients of input and weights; and to the last bit the same in any order of threads."""
+    params, name = Albert.init(CONFIG, seed=3).params, NAMES[storage]
+    batch, rng = Batch.random(CONFIG, 3, 33, 5, seed=1), np.random.default_rng(0)
+    x, dy = (of_storage(rng.standard_normal((3, n, 64), np.float32), name) for n in (33, 4))
+    expected = half(PLAIN, params, batch, as_float64(x).astype("f4"), as_float64(dy).astype("f4"), POSITIONS)
+    results = []
+    for order in (0, 3):
+        monkeypatch.setattr(CpuKernel, "order", order)
+        memory = Memory(poisoned.kernels(storage), Arena(gpu), Arena(gpu))
+        there = map(gpu.asarray, (x, dy, POSITIONS))
+        results.append([y.get() for y in half(fused_pairs(), params.to("cuda"), batch.to("cuda"), *there, memory)])
+    for found, again, exact in zip(*results, expected, strict=True):
+        np.testing.assert_array_equal(found, again)
+        assert np.linalg.norm(as_float64(found) - exact) < allowed * np.linalg.norm(exact)
+
+
+def half(pairs, params, batch, x, dy, positions, memory=None):
+    """y, dx and the gradient of all parameters of the second layer's attention half."""
+    grads = params.zeros_like()
+    ctx = pairs.context(pairs, CONFIG, params, batch.attention_mask, DropoutKey(5, 2, example=3), memory)
+    y, cache = pairs.attention_half.forward(x, 1, ctx, positions)
+    y = y.copy()
+    return y, pairs.attention_half.backward(dy, cache, ctx, grads), grads.flat
 
 
 def passed(pairs, config, params, batch, key=DropoutKey(5, 2), memory=None, recompute=False):

@@ -1,4 +1,4 @@
-// Attention forward on tensor cores; no T × T array is ever in memory.
+// Attention forward on tensor cores; no Q × T array is ever in memory.
 //
 //     scores = q kᵀ / √D + mask        lse = log Σ_keys exp(scores)        context = dropout(exp(scores - lse)) v
 //
@@ -14,8 +14,9 @@
 //
 // The dropout mask falls on the probabilities in the context alone, not in the total.
 //
-// qkv: (B·T, 3·N·D), q | k | v   mask: (B, T)   context: (B·T, N·D)   lse: (B, N, T)
-// grid: (queries / ROWS, N, B)   block: 4 warps; of its 16·M queries a warp holds all scores in registers
+// q, context: (B·Q, N·D)   k, v: (B·T, N·D), each by itself or a slice of wider rows   mask: (B, T)   lse: (B, N, Q)
+// Q queries an example and T keys: as many, or fewer where only some places' outputs are wanted.
+// grid: (Q / ROWS, N, B)   block: 4 warps; of its 16·M queries a warp holds all scores in registers
 // shared memory: q (ROWS, D), and twice k, v (COLUMNS, D) and mask (COLUMNS): one set to compute with, one that arrives
 //
 // NVRTC: HEAD=32 DROPOUT=0 ROW_TILES=2 STEP=64
@@ -27,7 +28,8 @@
 #include "attention_tiles.cuh"
 
 template <class S>
-__device__ inline void attention_forward(const S* qkv, const float* mask, S* context, float* lse, int T, int N,
+__device__ inline void attention_forward(Matrix<const S> all_q, Matrix<const S> all_k, Matrix<const S> all_v,
+                                         const float* mask, Matrix<S> all_context, float* lse, int Q, int T, int N,
                                          float scale, Dropout dropout) {
     DYN_SHARED(S, q_tile);
     S* k_tiles = q_tile + ROWS * PITCH;
@@ -37,21 +39,18 @@ __device__ inline void attention_forward(const S* qkv, const float* mask, S* con
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
     const int n = blockIdx.y, b = blockIdx.z, own = 16 * M * warp;
     const int query = blockIdx.x * ROWS + own;                           // the warp's first
-    const long long width = 3LL * N * D;
-    const S* q = qkv + static_cast<long long>(b) * T * width + n * D;
-    const S* k = q + N * D;
-    const S* v = k + N * D;
+    const Matrix<const S> q = all_q.head(b, n, Q), k = all_k.head(b, n, T), v = all_v.head(b, n, T);
     mask += static_cast<long long>(b) * T;
     const Keys keys = keys_of(mask, T);
 
     auto fetch = [&](int key) {
         const int buffer = key / COLUMNS % 2;
-        copy_rows<COLUMNS>(k_tiles + buffer * COLUMNS * PITCH, k, width, key, keys.count);
-        copy_rows<COLUMNS>(v_tiles + buffer * COLUMNS * PITCH, v, width, key, keys.count);
+        copy_rows<COLUMNS>(k_tiles + buffer * COLUMNS * PITCH, k, key, keys.count);
+        copy_rows<COLUMNS>(v_tiles + buffer * COLUMNS * PITCH, v, key, keys.count);
         copy_numbers<COLUMNS>(mask_tiles + buffer * COLUMNS, mask, key, keys.count);
         end_group();
     };
-    copy_rows<ROWS>(q_tile, q, width, blockIdx.x * ROWS, T);
+    copy_rows<ROWS>(q_tile, q, blockIdx.x * ROWS, Q);
     fetch(0);
 
     float sums[M][D / 8][4] = {}, top[M][2], total[M][2];
@@ -104,7 +103,7 @@ __device__ inline void attention_forward(const S* qkv, const float* mask, S* con
                 }
             }
             if (DROPOUT) {
-                const QueryMask sampled = query_mask(dropout, b, n, N, T, query + 16 * m, key);
+                const QueryMask sampled = query_mask(dropout, b, n, N, Q, T, query + 16 * m, key);
                 #pragma unroll
                 for (int c = 0; c < 4 * K; c++) {
                     if (!sampled.kept(c / 4, c % 4)) p[m][c / 4][c % 4] = 0.0f;
@@ -114,7 +113,7 @@ __device__ inline void attention_forward(const S* qkv, const float* mask, S* con
         times_rows(sums, p, v_tiles + buffer * COLUMNS * PITCH);
     }
 
-    lse += (static_cast<long long>(b) * N + n) * T;
+    lse += (static_cast<long long>(b) * N + n) * Q;
     #pragma unroll
     for (int m = 0; m < M; m++) {
         #pragma unroll
@@ -123,19 +122,22 @@ __device__ inline void attention_forward(const S* qkv, const float* mask, S* con
             const float all = row_sum(total[m][half]);
             #pragma unroll
             for (int c = 0; c < D / 4; c++) sums[m][c / 2][2 * half + c % 2] /= all;
-            if (row < T && t == 0) lse[row] = (top[m][half] + log2f(all)) * LN_2 + keys.top;
+            if (row < Q && t == 0) lse[row] = (top[m][half] + log2f(all)) * LN_2 + keys.top;
         }
     }
-    store_rows(context + (static_cast<long long>(b) * T * N + n) * D, 1LL * N * D, query, T, sums, dropout.scale);
+    store_rows(all_context.head(b, n, Q), query, Q, sums, dropout.scale);
 }
 
 #define KERNELS(suffix, S)                                                                                             \
     extern "C" __global__ void __launch_bounds__(128)                                                                  \
-    attention_forward_##suffix(const S* qkv, const float* mask, S* context, float* lse, int T, int N, float scale,     \
+    attention_forward_##suffix(const S* q, long long q_stride, const S* k, long long k_stride, const S* v,             \
+                               long long v_stride, const float* mask, S* context, long long context_stride,            \
+                               float* lse, int Q, int T, int N, float scale,                                           \
                                const unsigned long long* dropout_key, unsigned long long layer,                        \
                                unsigned long long site, unsigned threshold, float keep_scale) {                        \
         const Dropout dropout = dropout_at(dropout_key, layer, site, threshold, keep_scale);                           \
-        attention_forward(qkv, mask, context, lse, T, N, scale, dropout);                                              \
+        attention_forward<S>({q, q_stride}, {k, k_stride}, {v, v_stride}, mask, {context, context_stride}, lse, Q, T,  \
+                             N, scale, dropout);                                                                       \
     }
 KERNELS(bf16, bf16)
 KERNELS(f16, f16)

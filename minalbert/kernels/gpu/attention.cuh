@@ -1,4 +1,4 @@
-// What all attention kernels share: which keys count, and the dropout mask.
+// What all attention kernels share: where a head lies, which keys count, and the dropout mask.
 //
 // HEAD is the head size D, DROPOUT 0 or 1; both are given on compiling.
 #pragma once
@@ -20,6 +20,20 @@ __device__ inline float warp_max(float x) {
     for (int far = 16; far; far /= 2) x = fmaxf(x, __shfl_xor_sync(ALL_LANES, x, far));
     return x;
 }
+
+// A matrix (examples · length, N · D), or the slice of wider rows that is one: its first number, and how many numbers
+// later the next row begins.
+template <class S>
+struct Matrix {
+    S* first;
+    long long stride;
+
+    // Head n of example b: (length, D).
+    __device__ Matrix head(int b, int n, int length) const {
+        return {row(static_cast<long long>(b) * length) + n * D, stride};
+    }
+    __device__ S* row(long long i) const { return first + i * stride; }
+};
 
 // Of one example's mask (T,): its largest value, and one more than the last key that is not far below it.
 //
@@ -44,7 +58,7 @@ __device__ inline Keys keys_of(const float* mask, int T) {
     return {top, count};
 }
 
-// Dropout of an array (B, N, T, T), with the mask of `backend.dropout_mask`: [n, i, j] is element (n T + i) T + j of an
+// Dropout of an array (B, N, Q, T), with the mask of `backend.dropout_mask`: [n, i, j] is element (n Q + i) T + j of an
 // example. A kernel without dropout never looks at them.
 struct Dropout {
     DropoutKey key;
@@ -68,8 +82,9 @@ __device__ inline unsigned keep_bits(const Dropout& dropout, unsigned long long 
 }
 
 // Bit i: is element `element` + i of example b kept? Up to 32 of them, from two blocks or three.
-__device__ inline unsigned keep_row(const Dropout& dropout, int b, int N, int T, long long element, int count) {
-    const unsigned long long block = first_block(dropout.key, b, 1LL * N * T * T) + element / 16;
+__device__ inline unsigned keep_row(const Dropout& dropout, int b, int N, int Q, int T, long long element,
+                                    int count) {
+    const unsigned long long block = first_block(dropout.key, b, 1LL * N * Q * T) + element / 16;
     const int start = element % 16;
     unsigned long long bits = keep_bits(dropout, block);
     #pragma unroll
@@ -79,6 +94,6 @@ __device__ inline unsigned keep_row(const Dropout& dropout, int b, int N, int T,
     return static_cast<unsigned>(bits >> start);
 }
 
-__device__ inline long long element_of(int n, int query, int key, int T) {
-    return (1LL * n * T + query) * T + key;
+__device__ inline long long element_of(int n, int query, int key, int Q, int T) {
+    return (1LL * n * Q + query) * T + key;
 }

@@ -1,9 +1,10 @@
 """The launches of attention.cu and its like: which kernel, how many blocks, how much shared memory.
 
-attention.cu has the formulas; `cpu.attention` has shapes and what is computed. mask and lse are float32.
+attention.cu has the formulas; `cpu.attention` has shapes and what is computed. mask and lse are float32. A matrix may
+be a slice of wider rows: a kernel is given its first row, and the stride from row to row.
 
-Activations of 16 bits with heads of 32, 64 or 128 numbers are multiplied on tensor cores; they must begin at multiples
-of 16 bytes. All else, up to heads of 128, goes to attention_simple.cu.
+Activations of 16 bits with heads of 32, 64 or 128 numbers are multiplied on tensor cores; their rows must begin at
+multiples of 16 bytes. All else, up to heads of 128, goes to attention_simple.cu.
 """
 
 import functools
@@ -13,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .launch import launch
-from .tiles import STORAGE
+from .tiles import STORAGE, row_stride
 
 LARGEST_HEAD = 128
 FORWARD, BACKWARD_Q, BACKWARD_KV = "attention_forward", "attention_backward_q", "attention_backward_kv"
@@ -24,30 +25,36 @@ BACKWARD_TILES = {32: (2, 32), 64: (1, 64), 128: (1, 32)}
 
 class AttentionLaunch(NamedTuple):
     kernel: tuple                                    # file, name, definitions
-    rows: int                                        # of a head, that a block owns
+    rows: int                                        # of a head, queries or keys, that a block owns
     threads: int                                     # of a block
     shared_mem: int                                  # bytes
 
 
-def attention_forward(gpu, qkv, mask, heads, dropout, *, context, lse):
-    _launch(gpu, FORWARD, qkv, mask, heads, dropout, qkv, mask, context, lse)
+def attention_forward(gpu, q, k, v, mask, heads, dropout, *, context, lse):
+    arrays = *matrix(q), *matrix(k), *matrix(v), mask, *matrix(context), lse
+    _launch(gpu, FORWARD, arrays, q, mask, lse, heads, dropout)
 
 
-def attention_backward(gpu, dcontext, qkv, mask, heads, dropout, context, lse, *, dqkv):
+def attention_backward(gpu, dcontext, q, k, v, mask, heads, dropout, context, lse, *, dq, dk, dv):
     """The first kernel fills dq and delta, the second, which reads delta, dk and dv."""
     delta = gpu.scratch("delta", lse.shape, np.float32)
-    _launch(gpu, BACKWARD_Q, qkv, mask, heads, dropout, dcontext, qkv, mask, context, lse, dqkv, delta)
-    _launch(gpu, BACKWARD_KV, qkv, mask, heads, dropout, dcontext, qkv, mask, lse, delta, dqkv)
+    given = *matrix(dcontext), *matrix(q), *matrix(k), *matrix(v), mask
+    _launch(gpu, BACKWARD_Q, (*given, *matrix(context), lse, *matrix(dq), delta), q, mask, lse, heads, dropout)
+    _launch(gpu, BACKWARD_KV, (*given, lse, delta, *matrix(dk), *matrix(dv)), q, mask, lse, heads, dropout)
 
 
-def _launch(gpu, name, qkv, mask, heads, dropout, *arrays):
+def matrix(x):
+    return x[0], row_stride(x)
+
+
+def _launch(gpu, name, arrays, q, mask, lse, heads, dropout):
     if dropout is not None:
         gpu.write_key(dropout.key)
-    (B, T), D = mask.shape, qkv.shape[1] // (3 * heads)
-    chosen = attention_launch(name, str(qkv.dtype), D, dropout is not None)
-    grid = -(-T // chosen.rows), heads, B
-    *dropout_arguments, _ = gpu.dropout_arguments(dropout)           # of length T
-    numbers = T, heads, 1 / math.sqrt(D), *dropout_arguments
+    (B, T), Q, D = mask.shape, lse.shape[2], q.shape[1] // heads
+    chosen = attention_launch(name, str(q.dtype), D, dropout is not None)
+    grid = -(-(T if name == BACKWARD_KV else Q) // chosen.rows), heads, B
+    *dropout_arguments, _ = gpu.dropout_arguments(dropout)           # all but the length: lse and mask have Q and T
+    numbers = Q, T, heads, 1 / math.sqrt(D), *dropout_arguments
     launch(chosen.kernel, grid, (chosen.threads,), *arrays, *numbers, shared_mem=chosen.shared_mem)
 
 

@@ -1,4 +1,4 @@
-// Attention backward on tensor cores; no T × T array is ever in memory.
+// Attention backward on tensor cores; no Q × T array is ever in memory.
 //
 // lse makes the probabilities again, each where it is needed:
 //
@@ -11,10 +11,10 @@
 //     dv = dropout(probs)ᵀ dcontext, dk = dscoresᵀ q / √D         a block owns keys and meets the queries
 //
 // so every sum is one warp's own, in a fixed order, and no two blocks add to the same number. The price: scores and
-// dprobs are computed twice, seven products in dropout_key of five.
+// dprobs are computed twice, seven products in place of five.
 //
-// qkv, dqkv: (B·T, 3·N·D), q | k | v   mask: (B, T)   context, dcontext: (B·T, N·D)   lse, delta: (B, N, T)
-// grid: (rows / ROWS, N, B)   block: 4 warps, of 16·M rows each
+// q, dq, context, dcontext: (B·Q, N·D)   k, v, dk, dv: (B·T, N·D)   mask: (B, T)   lse, delta: (B, N, Q)
+// grid: (Q / ROWS or T / ROWS, N, B)   block: 4 warps, of 16·M rows each
 // shared memory: two tiles (ROWS, D) that the block owns; twice two tiles (COLUMNS, D) and two rows of COLUMNS numbers
 //
 // NVRTC: HEAD=32 DROPOUT=0 ROW_TILES=2 STEP=32
@@ -26,9 +26,10 @@
 #include "attention_tiles.cuh"
 
 template <class S>
-__device__ inline void attention_backward_q(const S* dcontext, const S* qkv, const float* mask, const S* context,
-                                            const float* lse, S* dqkv, float* delta, int T, int N, float scale,
-                                            Dropout dropout) {
+__device__ inline void attention_backward_q(Matrix<const S> all_dcontext, Matrix<const S> all_q, Matrix<const S> all_k,
+                                            Matrix<const S> all_v, const float* mask, Matrix<const S> all_context,
+                                            const float* lse, Matrix<S> all_dq, float* delta, int Q, int T, int N,
+                                            float scale, Dropout dropout) {
     DYN_SHARED(S, q_tile);
     S* dcontext_tile = q_tile + ROWS * PITCH;
     S* k_tiles = dcontext_tile + ROWS * PITCH;
@@ -38,25 +39,22 @@ __device__ inline void attention_backward_q(const S* dcontext, const S* qkv, con
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
     const int n = blockIdx.y, b = blockIdx.z, own = 16 * M * warp;
     const int query = blockIdx.x * ROWS + own;                           // the warp's first
-    const long long width = 3LL * N * D, context_width = 1LL * N * D;
-    const long long example = static_cast<long long>(b) * T, head = (static_cast<long long>(b) * N + n) * T;
-    const S* q = qkv + example * width + n * D;
-    const S* k = q + N * D;
-    const S* v = k + N * D;
-    dcontext += example * context_width + n * D;
-    context += example * context_width + n * D;
-    mask += example;
+    const Matrix<const S> q = all_q.head(b, n, Q), k = all_k.head(b, n, T), v = all_v.head(b, n, T);
+    const Matrix<const S> dcontext = all_dcontext.head(b, n, Q), context = all_context.head(b, n, Q);
+    mask += static_cast<long long>(b) * T;
+    lse += (static_cast<long long>(b) * N + n) * Q;
+    delta += (static_cast<long long>(b) * N + n) * Q;
     const Keys keys = keys_of(mask, T);
 
     auto fetch = [&](int key) {
         const int buffer = key / COLUMNS % 2;
-        copy_rows<COLUMNS>(k_tiles + buffer * COLUMNS * PITCH, k, width, key, keys.count);
-        copy_rows<COLUMNS>(v_tiles + buffer * COLUMNS * PITCH, v, width, key, keys.count);
+        copy_rows<COLUMNS>(k_tiles + buffer * COLUMNS * PITCH, k, key, keys.count);
+        copy_rows<COLUMNS>(v_tiles + buffer * COLUMNS * PITCH, v, key, keys.count);
         copy_numbers<COLUMNS>(mask_tiles + buffer * COLUMNS, mask, key, keys.count);
         end_group();
     };
-    copy_rows<ROWS>(q_tile, q, width, blockIdx.x * ROWS, T);
-    copy_rows<ROWS>(dcontext_tile, dcontext, context_width, blockIdx.x * ROWS, T);
+    copy_rows<ROWS>(q_tile, q, blockIdx.x * ROWS, Q);
+    copy_rows<ROWS>(dcontext_tile, dcontext, blockIdx.x * ROWS, Q);
     end_group();
     fetch(0);
     wait_for_groups<1>();
@@ -68,19 +66,18 @@ __device__ inline void attention_backward_q(const S* dcontext, const S* qkv, con
         #pragma unroll
         for (int half = 0; half < 2; half++) {
             const int row = 16 * m + 8 * half + g;                       // of the warp
-            const bool there = query + row < T;
+            const bool there = query + row < Q;
             float sum = 0.0f;
             #pragma unroll
             for (int d = 2 * t; d < D; d += 8) {
                 if (there) {
-                    sum += product_of_pairs(dcontext_tile + (own + row) * PITCH + d,
-                                            context + (query + row) * context_width + d);
+                    sum += product_of_pairs(dcontext_tile + (own + row) * PITCH + d, context.row(query + row) + d);
                 }
             }
             sum = row_sum(sum);
-            if (there && t == 0) delta[head + query + row] = sum;
+            if (there && t == 0) delta[query + row] = sum;
             delta_of[m][half] = sum;
-            log_total[m][half] = there ? (lse[head + query + row] - keys.top) * LOG2_E : 0.0f;
+            log_total[m][half] = there ? (lse[query + row] - keys.top) * LOG2_E : 0.0f;
         }
     }
 
@@ -96,7 +93,7 @@ __device__ inline void attention_backward_q(const S* dcontext, const S* qkv, con
         #pragma unroll
         for (int m = 0; m < M; m++) {
             QueryMask sampled;
-            if (DROPOUT) sampled = query_mask(dropout, b, n, N, T, query + 16 * m, key);
+            if (DROPOUT) sampled = query_mask(dropout, b, n, N, Q, T, query + 16 * m, key);
             #pragma unroll
             for (int c = 0; c < 4 * K; c++) {
                 const int j = c / 4 * 8 + 2 * t + c % 2, half = c % 4 / 2;
@@ -110,13 +107,15 @@ __device__ inline void attention_backward_q(const S* dcontext, const S* qkv, con
         }
         times_rows(dq, dp, k_tiles + buffer * COLUMNS * PITCH);
     }
-    store_rows(dqkv + example * width + n * D, width, query, T, dq, scale);
+    store_rows(all_dq.head(b, n, Q), query, Q, dq, scale);
 }
 
-// Rows are keys here and columns queries: every T × T array stands transposed.
+// Rows are keys here and columns queries: every Q × T array stands transposed.
 template <class S>
-__device__ inline void attention_backward_kv(const S* dcontext, const S* qkv, const float* mask, const float* lse,
-                                             const float* delta, S* dqkv, int T, int N, float scale, Dropout dropout) {
+__device__ inline void attention_backward_kv(Matrix<const S> all_dcontext, Matrix<const S> all_q, Matrix<const S> all_k,
+                                             Matrix<const S> all_v, const float* mask, const float* lse,
+                                             const float* delta, Matrix<S> all_dk, Matrix<S> all_dv, int Q, int T,
+                                             int N, float scale, Dropout dropout) {
     DYN_SHARED(S, k_tile);
     S* v_tile = k_tile + ROWS * PITCH;
     S* q_tiles = v_tile + ROWS * PITCH;
@@ -127,15 +126,11 @@ __device__ inline void attention_backward_kv(const S* dcontext, const S* qkv, co
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
     const int n = blockIdx.y, b = blockIdx.z, own = 16 * M * warp;
     const int key = blockIdx.x * ROWS + own;                             // the warp's first
-    const long long width = 3LL * N * D, context_width = 1LL * N * D;
-    const long long example = static_cast<long long>(b) * T, head = (static_cast<long long>(b) * N + n) * T;
-    const S* q = qkv + example * width + n * D;
-    const S* k = q + N * D;
-    const S* v = k + N * D;
-    dcontext += example * context_width + n * D;
-    mask += example;
-    lse += head;
-    delta += head;
+    const Matrix<const S> q = all_q.head(b, n, Q), k = all_k.head(b, n, T), v = all_v.head(b, n, T);
+    const Matrix<const S> dcontext = all_dcontext.head(b, n, Q);
+    mask += static_cast<long long>(b) * T;
+    lse += (static_cast<long long>(b) * N + n) * Q;
+    delta += (static_cast<long long>(b) * N + n) * Q;
     const Keys keys = keys_of(mask, T);
 
     float dk[M][D / 8][4] = {}, dv[M][D / 8][4] = {}, bias[M][2];
@@ -149,16 +144,16 @@ __device__ inline void attention_backward_kv(const S* dcontext, const S* qkv, co
 
     auto fetch = [&](int query) {
         const int buffer = query / COLUMNS % 2;
-        copy_rows<COLUMNS>(q_tiles + buffer * COLUMNS * PITCH, q, width, query, T);
-        copy_rows<COLUMNS>(dcontext_tiles + buffer * COLUMNS * PITCH, dcontext, context_width, query, T);
-        copy_numbers<COLUMNS>(lse_tiles + buffer * COLUMNS, lse, query, T);
-        copy_numbers<COLUMNS>(delta_tiles + buffer * COLUMNS, delta, query, T);
+        copy_rows<COLUMNS>(q_tiles + buffer * COLUMNS * PITCH, q, query, Q);
+        copy_rows<COLUMNS>(dcontext_tiles + buffer * COLUMNS * PITCH, dcontext, query, Q);
+        copy_numbers<COLUMNS>(lse_tiles + buffer * COLUMNS, lse, query, Q);
+        copy_numbers<COLUMNS>(delta_tiles + buffer * COLUMNS, delta, query, Q);
         end_group();
     };
-    const int queries = blockIdx.x * ROWS < keys.count ? T : 0;          // keys that all are padding: zeros, no work
+    const int queries = blockIdx.x * ROWS < keys.count ? Q : 0;          // keys that all are padding: zeros, no work
     if (queries) {
-        copy_rows<ROWS>(k_tile, k, width, blockIdx.x * ROWS, keys.count);
-        copy_rows<ROWS>(v_tile, v, width, blockIdx.x * ROWS, keys.count);
+        copy_rows<ROWS>(k_tile, k, blockIdx.x * ROWS, keys.count);
+        copy_rows<ROWS>(v_tile, v, blockIdx.x * ROWS, keys.count);
         fetch(0);
     }
 
@@ -166,13 +161,13 @@ __device__ inline void attention_backward_kv(const S* dcontext, const S* qkv, co
         const int buffer = query / COLUMNS % 2;
         wait_for_groups<0>();
         __syncthreads();                                                 // what has arrived is there for all to see
-        if (query + COLUMNS < T) fetch(query + COLUMNS);
+        if (query + COLUMNS < Q) fetch(query + COLUMNS);
 
         float p[M][K][4], dp[M][K][4];
         rows_times_rows(p, k_tile + own * PITCH, q_tiles + buffer * COLUMNS * PITCH);
         rows_times_rows(dp, v_tile + own * PITCH, dcontext_tiles + buffer * COLUMNS * PITCH);
         KeyMask sampled;
-        if (DROPOUT) sampled = key_mask(dropout, b, n, N, T, query, key);
+        if (DROPOUT) sampled = key_mask(dropout, b, n, N, Q, T, query, key);
         #pragma unroll
         for (int column = 0; column < 2 * K; column++) {
             const int i = column / 2 * 8 + 2 * t + column % 2;
@@ -197,27 +192,32 @@ __device__ inline void attention_backward_kv(const S* dcontext, const S* qkv, co
         times_rows(dv, p, dcontext_tiles + buffer * COLUMNS * PITCH);
         times_rows(dk, dp, q_tiles + buffer * COLUMNS * PITCH);
     }
-    S* dk_of = dqkv + example * width + N * D + n * D;
-    store_rows(dk_of, width, key, T, dk, scale);
-    store_rows(dk_of + N * D, width, key, T, dv, dropout.scale);
+    store_rows(all_dk.head(b, n, T), key, T, dk, scale);
+    store_rows(all_dv.head(b, n, T), key, T, dv, dropout.scale);
 }
 
 #define KERNELS(suffix, S)                                                                                             \
     extern "C" __global__ void __launch_bounds__(128)                                                                  \
-    attention_backward_q_##suffix(const S* dcontext, const S* qkv, const float* mask, const S* context,                \
-                                  const float* lse, S* dqkv, float* delta, int T, int N, float scale,                  \
-                                  const unsigned long long* dropout_key, unsigned long long layer,                     \
+    attention_backward_q_##suffix(const S* dcontext, long long dcontext_stride, const S* q, long long q_stride,        \
+                                  const S* k, long long k_stride, const S* v, long long v_stride,                      \
+                                  const float* mask, const S* context, long long context_stride,                       \
+                                  const float* lse, S* dq, long long dq_stride, float* delta, int Q, int T, int N,     \
+                                  float scale, const unsigned long long* dropout_key, unsigned long long layer,        \
                                   unsigned long long site, unsigned threshold, float keep_scale) {                     \
         const Dropout dropout = dropout_at(dropout_key, layer, site, threshold, keep_scale);                           \
-        attention_backward_q(dcontext, qkv, mask, context, lse, dqkv, delta, T, N, scale, dropout);                    \
+        attention_backward_q<S>({dcontext, dcontext_stride}, {q, q_stride}, {k, k_stride}, {v, v_stride}, mask,        \
+                                {context, context_stride}, lse, {dq, dq_stride}, delta, Q, T, N, scale, dropout);      \
     }                                                                                                                  \
     extern "C" __global__ void __launch_bounds__(128)                                                                  \
-    attention_backward_kv_##suffix(const S* dcontext, const S* qkv, const float* mask, const float* lse,               \
-                                   const float* delta, S* dqkv, int T, int N, float scale,                             \
-                                   const unsigned long long* dropout_key, unsigned long long layer,                    \
+    attention_backward_kv_##suffix(const S* dcontext, long long dcontext_stride, const S* q, long long q_stride,       \
+                                   const S* k, long long k_stride, const S* v, long long v_stride,                     \
+                                   const float* mask, const float* lse, const float* delta, S* dk,                     \
+                                   long long dk_stride, S* dv, long long dv_stride, int Q, int T, int N,               \
+                                   float scale, const unsigned long long* dropout_key, unsigned long long layer,       \
                                    unsigned long long site, unsigned threshold, float keep_scale) {                    \
         const Dropout dropout = dropout_at(dropout_key, layer, site, threshold, keep_scale);                           \
-        attention_backward_kv(dcontext, qkv, mask, lse, delta, dqkv, T, N, scale, dropout);                            \
+        attention_backward_kv<S>({dcontext, dcontext_stride}, {q, q_stride}, {k, k_stride}, {v, v_stride}, mask, lse,  \
+                                 delta, {dk, dk_stride}, {dv, dv_stride}, Q, T, N, scale, dropout);                    \
     }
 KERNELS(bf16, bf16)
 KERNELS(f16, f16)

@@ -1,4 +1,4 @@
-// Attention without tensor cores: any head size up to 128, any T; read this one first.
+// Attention without tensor cores: any head size up to 128, any Q and T; read this one first.
 //
 // Formulas: attention.cu (online softmax) and attention_backward.cu. What differs is only who holds what. A warp owns
 // OWN rows of scores, and lane j has column j of the 32 that it meets at a time:
@@ -9,7 +9,7 @@
 //
 // so that the probabilities are all that has to change hands, through shared memory.
 //
-// shapes: as in attention.cu   grid: (rows / ROWS, N, B)   block: 8 warps
+// shapes: as in attention.cu   grid: (Q / ROWS or T / ROWS, N, B)   block: 8 warps
 // shared memory: float32 tiles of 32 rows each: q, k, v forward, and dcontext as well backward
 //
 // NVRTC: HEAD=20 DROPOUT=0
@@ -26,10 +26,10 @@ constexpr int PARTS = (D + 31) / 32;                     // columns d of a lane
 
 // 32 rows of D numbers, from row `first` on, to shared memory in float32; zeros from row `end` and column D on.
 template <class S>
-__device__ inline void read_rows(float* to, const S* from, long long width, int first, int end) {
+__device__ inline void read_rows(float* to, Matrix<const S> from, int first, int end) {
     for (int i = threadIdx.x; i < 32 * PITCH; i += 32 * WARPS) {
         const int row = i / PITCH, d = i % PITCH;
-        to[i] = first + row < end && d < D ? static_cast<float>(from[(first + row) * width + d]) : 0.0f;
+        to[i] = first + row < end && d < D ? static_cast<float>(from.row(first + row)[d]) : 0.0f;
     }
 }
 
@@ -73,7 +73,8 @@ __device__ inline void write_row(S* to, const float (&sums)[PARTS], float scale)
 }
 
 template <class S>
-__device__ inline void attention_forward(const S* qkv, const float* mask, S* context, float* lse, int T, int N,
+__device__ inline void attention_forward(Matrix<const S> all_q, Matrix<const S> all_k, Matrix<const S> all_v,
+                                         const float* mask, Matrix<S> all_context, float* lse, int Q, int T, int N,
                                          float scale, Dropout dropout) {
     DYN_SHARED(float, q_tile);
     float* k_tile = q_tile + ROWS * PITCH;
@@ -82,13 +83,12 @@ __device__ inline void attention_forward(const S* qkv, const float* mask, S* con
 
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, n = blockIdx.y, b = blockIdx.z;
     const int query = blockIdx.x * ROWS + OWN * warp;                    // the warp's first
-    const long long width = 3LL * N * D, example = static_cast<long long>(b) * T;
-    const S* q = qkv + example * width + n * D;
-    const S* k = q + N * D;
-    const S* v = k + N * D;
-    mask += example;
+    const Matrix<const S> q = all_q.head(b, n, Q), k = all_k.head(b, n, T), v = all_v.head(b, n, T);
+    const Matrix<S> context = all_context.head(b, n, Q);
+    mask += static_cast<long long>(b) * T;
+    lse += (static_cast<long long>(b) * N + n) * Q;
     const Keys keys = keys_of(mask, T);
-    read_rows(q_tile, q, width, blockIdx.x * ROWS, T);
+    read_rows(q_tile, q, blockIdx.x * ROWS, Q);
 
     float sums[OWN][PARTS] = {}, top[OWN], total[OWN];                   // total: of this lane's keys
     for (int r = 0; r < OWN; r++) {
@@ -97,14 +97,16 @@ __device__ inline void attention_forward(const S* qkv, const float* mask, S* con
     }
     for (int first = 0; first < keys.count; first += COLUMNS) {
         __syncthreads();
-        read_rows(k_tile, k, width, first, keys.count);
-        read_rows(v_tile, v, width, first, keys.count);
+        read_rows(k_tile, k, first, keys.count);
+        read_rows(v_tile, v, first, keys.count);
         __syncthreads();
 
         const int key = first + lane;
         const float bias = key < keys.count ? mask[key] - keys.top : LOWEST;
         unsigned kept = 0;
-        if (DROPOUT && lane < OWN) kept = keep_row(dropout, b, N, T, element_of(n, query + lane, first, T), COLUMNS);
+        if (DROPOUT && lane < OWN) {
+            kept = keep_row(dropout, b, N, Q, T, element_of(n, query + lane, first, Q, T), COLUMNS);
+        }
         float scores[OWN];
         products(scores, q_tile + OWN * warp * PITCH, k_tile + lane * PITCH);
         #pragma unroll
@@ -126,17 +128,18 @@ __device__ inline void attention_forward(const S* qkv, const float* mask, S* con
     for (int r = 0; r < OWN; r++) {
         const float all = warp_sum(total[r]);
         const int row = query + r;
-        if (row < T) {
-            write_row(context + ((example + row) * N + n) * D, sums[r], dropout.scale / all);
-            if (lane == 0) lse[(static_cast<long long>(b) * N + n) * T + row] = top[r] + logf(all) + keys.top;
+        if (row < Q) {
+            write_row(context.row(row), sums[r], dropout.scale / all);
+            if (lane == 0) lse[row] = top[r] + logf(all) + keys.top;
         }
     }
 }
 
 template <class S>
-__device__ inline void attention_backward_q(const S* dcontext, const S* qkv, const float* mask, const S* context,
-                                            const float* lse, S* dqkv, float* delta, int T, int N, float scale,
-                                            Dropout dropout) {
+__device__ inline void attention_backward_q(Matrix<const S> all_dcontext, Matrix<const S> all_q, Matrix<const S> all_k,
+                                            Matrix<const S> all_v, const float* mask, Matrix<const S> all_context,
+                                            const float* lse, Matrix<S> all_dq, float* delta, int Q, int T, int N,
+                                            float scale, Dropout dropout) {
     DYN_SHARED(float, q_tile);
     float* dcontext_tile = q_tile + ROWS * PITCH;
     float* k_tile = dcontext_tile + ROWS * PITCH;
@@ -145,15 +148,14 @@ __device__ inline void attention_backward_q(const S* dcontext, const S* qkv, con
 
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, n = blockIdx.y, b = blockIdx.z;
     const int query = blockIdx.x * ROWS + OWN * warp;                    // the warp's first
-    const long long width = 3LL * N * D, example = static_cast<long long>(b) * T;
-    const long long head = (static_cast<long long>(b) * N + n) * T;
-    const S* q = qkv + example * width + n * D;
-    const S* k = q + N * D;
-    const S* v = k + N * D;
-    mask += example;
+    const Matrix<const S> q = all_q.head(b, n, Q), k = all_k.head(b, n, T), v = all_v.head(b, n, T);
+    const Matrix<const S> dcontext = all_dcontext.head(b, n, Q), context = all_context.head(b, n, Q);
+    mask += static_cast<long long>(b) * T;
+    lse += (static_cast<long long>(b) * N + n) * Q;
+    delta += (static_cast<long long>(b) * N + n) * Q;
     const Keys keys = keys_of(mask, T);
-    read_rows(q_tile, q, width, blockIdx.x * ROWS, T);
-    read_rows(dcontext_tile, dcontext + example * N * D + n * D, 1LL * N * D, blockIdx.x * ROWS, T);
+    read_rows(q_tile, q, blockIdx.x * ROWS, Q);
+    read_rows(dcontext_tile, dcontext, blockIdx.x * ROWS, Q);
     __syncthreads();
 
     float dq[OWN][PARTS] = {}, log_total[OWN], delta_of[OWN];
@@ -161,24 +163,25 @@ __device__ inline void attention_backward_q(const S* dcontext, const S* qkv, con
     for (int r = 0; r < OWN; r++) {
         const int row = query + r;
         float sum = 0.0f;
-        for (int d = lane; d < D && row < T; d += 32) {
-            const float number = static_cast<float>(context[((example + row) * N + n) * D + d]);
-            sum += dcontext_tile[(OWN * warp + r) * PITCH + d] * number;
+        for (int d = lane; d < D && row < Q; d += 32) {
+            sum += dcontext_tile[(OWN * warp + r) * PITCH + d] * static_cast<float>(context.row(row)[d]);
         }
         delta_of[r] = warp_sum(sum);
-        log_total[r] = row < T ? lse[head + row] - keys.top : 0.0f;
-        if (row < T && lane == 0) delta[head + row] = delta_of[r];
+        log_total[r] = row < Q ? lse[row] - keys.top : 0.0f;
+        if (row < Q && lane == 0) delta[row] = delta_of[r];
     }
     for (int first = 0; first < keys.count; first += COLUMNS) {
         __syncthreads();
-        read_rows(k_tile, k, width, first, keys.count);
-        read_rows(v_tile, v, width, first, keys.count);
+        read_rows(k_tile, k, first, keys.count);
+        read_rows(v_tile, v, first, keys.count);
         __syncthreads();
 
         const int key = first + lane;
         const float bias = key < keys.count ? mask[key] - keys.top : LOWEST;
         unsigned kept = 0;
-        if (DROPOUT && lane < OWN) kept = keep_row(dropout, b, N, T, element_of(n, query + lane, first, T), COLUMNS);
+        if (DROPOUT && lane < OWN) {
+            kept = keep_row(dropout, b, N, Q, T, element_of(n, query + lane, first, Q, T), COLUMNS);
+        }
         float scores[OWN], dprobs[OWN];
         products(scores, q_tile + OWN * warp * PITCH, k_tile + lane * PITCH);
         products(dprobs, dcontext_tile + OWN * warp * PITCH, v_tile + lane * PITCH);
@@ -194,14 +197,16 @@ __device__ inline void attention_backward_q(const S* dcontext, const S* qkv, con
     }
     #pragma unroll
     for (int r = 0; r < OWN; r++) {
-        if (query + r < T) write_row(dqkv + (example + query + r) * width + n * D, dq[r], scale);
+        if (query + r < Q) write_row(all_dq.head(b, n, Q).row(query + r), dq[r], scale);
     }
 }
 
-// Rows are keys here and columns queries: every T × T array stands transposed.
+// Rows are keys here and columns queries: every Q × T array stands transposed.
 template <class S>
-__device__ inline void attention_backward_kv(const S* dcontext, const S* qkv, const float* mask, const float* lse,
-                                             const float* delta, S* dqkv, int T, int N, float scale, Dropout dropout) {
+__device__ inline void attention_backward_kv(Matrix<const S> all_dcontext, Matrix<const S> all_q, Matrix<const S> all_k,
+                                             Matrix<const S> all_v, const float* mask, const float* lse,
+                                             const float* delta, Matrix<S> all_dk, Matrix<S> all_dv, int Q, int T,
+                                             int N, float scale, Dropout dropout) {
     DYN_SHARED(float, k_tile);
     float* v_tile = k_tile + ROWS * PITCH;
     float* q_tile = v_tile + ROWS * PITCH;
@@ -210,31 +215,30 @@ __device__ inline void attention_backward_kv(const S* dcontext, const S* qkv, co
 
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, n = blockIdx.y, b = blockIdx.z;
     const int key = blockIdx.x * ROWS + OWN * warp;                      // the warp's first
-    const long long width = 3LL * N * D, example = static_cast<long long>(b) * T;
-    const long long head = (static_cast<long long>(b) * N + n) * T;
-    const S* q = qkv + example * width + n * D;
-    const S* k = q + N * D;
-    const S* v = k + N * D;
-    mask += example;
+    const Matrix<const S> q = all_q.head(b, n, Q), k = all_k.head(b, n, T), v = all_v.head(b, n, T);
+    const Matrix<const S> dcontext = all_dcontext.head(b, n, Q);
+    mask += static_cast<long long>(b) * T;
+    lse += (static_cast<long long>(b) * N + n) * Q;
+    delta += (static_cast<long long>(b) * N + n) * Q;
     const Keys keys = keys_of(mask, T);
-    read_rows(k_tile, k, width, blockIdx.x * ROWS, keys.count);
-    read_rows(v_tile, v, width, blockIdx.x * ROWS, keys.count);
+    read_rows(k_tile, k, blockIdx.x * ROWS, keys.count);
+    read_rows(v_tile, v, blockIdx.x * ROWS, keys.count);
 
     float dk[OWN][PARTS] = {}, dv[OWN][PARTS] = {}, bias[OWN];
     for (int r = 0; r < OWN; r++) bias[r] = key + r < keys.count ? mask[key + r] - keys.top : LOWEST;
-    const int queries = blockIdx.x * ROWS < keys.count ? T : 0;          // keys that all are padding: zeros, no work
+    const int queries = blockIdx.x * ROWS < keys.count ? Q : 0;          // keys that all are padding: zeros, no work
     for (int first = 0; first < queries; first += COLUMNS) {
         __syncthreads();
-        read_rows(q_tile, q, width, first, T);
-        read_rows(dcontext_tile, dcontext + example * N * D + n * D, 1LL * N * D, first, T);
+        read_rows(q_tile, q, first, Q);
+        read_rows(dcontext_tile, dcontext, first, Q);
         __syncthreads();
 
         const int query = first + lane;
-        const bool there = query < T;
-        const float log_total = there ? lse[head + query] - keys.top : 0.0f;
-        const float delta_of = there ? delta[head + query] : 0.0f;
+        const bool there = query < Q;
+        const float log_total = there ? lse[query] - keys.top : 0.0f;
+        const float delta_of = there ? delta[query] : 0.0f;
         unsigned kept = 0;
-        if (DROPOUT) kept = keep_row(dropout, b, N, T, element_of(n, query, key, T), OWN);
+        if (DROPOUT) kept = keep_row(dropout, b, N, Q, T, element_of(n, query, key, Q, T), OWN);
         float scores[OWN], dprobs[OWN];
         products(scores, k_tile + OWN * warp * PITCH, q_tile + lane * PITCH);
         products(dprobs, v_tile + OWN * warp * PITCH, dcontext_tile + lane * PITCH);
@@ -252,37 +256,45 @@ __device__ inline void attention_backward_kv(const S* dcontext, const S* qkv, co
     }
     #pragma unroll
     for (int r = 0; r < OWN; r++) {
-        S* dk_of = dqkv + (example + key + r) * width + N * D + n * D;
         if (key + r < T) {
-            write_row(dk_of, dk[r], scale);
-            write_row(dk_of + N * D, dv[r], dropout.scale);
+            write_row(all_dk.head(b, n, T).row(key + r), dk[r], scale);
+            write_row(all_dv.head(b, n, T).row(key + r), dv[r], dropout.scale);
         }
     }
 }
 
 #define KERNELS(suffix, S)                                                                                             \
     extern "C" __global__ void __launch_bounds__(256, 1)                                                               \
-    attention_forward_##suffix(const S* qkv, const float* mask, S* context, float* lse, int T, int N, float scale,     \
+    attention_forward_##suffix(const S* q, long long q_stride, const S* k, long long k_stride, const S* v,             \
+                               long long v_stride, const float* mask, S* context, long long context_stride,            \
+                               float* lse, int Q, int T, int N, float scale,                                           \
                                const unsigned long long* dropout_key, unsigned long long layer,                        \
                                unsigned long long site, unsigned threshold, float keep_scale) {                        \
         const Dropout dropout = dropout_at(dropout_key, layer, site, threshold, keep_scale);                           \
-        attention_forward(qkv, mask, context, lse, T, N, scale, dropout);                                              \
+        attention_forward<S>({q, q_stride}, {k, k_stride}, {v, v_stride}, mask, {context, context_stride}, lse, Q, T,  \
+                             N, scale, dropout);                                                                       \
     }                                                                                                                  \
     extern "C" __global__ void __launch_bounds__(256, 1)                                                               \
-    attention_backward_q_##suffix(const S* dcontext, const S* qkv, const float* mask, const S* context,                \
-                                  const float* lse, S* dqkv, float* delta, int T, int N, float scale,                  \
-                                  const unsigned long long* dropout_key, unsigned long long layer,                     \
+    attention_backward_q_##suffix(const S* dcontext, long long dcontext_stride, const S* q, long long q_stride,        \
+                                  const S* k, long long k_stride, const S* v, long long v_stride,                      \
+                                  const float* mask, const S* context, long long context_stride,                       \
+                                  const float* lse, S* dq, long long dq_stride, float* delta, int Q, int T, int N,     \
+                                  float scale, const unsigned long long* dropout_key, unsigned long long layer,        \
                                   unsigned long long site, unsigned threshold, float keep_scale) {                     \
         const Dropout dropout = dropout_at(dropout_key, layer, site, threshold, keep_scale);                           \
-        attention_backward_q(dcontext, qkv, mask, context, lse, dqkv, delta, T, N, scale, dropout);                    \
+        attention_backward_q<S>({dcontext, dcontext_stride}, {q, q_stride}, {k, k_stride}, {v, v_stride}, mask,        \
+                                {context, context_stride}, lse, {dq, dq_stride}, delta, Q, T, N, scale, dropout);      \
     }                                                                                                                  \
     extern "C" __global__ void __launch_bounds__(256, 1)                                                               \
-    attention_backward_kv_##suffix(const S* dcontext, const S* qkv, const float* mask, const float* lse,               \
-                                   const float* delta, S* dqkv, int T, int N, float scale,                             \
-                                   const unsigned long long* dropout_key, unsigned long long layer,                    \
+    attention_backward_kv_##suffix(const S* dcontext, long long dcontext_stride, const S* q, long long q_stride,       \
+                                   const S* k, long long k_stride, const S* v, long long v_stride,                     \
+                                   const float* mask, const float* lse, const float* delta, S* dk,                     \
+                                   long long dk_stride, S* dv, long long dv_stride, int Q, int T, int N,               \
+                                   float scale, const unsigned long long* dropout_key, unsigned long long layer,       \
                                    unsigned long long site, unsigned threshold, float keep_scale) {                    \
         const Dropout dropout = dropout_at(dropout_key, layer, site, threshold, keep_scale);                           \
-        attention_backward_kv(dcontext, qkv, mask, lse, delta, dqkv, T, N, scale, dropout);                            \
+        attention_backward_kv<S>({dcontext, dcontext_stride}, {q, q_stride}, {k, k_stride}, {v, v_stride}, mask, lse,  \
+                                 delta, {dk, dk_stride}, {dv, dv_stride}, Q, T, N, scale, dropout);                    \
     }
 KERNELS(f32, float)
 KERNELS(bf16, bf16)

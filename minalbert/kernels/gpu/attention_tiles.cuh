@@ -76,12 +76,12 @@ __device__ inline void times_rows(float (&sums)[M][D / 8][4], const float (&p)[M
 
 // COUNT rows of D numbers, from row `first` on, to shared memory; zeros from row `end` on.
 template <int COUNT, class S>
-__device__ inline void copy_rows(S* to, const S* from, long long width, int first, int end) {
+__device__ inline void copy_rows(S* to, Matrix<const S> from, int first, int end) {
     constexpr int PARTS = D / 8;                         // of 16 bytes
     for (int i = threadIdx.x; i < COUNT * PARTS; i += THREADS) {
         const int row = i / PARTS, column = i % PARTS * 8;
         const bool there = first + row < end;
-        copy_16_bytes(to + row * PITCH + column, from + (there ? first + row : 0) * width + column, there);
+        copy_16_bytes(to + row * PITCH + column, from.row(there ? first + row : 0) + column, there);
     }
 }
 
@@ -96,8 +96,7 @@ __device__ inline void copy_numbers(float* to, const float* from, int first, int
 
 // A warp's rows, times `scale`, from row `first` to row `end`.
 template <class S>
-__device__ inline void store_rows(S* to, long long width, int first, int end, const float (&sums)[M][D / 8][4],
-                                  float scale) {
+__device__ inline void store_rows(Matrix<S> to, int first, int end, const float (&sums)[M][D / 8][4], float scale) {
     const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
     #pragma unroll
     for (int m = 0; m < M; m++) {
@@ -107,7 +106,7 @@ __device__ inline void store_rows(S* to, long long width, int first, int end, co
             if (row < end) {
                 #pragma unroll
                 for (int d = 0; d < D / 8; d++) {
-                    *reinterpret_cast<unsigned*>(to + row * width + 8 * d + 2 * t) =
+                    *reinterpret_cast<unsigned*>(to.row(row) + 8 * d + 2 * t) =
                         pack<S>(sums[m][d][2 * half] * scale, sums[m][d][2 * half + 1] * scale);
                 }
             }
@@ -137,10 +136,11 @@ struct QueryMask {
     }
 };
 
-__device__ inline QueryMask query_mask(const Dropout& dropout, int b, int n, int N, int T, int query, int key) {
+__device__ inline QueryMask query_mask(const Dropout& dropout, int b, int n, int N, int Q, int T, int query,
+                                       int key) {
     const int lane = threadIdx.x % 32, g = lane / 4;
-    const long long element = element_of(n, query + lane / 2, key + lane % 2 * (COLUMNS / 2), T);
-    const unsigned mine = keep_row(dropout, b, N, T, element, COLUMNS / 2);
+    const long long element = element_of(n, query + lane / 2, key + lane % 2 * (COLUMNS / 2), Q, T);
+    const unsigned mine = keep_row(dropout, b, N, Q, T, element, COLUMNS / 2);
     QueryMask sampled;
     #pragma unroll
     for (int i = 0; i < 4; i++) sampled.of[i / 2][i % 2] = __shfl_sync(ALL_LANES, mine, 2 * (g + 8 * (i / 2)) + i % 2);
@@ -157,12 +157,12 @@ struct KeyMask {
     }
 };
 
-__device__ inline KeyMask key_mask(const Dropout& dropout, int b, int n, int N, int T, int query, int key) {
+__device__ inline KeyMask key_mask(const Dropout& dropout, int b, int n, int N, int Q, int T, int query, int key) {
     KeyMask sampled;
     #pragma unroll
     for (int i = 0; i < COLUMNS / 32; i++) {
         const int row = query + 32 * i + threadIdx.x % 32;
-        sampled.of[i] = keep_row(dropout, b, N, T, element_of(n, row, key, T), 16 * M);
+        sampled.of[i] = keep_row(dropout, b, N, Q, T, element_of(n, row, key, Q, T), 16 * M);
     }
     return sampled;
 }
