@@ -34,7 +34,14 @@ def test_a_row_for_each_way_or_the_reason_why_not(capsys):
         else:
             assert len(re.findall(r"[\d.,]+ ms", line)) == 4
     assert lines[lines.index("", 3) + 1].startswith("Of these, take kernels '")
-    assert lines[-1].endswith(").")
+    assert "".join(lines).count(").") == 1
+
+
+@pytest.mark.usefixtures("_soon")
+@pytest.mark.parametrize("turns", [2, 3])
+def test_few_turns_are_told(turns, capsys, monkeypatch):
+    monkeypatch.setattr(bench, "in_turns", lambda calls, end: (dict.fromkeys(calls, 1.0), turns))
+    assert ("of one or two turns" in printed(capsys, "bench")) == (turns < 3)
 
 
 @pytest.mark.usefixtures("_soon")
@@ -89,8 +96,9 @@ def test_turns_end_in_time_and_the_first_is_not_counted(end, turns, monkeypatch)
         return work
 
     monkeypatch.setattr(bench.time, "perf_counter", lambda: now[0])
-    found = bench.in_turns({"a": call("a", 2), "b": call("b", 6)}, end)
+    found, counted = bench.in_turns({"a": call("a", 2), "b": call("b", 6)}, end)
     assert made == ["a", "b"] * turns
+    assert counted == max(1, turns - 1)
     middle = (turns + 2) / 2  # of 2, 3, ..., turns
     assert found == pytest.approx({"a": 2 * middle, "b": 6 * middle} if turns > 1 else {"a": 12, "b": 16})
 

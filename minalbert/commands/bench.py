@@ -28,6 +28,7 @@ SIZES = {
     "tiny, 32 × 32": ("tiny", 32, 32, 0.1, 0.05),
     "ALBERT-base, 2 × 32": ("albert-base-v2", 2, 32, 0.6, 0.25),
 }
+FEW = 3                                              # turns that say little
 AS_GOOD = 1.05                                       # times the best: simpler kernels and more bits are preferred then
 
 
@@ -50,17 +51,19 @@ def measure():
     usable = [way for way in WAYS if reasons[way] is None]
     precisions = [precision for precision in ("full", "bf16") if any(precision in way for way in usable)]
     rates = {precision: product_rate(precision, size=2048, times=2) for precision in precisions}
-    begin, spent, times = time.perf_counter(), 0.0, {way: {} for way in usable}
+    begin, spent, times, fewest = time.perf_counter(), 0.0, {way: {} for way in usable}, TURNS
     for size, (preset, texts, length, *shares) in SIZES.items():
         for task, share in zip(("step", "encoding"), shares, strict=True):
             spent += share * SECONDS
             calls = calls_of(task, Albert.init(PRESETS[preset]), texts, length, usable)
-            for way, seconds in in_turns(calls, begin + spent).items():
+            found, turns = in_turns(calls, begin + spent)
+            fewest = min(fewest, turns)
+            for way, seconds in found.items():
                 times[way].setdefault(size, {})[task] = seconds
     rows = [{"kernels": kernels, "precision": precision, "missing": reasons[kernels, precision],
              "seconds": times.get((kernels, precision))} for kernels, precision in WAYS]  # fmt: skip
     return {"machine": machine(), "cores": os.cpu_count(), "product_rate": rates, "rows": rows,
-            "recommendation": recommendation(rows)}  # fmt: skip
+            "fewest_turns": fewest, "recommendation": recommendation(rows)}  # fmt: skip
 
 
 def calls_of(task, model, texts, length, ways):
@@ -87,7 +90,7 @@ def step_of(model, batch, grads, moments):
 
 
 def in_turns(calls, end):
-    """{way: median seconds}, in turns until `end`."""
+    """({way: median seconds}, how many turns), until `end`."""
     taken = {way: [] for way in calls}
     for _ in range(1 + TURNS):
         begin = time.perf_counter()
@@ -98,7 +101,8 @@ def in_turns(calls, end):
         now = time.perf_counter()
         if now + (now - begin) > end:
             break
-    return {way: statistics.median(seconds[1:] or seconds) for way, seconds in taken.items()}
+    taken = {way: seconds[1:] or seconds for way, seconds in taken.items()}
+    return {way: statistics.median(seconds) for way, seconds in taken.items()}, min(map(len, taken.values()))
 
 
 def recommendation(rows):
@@ -137,6 +141,8 @@ def lines(result):
     yield from (f"{row['kernels']}, {row['precision']}: {row['missing']}" for row in result["rows"] if row["missing"])
     yield ""
     yield from textwrap.wrap(result["recommendation"], 100)
+    if result["fewest_turns"] < FEW:
+        yield "Some of these times are of one or two turns: the machine is slow, or busy with something else."
 
 
 def milliseconds(seconds):
