@@ -64,7 +64,8 @@ lint: setup
 	$(BIN)/ruff format --check
 
 parity: $(PARITY)/.ready
-	$(PARITY)/bin/python -m pytest tests/parity tests/test_build.py tests/test_bf16.py tests/test_compiled.py tests/test_implementations.py tests/cuda/test_compile.py
+	$(PARITY)/bin/python -m pytest tests/parity tests/test_build.py tests/test_bf16.py tests/test_compiled.py tests/test_compiled_optimisers.py tests/test_implementations.py tests/cuda/test_compile.py
+	$(PARITY)/bin/python -m pytest -m slow tests/test_mutations.py -k compiled
 
 golden: $(PARITY)/.ready
 	$(PARITY)/bin/python tests/golden/make.py

@@ -3,6 +3,10 @@
 Ours and the peer's runs take turns, so that a busy machine slows both; a ratio is the median over pairs of neighbours.
 The floor is what no program that multiplies these matrices can be faster than: the operations at the rate of one large
 product, or the fewest bytes at the rate of one large copy, whichever takes longer; both are measured between the runs.
+Padding is counted as if it were text, and the last layer as if all of it were read: who does less work can be below.
+
+NumPy's library and PyTorch's do not multiply equally fast everywhere. "at equal libraries" is ours over our floor,
+divided by the peer's over its own, which a large product of PyTorch's prices.
 """
 
 import argparse
@@ -50,35 +54,46 @@ def copy_seconds():
     return seconds(lambda: np.copyto(b, a)) / (2 * a.nbytes)
 
 
-def floor(operations, transferred, bf16=False):
-    """Seconds: of that many operations, or of that many bytes, whichever takes longer."""
-    return max(operations * product_seconds(bf16), transferred * copy_seconds())
+def torch_product_seconds(bf16=False):
+    """Of one operation of a large matrix product by PyTorch."""
+    import torch
+
+    torch.set_num_threads(int(THREADS))
+    a, b = torch.ones((2, 2048, 2048), dtype=torch.bfloat16 if bf16 else torch.float32)
+    return seconds(lambda: a @ b) / (2 * 2048**3)
 
 
-def compare(case, ours, theirs, floor, runs):
-    """floor: a function that prices it now, in seconds. Returns the row, times in seconds.
+def compare(case, ours, theirs, least, runs):
+    """least: operations, bytes, and is it bf16? Returns the row, times in seconds.
 
     Both have been called before, when their results were compared: the first call touches fresh memory.
     """
     times = {ours: [], theirs: []}
-    floors = []
+    operations, transferred, bf16 = least
+    prices = []  # (our product's, PyTorch's, the copy's), of one
     runs = max(runs, min(41, round(3 / (seconds(ours) + seconds(theirs)))))  # short ones are cheap, and vary more
     for run in tqdm(range(runs), desc=case, leave=False, disable=not sys.stderr.isatty()):
         for call in (ours, theirs) if run % 2 else (theirs, ours):
             times[call].append(seconds(call))
-        floors.append(floor())
+        prices.append((product_seconds(bf16), torch_product_seconds(bf16), copy_seconds()))
+    *products, copy = (statistics.median(price) for price in zip(*prices, strict=True))
+    floor, peer_floor = (max(operations * product, transferred * copy) for product in products)
     ratios = sorted(a / b for a, b in zip(times[ours], times[theirs], strict=True))
     return {
         "case": case,
         "ours": statistics.median(times[ours]),
         "peer": statistics.median(times[theirs]),
-        "floor": statistics.median(floors),
+        "floor": floor,
         "ratio": statistics.median(ratios),
+        "rates": [1e-9 / product for product in products],
+        "equal": statistics.median(ratios) * peer_floor / floor,
         "spread": [ratios[0], ratios[-1]],
     }
 
 
-HEAD = f"{'':42} {'ours':>9} {'peer':>9} {'floor':>9} {'ours/peer':>10}  {'spread':11} {'ours/floor':>10}"
+HEAD = f"{'':42} {'ours':>9} {'peer':>9} {'floor':>9} {'ours/peer':>10}  {'spread':11} {'ours/floor':>10}" + (
+    f"  {'GFLOP/s':>11} {'at equal libraries':>19}"
+)
 
 
 def line(row):
@@ -88,7 +103,8 @@ def line(row):
         f"{row[key] / scale:7.{0 if row[key] / scale >= 100 else 1}f} {unit}" for key in ("ours", "peer", "floor")
     )
     spread = "{:.2f} - {:.2f}".format(*row["spread"]) if "spread" in row else ""
-    return f"{row['case']:42}{numbers} {row['ratio']:10.2f}  {spread:11} {row['ours'] / row['floor']:10.2f}"
+    rates = "  {:4.0f} / {:4.0f} {:19.2f}".format(*row["rates"], row["equal"]) if "rates" in row else ""
+    return f"{row['case']:42}{numbers} {row['ratio']:10.2f}  {spread:11} {row['ours'] / row['floor']:10.2f}{rates}"
 
 
 def main(doc, cases, measure, runs):

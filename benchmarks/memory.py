@@ -32,18 +32,23 @@ def take_steps(name, side):
     """In a process of its own: bytes that three steps needed."""
     work = WORKLOADS[name]
     if side.startswith("ours"):
+        from minalbert.fused import optimiser_for
         from minalbert.optim import AdamW, Moments
+
+        if comparison.KERNELS == "compiled":
+            from minalbert.kernels.compiled import optimisers  # noqa: F401  # numba is no more counted than PyTorch is
     else:
         from peer import Peer
     before = held("VmRSS")
     model, batch = Albert.init(work.config, kernels=comparison.KERNELS), work.batch()
     if side.startswith("ours"):
         grads, moments = model.params.zeros_like(), Moments.zeros(model.params)
+        optimiser = optimiser_for(AdamW(), model.params, comparison.KERNELS, int(comparison.THREADS))
 
         def step():
             grads.flat.fill(0)
             model.loss_and_grads(batch, into=grads, recompute="recomputed" in side)
-            AdamW().step(model.params, grads, moments, 1e-6, 1)
+            optimiser.step(model.params, grads, moments, 1e-6, 1)
     else:
         step = Peer(model, batch, side == "tuned").step
         del model

@@ -1,6 +1,6 @@
 """How long does an optimiser's step take, and how long PyTorch's, and how long can memory alone do it in?
 
-    python benchmarks/optimizer.py [--case NAME ...] [--runs 31] [--threads 1] [--json]
+    python benchmarks/optimizer.py [--case NAME ...] [--kernels fused|compiled] [--runs 31] [--threads 2] [--json]
 
 All 11.8 million weights of ALBERT-base, float32. The peer is torch.optim.AdamW, once an operation at a time over
 many tensors (foreach), once as a single compiled loop (fused); PyTorch has no LAMB, so ours meets the same peer.
@@ -11,27 +11,25 @@ touches n vectors from memory at least once each can do no better than n / 2 cop
     AdamW   reads w g m v, writes w m v                                                    7 vectors, 3.5 copies
     LAMB    reads w g m v, writes m v u; with the ratio known, reads w u and writes w      10 vectors, 5 copies
 
-Ours runs on one thread, whatever --threads says to the peer.
+--kernels compiled: the numba loops of `minalbert.kernels.compiled`, on as many threads as the peer and the copy. Other
+kernels have NumPy's optimiser, which runs on one thread, whatever --threads says.
 """
 
 import argparse
 import json
-import os
 import statistics
 import sys
-import time
+from concurrent.futures import ThreadPoolExecutor
 
-early = argparse.ArgumentParser(add_help=False)  # libraries read the number of threads when they are imported
-early.add_argument("--threads", default="1", help="of the peer (default: 1)")
-THREADS = early.parse_known_args()[0].threads
-os.environ |= {"OMP_NUM_THREADS": THREADS, "OPENBLAS_NUM_THREADS": THREADS, "MKL_NUM_THREADS": THREADS}
+import comparison
+import numpy as np
+from comparison import KERNELS, THREADS, seconds
+from tqdm import tqdm
 
-import numpy as np  # noqa: E402
-from tqdm import tqdm  # noqa: E402
-
-from minalbert import PRESETS  # noqa: E402
-from minalbert.optim import AdamW, Lamb, Moments, exempt  # noqa: E402
-from minalbert.params import initialise  # noqa: E402
+from minalbert import PRESETS
+from minalbert.fused import optimiser_for
+from minalbert.optim import AdamW, Lamb, Moments, exempt
+from minalbert.params import initialise
 
 RATE = 1e-4
 CASES = {
@@ -69,18 +67,20 @@ def must_agree(way):
     params, grads = random_state()
     theirs, tensors = peer_step(params, grads, way)
     moments = Moments.zeros(params)
+    optimiser = optimiser_for(AdamW(), params, KERNELS, int(THREADS))
     for t in (1, 2):
         theirs()
-        AdamW().step(params, grads, moments, RATE, t)
+        optimiser.step(params, grads, moments, RATE, t)
     worst = max(np.abs(params[name] - tensor.detach().numpy()).max() for name, tensor in tensors.items())
     if worst > 1e-3 * RATE:
         sys.exit(f"AdamW {way}: the weights differ by {worst}: nothing to compare")
 
 
-def seconds(call):
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
+def copy_of(vector):
+    """A function that copies it, on as many threads as both sides have."""
+    pool, elsewhere = ThreadPoolExecutor(int(THREADS)), np.empty_like(vector)
+    parts = [np.array_split(x, int(THREADS)) for x in (elsewhere, vector)]
+    return lambda: list(pool.map(np.copyto, *parts))
 
 
 def measure(name, runs):
@@ -88,13 +88,11 @@ def measure(name, runs):
     must_agree(way)
     params, grads = random_state()
     theirs, _ = peer_step(params, grads, way)
-    moments, elsewhere = Moments.zeros(params), np.empty_like(params.flat)
+    optimiser, moments = optimiser_for(optimiser, params, KERNELS, int(THREADS)), Moments.zeros(params)
+    copy = copy_of(grads.flat)
 
     def ours():
         optimiser.step(params, grads, moments, RATE, 1)
-
-    def copy():
-        np.copyto(elsewhere, grads.flat)
 
     taken = {ours: [], theirs: [], copy: []}
     for run in tqdm(range(runs + 2), desc=name, leave=False, disable=not sys.stderr.isatty()):
@@ -114,7 +112,7 @@ def measure(name, runs):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0], parents=[early])
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0], parents=[comparison.early])
     parser.add_argument("--case", nargs="*", default=list(CASES), choices=CASES, metavar="NAME", help=" | ".join(CASES))
     parser.add_argument("--runs", type=int, default=31, help="pairs of runs per case (default: 31)")
     parser.add_argument("--json", action="store_true", help="one object per case")

@@ -3,6 +3,7 @@
 As released, ALBERT's configuration asks for a GELU that is composed of eight operations, and its pretraining head
 scores words at every position. "tuned" gives the peer PyTorch's own tanh GELU in one operation, scores at the masked
 positions alone, as we and the released code have them, and its compiled AdamW: the best it can do without a compiler.
+Either way its batch is padded to the longest text, and no further.
 """
 
 import tempfile
@@ -24,9 +25,12 @@ class Peer:
         self.tuned, self.bf16 = tuned, bf16
         self.net = same_model(model, "gelu_pytorch_tanh" if tuned else "gelu_new")
         self.optimiser = torch.optim.AdamW(groups(self.net), lr=1e-6, eps=1e-6, fused=tuned)
-        ids, mask, types, positions, labels = (torch.tensor(x) for x in batch[:5])
+        length = int(batch.attention_mask.sum(axis=1).max())  # its users pad to the longest text
+        ids, mask, types = (torch.tensor(x[:, :length]).long() for x in batch[:3])
+        positions, labels = (torch.tensor(x).long() for x in batch[3:5])
+        labels[torch.tensor(batch.mlm_weights) == 0] = -100  # slots that are not used
         self.inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": types}
-        self.positions, self.labels, self.orders = positions, labels, torch.tensor(batch.sop_labels)
+        self.positions, self.labels, self.orders = positions, labels, torch.tensor(batch.sop_labels).long()
         self.everywhere = torch.full(ids.shape, -100).scatter(1, positions, labels)
 
     def step(self):
@@ -54,6 +58,17 @@ class Peer:
         self.net.eval()
         with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16, enabled=self.bf16):
             return self.net.albert(**self.inputs).last_hidden_state
+
+    def features(self):
+        """The states of [CLS], computed in eight batches of texts of similar length."""
+        lengths = self.inputs["attention_mask"].sum(dim=1)
+        found = torch.empty(len(lengths), self.net.config.hidden_size)
+        self.net.eval()
+        with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16, enabled=self.bf16):
+            for rows in lengths.argsort().chunk(8):
+                inputs = {name: x[rows, : lengths[rows].max()] for name, x in self.inputs.items()}
+                found[rows] = self.net.albert(**inputs).last_hidden_state[:, 0].float()
+        return found
 
 
 def same_model(model, gelu):

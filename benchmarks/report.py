@@ -26,13 +26,14 @@ MAIN = [
     *("ALBERT-base, 8 × 128, as released", "ALBERT-base, 8 × 128, tuned", "ALBERT-base, 2 × 512, as released"),
     *("H 64, L 2, 64 × 32, tuned", "H 64, L 4, 64 × 64, tuned"),
     *("H 128, L 2, 64 × 32, tuned", "H 128, L 4, 64 × 64, tuned"),
+    *("the demo, 64 × 32, padded, tuned", "ALBERT-base, 8 × 128, GLUE, tuned"),
 ]
 BF16 = ["ALBERT-base, 8 × 128, bf16 as released"]
 TABLES = {
     # title: (script, cases of --quick, what follows them)
     "A training step: forward, backward, AdamW": ("step.py", [*MAIN, *BF16], ["--runs", "3"]),
-    "A training step of the plain pairs": ("step.py --kernels plain", [MAIN[1], MAIN[3]], ["--runs", "3"]),
-    "A training step, kernels compiled by numba": ("step.py --kernels compiled", [*MAIN[3:], *BF16], ["--runs", "3"]),
+    "A training step of the plain pairs": ("step.py --kernels plain", [MAIN[1], MAIN[3], *MAIN[7:]], ["--runs", "3"]),
+    "A training step, kernels compiled by numba": ("step.py --kernels compiled", [*MAIN[1:], *BF16], ["--runs", "3"]),
     "Encoding": ("encode.py", [MAIN[1], *MAIN[3:]], ["--runs", "3"]),
     "Memory of a training step": ("memory.py", ["ALBERT-base, 8 × 128"], []),
 }
@@ -51,9 +52,10 @@ def machine():
     kernels = os.environ.get("OPENBLAS_CORETYPE", "by the processor")
     yield f"{name}, {os.cpu_count()} cores, {comparison.THREADS} threads; {system}"
     yield ", ".join(f"{package} {version(package)}" for package in PACKAGES) + f"; OpenBLAS kernels: {kernels}"
-    yield f"a large product, NumPy: {rate(comparison.product_seconds)} GFLOP/s; PyTorch: {rate(torch_seconds)}"
+    products = comparison.product_seconds, comparison.torch_product_seconds
+    yield "a large product, NumPy: {} GFLOP/s; PyTorch: {}".format(*map(rate, products))
     if not missing("fused", "bf16", "cpu"):
-        ours, theirs = (rate(partial(price, True)) for price in (comparison.product_seconds, torch_seconds))
+        ours, theirs = (rate(partial(price, True)) for price in products)
         yield f"the same in bf16, oneDNN from NumPy: {ours} GFLOP/s; PyTorch: {theirs}"
     yield f"a large copy, read and written: {rate(comparison.copy_seconds)} GB/s"
 
@@ -61,15 +63,6 @@ def machine():
 def rate(seconds_of_one):
     """In units of 10⁹, the best of several."""
     return round(1e-9 / min(seconds_of_one() for _ in range(5)))
-
-
-def torch_seconds(bf16=False):
-    """Of one operation of a large matrix product by PyTorch."""
-    import torch
-
-    torch.set_num_threads(int(comparison.THREADS))
-    a, b = torch.ones((2, 2048, 2048), dtype=torch.bfloat16 if bf16 else torch.float32)
-    return comparison.seconds(lambda: a @ b) / (2 * 2048**3)
 
 
 def version(package):

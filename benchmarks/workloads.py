@@ -1,5 +1,7 @@
 """What is timed: models and batches."""
 
+import math
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -7,6 +9,10 @@ import numpy as np
 from minalbert import PRESETS, AlbertConfig, Batch
 from minalbert.analysis.cost import forward_operations, optimiser_bytes, training_operations
 from minalbert.analysis.memory import activation_bytes
+from minalbert.commands.demo import RECIPE, WORLDS
+from minalbert.data.instances import Instances
+from minalbert.data.shards import Corpus
+from minalbert.data.word_tokenizer import WordTokenizer
 from minalbert.kernels import missing
 
 
@@ -14,22 +20,28 @@ class Workload(NamedTuple):
     config: AlbertConfig
     size: int
     length: int
+    padding: str | None = None  # lengths of texts as "the demo" or "GLUE" has them; None: all are full
 
     @property
     def predictions(self):
-        return max(1, round(0.15 * self.length))
+        return RECIPE.recipe.max_predictions if self.padding == "the demo" else max(1, round(0.15 * self.length))
 
     def batch(self):
-        """Without padding: every position is work for both sides."""
+        if self.padding == "the demo":
+            return demo_batch(self.size)
         rng = np.random.default_rng(1)
-        config, shape = self.config, (self.size, self.length)
-        batch = Batch.random(config, *shape, self.predictions)
-        return batch._replace(
-            input_ids=rng.integers(5, config.vocab_size, shape),
-            attention_mask=np.ones(shape, np.int64),
-            mlm_positions=np.sort(rng.random(shape).argsort(axis=1)[:, : self.predictions]),
-            mlm_labels=rng.integers(5, config.vocab_size, (self.size, self.predictions)),
-            mlm_weights=np.ones((self.size, self.predictions), np.float32),
+        config, shape, slots = self.config, (self.size, self.length), (self.size, self.predictions)
+        lengths = glue_lengths(self.size, self.length) if self.padding else np.full(self.size, self.length)
+        mask = np.arange(self.length) < lengths[:, None]
+        used = np.arange(self.predictions) < np.maximum(1, np.round(0.15 * lengths))[:, None]
+        places = np.where(mask, rng.random(shape), 2.0).argsort(axis=1)  # those of tokens first
+        return Batch.random(config, *shape, self.predictions)._replace(
+            input_ids=rng.integers(5, config.vocab_size, shape) * mask,
+            attention_mask=mask.astype(np.int64),
+            token_type_ids=(mask & (np.arange(self.length) >= lengths[:, None] // 2)).astype(np.int64),
+            mlm_positions=places[:, : self.predictions] * used,
+            mlm_labels=rng.integers(5, config.vocab_size, slots) * used,
+            mlm_weights=used.astype(np.float32),
         )
 
     def training_operations(self, recompute=False):
@@ -47,6 +59,28 @@ class Workload(NamedTuple):
         return optimiser_bytes(self.config)["weights"]
 
 
+def glue_lengths(size, longest):
+    """Quantiles of a log-normal distribution of median 27, mean 30: the mean of GLUE's sentence pairs, in any order."""
+    shares = (np.arange(size) + 0.5) / size
+    quantiles = [NormalDist(math.log(27), 0.46).inv_cdf(share) for share in shares]
+    lengths = np.clip(np.round(np.exp(quantiles)), 6, longest).astype(int)
+    return np.random.default_rng(2).permutation(lengths)
+
+
+def demo_corpus():
+    tokenizer = WordTokenizer(WORLDS.words())
+    return Corpus.from_documents(WORLDS.documents(0, 2000), tokenizer), tokenizer
+
+
+def demo_batch(size):
+    """A batch of `make demo`."""
+    return next(Instances(*demo_corpus(), RECIPE.recipe).batches(size))
+
+
+def demo_config():
+    return RECIPE.change(vocab_size=len(WordTokenizer(WORLDS.words()).word_starts)).model
+
+
 def teaching(hidden, layers):
     return AlbertConfig(
         vocab_size=1000, embedding_size=64, hidden_size=hidden, num_hidden_layers=layers,
@@ -62,6 +96,8 @@ WORKLOADS = {
     "H 64, L 4, 64 × 64": Workload(teaching(64, 4), 64, 64),
     "H 128, L 2, 64 × 32": Workload(teaching(128, 2), 64, 32),
     "H 128, L 4, 64 × 64": Workload(teaching(128, 4), 64, 64),
+    "the demo, 64 × 32, padded": Workload(demo_config(), 64, 32, "the demo"),
+    "ALBERT-base, 8 × 128, GLUE": Workload(BASE, 8, 128, "GLUE"),
 }
 CASES = {
     # name: (workload, is the peer tuned, bf16)
@@ -69,4 +105,5 @@ CASES = {
     for name, work in WORKLOADS.items()
     for kind in ("as released", "tuned", "bf16 as released", "bf16 tuned")
     if "bf16" not in kind or (work.config is BASE and not missing("fused", "bf16", "cpu"))
+    if "tuned" in kind or not work.padding
 }

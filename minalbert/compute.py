@@ -9,11 +9,14 @@
                 "float16"   on a GPU: 11 bits and a narrow range, so that gradients must be scaled (train.gradient_step)
 """
 
+import functools
+import warnings
 from typing import NamedTuple
 
-from .errors import ConfigError, DeviceError
+from .errors import ConfigError, DeviceError, SlowWarning
 from .fused import fused_pairs
 from .kernels import PRECISIONS, gpu, missing
+from .kernels.cpu import rates
 from .model import PLAIN
 
 KERNELS = ("plain", "fused", "compiled")
@@ -54,3 +57,11 @@ class Compute(NamedTuple):
                               f"{gpu.LARGEST_HEAD}, no wider; this model needs kernels 'plain'")  # fmt: skip
         if reason := missing(self.kernels, self.precision, params.device):
             raise DeviceError(f"{what} cannot be used: {reason}")
+        if (self.precision, params.device) == ("bf16", "cpu"):
+            warn_where_bf16_is_slower()
+
+
+@functools.cache
+def warn_where_bf16_is_slower():                     # once in a process
+    if sentence := rates.bf16_is_slower():
+        warnings.warn(sentence, SlowWarning, stacklevel=4)                   # where Albert was called

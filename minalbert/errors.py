@@ -1,4 +1,4 @@
-"""Every error that a user can meet. The command line prints its one sentence, without a traceback."""
+"""Every error and warning that a user can meet. The command line prints its one sentence, without a traceback."""
 
 import dataclasses
 import functools
@@ -48,6 +48,10 @@ class DamagedError(TrainError):
 
 class PretrainedError(MinalbertError, ValueError):
     """A directory of pretrained weights that cannot be read."""
+
+
+class SlowWarning(UserWarning):
+    """A choice that is no faster on this machine than a better one."""
 
 
 def nearest(name, names):

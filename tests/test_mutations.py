@@ -28,7 +28,8 @@ class Mutation(NamedTuple):
     right: str
     wrong: str
     # "values": forward and backward are wrong together; "steps": of optimisers; "fused": of kernels, and of what runs
-    # slices of a batch; "reversible", "sparse": of what only such layers do
+    # slices of a batch; "reversible", "sparse": of what only such layers do; "compiled": of numba's loops, where there
+    # is numba; "speed": of what tells how fast this machine is
     seen_by: str = "gradcheck"
 
 
@@ -393,6 +394,44 @@ MUTATIONS = [
              "self._states[part.first : part.first + len(x), : x.shape[1]]", "fused"),
     Mutation("encoding: a gradient at padding", "encoding.py", "total[self._padding] = 0", "pass", "fused"),
     Mutation("encoding: a position that was cut off", "encoding.py", "read * (read < size)", "read", "fused"),
+    Mutation("compiled adam: v without the square", "kernels/compiled/optimisers.py",
+             "            vs[j] = beta2 * vs[j] + rest2 * (x * x)\n            ws[j]",
+             "            vs[j] = beta2 * vs[j] + rest2 * abs(x)\n            ws[j]", "compiled"),
+    Mutation("compiled lamb: unscaled gradients", "kernels/compiled/optimisers.py",
+             "            x = gs[j] * scale\n            ms[j] = beta1 * ms[j] + rest1 * x\n"
+             "            vs[j] = beta2 * vs[j] + rest2 * (x * x)\n            wide_w",
+             "            x = gs[j]\n            ms[j] = beta1 * ms[j] + rest1 * x\n"
+             "            vs[j] = beta2 * vs[j] + rest2 * (x * x)\n            wide_w", "compiled"),
+    Mutation("compiled: ε inside the root", "kernels/compiled/optimisers.py", "np.sqrt(v) * c2 + eps",
+             "np.sqrt(v + eps) * c2", "compiled"),
+    Mutation("compiled: biases decayed", "kernels/compiled/optimisers.py", "np.where(chunks.adapted, real(",
+             "np.where(chunks.adapted | True, real(", "compiled"),
+    Mutation("compiled lamb: the ratio of a tensor's first chunk", "kernels/compiled/optimisers.py",
+             "np.add.reduceat(squares, chunks.first, axis=0)", "squares[chunks.first]", "compiled"),
+    Mutation("compiled lamb: biases adapted", "kernels/compiled/optimisers.py",
+             "np.where(chunks.adapted, self.settings.ratio(*norms.T), 1.0)", "self.settings.ratio(*norms.T)",
+             "compiled"),
+    Mutation("compiled: a thread's last chunk left out", "kernels/compiled/optimisers.py",
+             "others = [pool(threads - 1, os.getpid()).submit(loop, *arguments, *part)",
+             "others = [pool(threads - 1, os.getpid()).submit(loop, *arguments, part[0], part[1] - 1)", "compiled"),
+    Mutation("compiled: another tensor's places", "kernels/compiled/optimisers.py",
+             "names = list(params) if only is None else chosen(params, only)",
+             "names = list(params) if only is None else list(params)[: len(chosen(params, only))]", "compiled"),
+    Mutation("compiled: threads of the parent in a forked process", "kernels/compiled/optimisers.py",
+             "pool(threads - 1, os.getpid())", "pool(threads - 1, 0)", "compiled"),
+    Mutation("compiled: a run steps with NumPy's", "fused/__init__.py", 'if kernels != "compiled":',
+             'if kernels != "Compiled":', "compiled"),
+    Mutation("rates: the first product counted", "kernels/cpu/rates.py", "min(taken[1:])", "taken[0]", "speed"),
+    Mutation("rates: operations without their additions", "kernels/cpu/rates.py",
+             "return 2 * size**3", "return size**3", "speed"),
+    Mutation("rates: float32 told to be the slower one", "kernels/cpu/rates.py", "half > FASTER * full",
+             "full > FASTER * half", "speed"),
+    Mutation("rates: measured for every model", "compute.py", "@functools.cache\ndef warn", "def warn", "speed"),
+    Mutation("bench: the first turn counted", "commands/bench.py",
+             "seconds[1:] or seconds for", "seconds for", "speed"),
+    Mutation("bench: turns without end", "commands/bench.py", "now + (now - begin) > end", "now > 2 * end", "speed"),
+    Mutation("bench: the last of those that are as good", "commands/bench.py",
+             "next(item for item in steps.items() if", "next(item for item in [*steps.items()][::-1] if", "speed"),
 ]  # fmt: skip
 
 GRADCHECK = """
@@ -415,6 +454,8 @@ JUDGES = {
     "sparse": [*PYTEST, "test_sparse_attention.py"],
     "steps": [*PYTEST, "test_optim.py", "test_schedule.py"],
     "reversible": [*PYTEST, "test_reversible.py"],
+    "compiled": [*PYTEST, "test_compiled_optimisers.py"],
+    "speed": [*PYTEST, "test_rates.py", "test_bench.py"],
 }
 
 
@@ -428,8 +469,14 @@ def caught(package, by):
     return result.returncode == 1
 
 
+def needs(judge):
+    if judge == "compiled":
+        pytest.importorskip("numba", reason="numba is not installed (pip install 'minalbert[fast]')")
+
+
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.name)
 def test_a_planted_mistake_is_caught(mutation, tmp_path):
+    needs(mutation.seen_by)
     package = tmp_path / "minalbert"
     shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
     path = package / mutation.file
@@ -442,4 +489,5 @@ def test_a_planted_mistake_is_caught(mutation, tmp_path):
 
 @pytest.mark.parametrize("by", JUDGES)
 def test_the_library_as_it_is_passes_each_judge(by):
+    needs(by)
     assert not caught(PACKAGE, by)

@@ -6,14 +6,16 @@ names a table of the same form. The module has `add_arguments(parser)` and `run(
 """
 
 import argparse
+import functools
 import importlib
 import os
 import sys
+import warnings
 from difflib import get_close_matches
 from importlib.metadata import entry_points
 
 from .. import __version__
-from ..errors import MinalbertError, nearest
+from ..errors import MinalbertError, SlowWarning, nearest
 
 COMMANDS = {
     "demo": ("minalbert.commands.demo", "make a corpus, train a small model, see what it has learnt"),
@@ -27,6 +29,7 @@ COMMANDS = {
     "overfit": ("minalbert.commands.overfit", "can the model learn one batch by heart?"),
     "fill": ("minalbert.commands.fill", "guess the words behind [MASK]"),
     "plot": ("minalbert.commands.plot", "draw the curves of runs"),
+    "bench": ("minalbert.commands.bench", "which kernels are fast on this machine?"),
     "gradcheck": ("minalbert.commands.gradcheck", "check every entry of every hand-written gradient"),
 }
 
@@ -40,6 +43,14 @@ def all_commands():
         except Exception as error:                   # somebody's package; our commands go on
             print(f"minalbert: the commands of {point.value} cannot be loaded: {error}", file=sys.stderr)
     return COMMANDS | {name: line for name, line in added.items() if name not in COMMANDS}
+
+
+def show(prog, otherwise, message, category, *where, **more):
+    """Print one of our warnings as a line, and any other one as Python does."""
+    if issubclass(category, SlowWarning):
+        print(f"{prog}: {message}", file=sys.stderr)
+    else:
+        otherwise(message, category, *where, **more)
 
 
 class Parser(argparse.ArgumentParser):
@@ -85,7 +96,10 @@ def main(argv=None):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
     try:
-        code = options.execute(options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", SlowWarning)
+            warnings.showwarning = functools.partial(show, options.prog, warnings.showwarning)
+            code = options.execute(options)
         sys.stdout.flush()
         return code
     except MinalbertError as error:

@@ -35,9 +35,18 @@ def new_memory(params, kernels="fused", precision="full"):
     return Memory(kernels_for(kernels, precision, params.device), Arena(xp), Arena(xp))
 
 
-def optimiser_for(optimiser, params):
-    """LAMB's CUDA twin for float32 weights on a GPU, else the optimiser itself; `step` is the same."""
-    if params.device == "cpu" or params.dtype != "float32":
+def optimiser_for(optimiser, params, kernels, threads=0):
+    """The twin of an optimiser that these kernels have, with the same `step`; the optimiser itself if there is none.
+
+    "compiled" has AdamW and LAMB for the CPU, on so many threads; a GPU has LAMB for float32 weights.
+    """
+    if params.device == "cpu":
+        if kernels != "compiled":
+            return optimiser
+        from ..kernels.compiled import optimisers
+
+        return optimisers.optimiser_for(optimiser, params, threads)
+    if params.dtype != "float32" or kernels == "plain":
         return optimiser
     from ..kernels import gpu
     from ..kernels.gpu import lamb

@@ -100,8 +100,8 @@ def step_of(settings, workers, params, own_code=None):
     optimiser = settings.make_optimiser()
     if own_code and settings.optimiser.optimiser == "lamb":
         optimiser = own_code.optimiser(optimiser) or optimiser
-    elif settings.training.kernels != "plain":
-        optimiser = optimiser_for(optimiser, params)
+    else:
+        optimiser = optimiser_for(optimiser, params, settings.training.kernels, workers.count)
     return functools.partial(
         gradient_step, workers=workers, optimiser=optimiser,
         clip=settings.optimiser.clip, recompute=settings.training.recompute,

@@ -75,14 +75,14 @@ def test_which_optimiser_takes_the_steps(monkeypatch):
     lamb, adamw = small_settings(), small_settings(optimiser="adamw")
     model = Albert.init(lamb.model.replace(vocab_size=50))
     lamb, adamw, there = lamb.make_optimiser(), adamw.make_optimiser(), model.params.to("cuda")
-    assert optimiser_for(lamb, model.params) is lamb
-    on_gpu = optimiser_for(lamb, there)
+    assert optimiser_for(lamb, model.params, "fused") is lamb
+    on_gpu = optimiser_for(lamb, there, "fused")
     assert isinstance(on_gpu, GpuLamb)
     assert on_gpu.settings is lamb
-    assert optimiser_for(adamw, there) is adamw
-    assert optimiser_for(lamb, model.params.astype("float64").to("cuda")) is lamb
+    assert optimiser_for(adamw, there, "fused") is adamw
+    assert optimiser_for(lamb, model.params.astype("float64").to("cuda"), "fused") is lamb
     monkeypatch.setattr(gpu, "missing", lambda: "no cuBLAS")
-    assert optimiser_for(lamb, there) is lamb
+    assert optimiser_for(lamb, there, "fused") is lamb
 
 
 def test_a_run_and_a_trial_have_the_gpus_lamb(tmp_path, monkeypatch):

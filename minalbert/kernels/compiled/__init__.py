@@ -3,7 +3,7 @@
 NumPy makes an array of every line of a formula. Here a number goes through all lines before the next is fetched.
 Matrix products and dropout masks are those of `cpu`; so are the erf form of GELU and whatever is one operation anyway.
 Results are those of `cpu` up to rounding. Read in this order: loops, gelu, norm, attention, sparse_attention,
-cross_entropy, embedding.
+cross_entropy, embedding; then optimisers, which training takes instead of those of `optim`.
 """
 
 from .. import cpu
