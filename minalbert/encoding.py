@@ -15,7 +15,7 @@ from .batch import Batch, Inputs
 from .errors import InputError
 from .model.encoder import encoder_backward, encoder_forward
 from .model.heads import pooler_backward, pooler_forward
-from .parallel import lengths
+from .parallel import TreeSum, lengths
 
 POOLS = ("first", "mean", "pooler", None)
 
@@ -70,14 +70,19 @@ class Encoding:
         grads = gradients_like(workers.params, into)
         dstates = self._total(dhidden, dpooled, grads)
 
-        def backward_of(kept, grads):
-            dx = kept.ctx.from_params_dtype(dstates[kept.place])
-            dx = encoder_backward(dx, kept.encoder, kept.ctx, grads)
-            kept.ctx.pairs.embeddings.backward(dx, kept.embeddings, kept.ctx, grads)
-            workers.free_memory(kept.memory)
+        def backward_of(number, parts):
+            own = workers.gradients(number, grads)
+            for part in parts:
+                dx = part.ctx.from_params_dtype(dstates[part.place])
+                dx = encoder_backward(dx, part.encoder, part.ctx, own)
+                part.ctx.pairs.embeddings.backward(dx, part.embeddings, part.ctx, own)
+                workers.free_memory(part.memory)
+            return own
 
-        slices, self._slices = self._slices, None
-        return workers.add_up(backward_of, slices, grads)[1]
+        tree, slices, self._slices = TreeSum(workers.add_gradients), self._slices, None
+        for gradient in workers.run(backward_of, list(enumerate(slices)), workers.limit(slices)):
+            tree.push(gradient)
+        return tree.total()
 
     def _total(self, dhidden, dpooled, grads):
         """The gradient of the encoder's output by both ways; a copy, which the fused pairs may destroy."""

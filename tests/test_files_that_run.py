@@ -43,9 +43,9 @@ def printed_by(copy, *command):
 
 
 def files_of_layers():
-    """All of layers/, but for the error function, which only the erf form of GELU calls ("gelu", BERT's)."""
+    """All of layers/, but for the error function, which BERT's GELU calls, and attention for long texts."""
     return {f"layers/{path.name}" for path in (PACKAGE / "layers").glob("*.py")} - {
-        "layers/__init__.py", "layers/erf.py",
+        "layers/__init__.py", "layers/erf.py", "layers/sparse_attention.py",
     }  # fmt: skip
 
 
@@ -56,6 +56,8 @@ def test_a_print_in_any_layer_prints_in_readmes_first_example(tmp_path):
     assert printed_by(copy, "-c", code) == files_of_layers()
     erf = code.replace('PRESETS["tiny"]', 'PRESETS["tiny"].replace(hidden_act="gelu")')
     assert printed_by(copy, "-c", erf) == files_of_layers() | {"layers/erf.py"}
+    local = code.replace('PRESETS["tiny"]', 'PRESETS["tiny"].replace(attention="local")')
+    assert printed_by(copy, "-c", local) == files_of_layers() | {"layers/sparse_attention.py"}
 
 
 @pytest.mark.slow

@@ -51,7 +51,7 @@ def test_the_first_steps_find_the_factor_and_the_run_is_that_of_full_precision(t
     said = events(tmp_path / "run", "overflow")
     assert [line["text"].split(":")[0] for line in said] == ["batch 0", "batch 1", "batch 2"]
     assert said[0]["text"].endswith("beyond float16; from now on it is 32768 times its size; no step was made")
-    train(tmp_path / "full", steps=20, pass_over="0:3")
+    train(tmp_path / "full", steps=20, pass_over="0:3", kernels="fused")
     ours, theirs = computed(tmp_path / "run"), computed(tmp_path / "full")
     assert (ours["hash"], ours["position"]) == (theirs["hash"], theirs["position"])
     norms = [[line["gradient_norm"] for line in each["lines"] if line["kind"] == "train"] for each in (ours, theirs)]
@@ -130,7 +130,7 @@ def test_the_steps_of_a_trial_are_those_of_full_precision(float16, monkeypatch):
     monkeypatch.setattr(float16, "most", 2.0**16)
     weights = []
     for name in ("full", "float16"):
-        with open_trial(small_settings(precision=name, clip=0.01), 3, small_corpus()) as trial:
+        with open_trial(small_settings(precision=name, clip=0.01, kernels="fused"), 3, small_corpus()) as trial:
             for _, batch in zip(range(3), trial.batches, strict=False):
                 trial.step(batch, 0.01)
             weights.append(trial.state.model.params.flat)

@@ -17,7 +17,7 @@ from minalbert.errors import ConfigError, PretrainedError
 from minalbert.gradcheck.cases import TINY, hard_batch, hard_params
 from minalbert.kernels import Dropout, kernels_for, missing
 from minalbert.kernels.cpu import attention as cpu_attention
-from minalbert.kernels.cpu.sparse_attention import sparse_attention_forward as sparse_kernel
+from minalbert.kernels.cpu.sparse_attention import forward_in_tiles
 from minalbert.layers import (
     Pattern,
     attention_backward,
@@ -279,7 +279,7 @@ def test_no_kernel_ever_computes_a_score_between_tiles(kernels):
         do.attention_forward(q, k, v, mask, *others, **outputs)
 
     tracemalloc.start()
-    sparse_kernel(q, q, q, mask, 1, None, pattern, context=context, lse=lse, attend=noting)
+    forward_in_tiles(noting, q, q, q, mask, 1, None, pattern, context=context, lse=lse)
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert sum(asked) == sum(tile.hidden.size for tile in tiles(pattern, length, np))

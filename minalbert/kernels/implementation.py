@@ -21,8 +21,9 @@ class Implementation(NamedTuple):
     attention_forward: Callable                      # (q, k, v, mask, heads, dropout, *, context, lse)
     attention_backward: Callable                     # (dcontext, q, k, v, mask, heads, dropout, context, lse, *,
                                                      #  dq, dk, dv)
-    sparse_attention_forward: Callable               # as attention_forward, with a pattern after dropout
-    sparse_attention_backward: Callable              # as attention_backward, with a pattern after dropout
+    sparse_attention_forward: Callable               # (q, k, v, mask, heads, dropout, pattern, *, context, lse)
+    sparse_attention_backward: Callable              # (dcontext, q, k, v, mask, heads, dropout, pattern, context, lse,
+                                                     #  *, dq, dk, dv)
     embedding_forward: Callable                      # (ids, types, word, position, token_type, *, out)
     embedding_backward: Callable                     # (dy, ids, types, *, dword, dposition, dtoken_type)
     cross_entropy_forward: Callable                  # (x, table, bias, labels, *, lse, losses)

@@ -67,18 +67,23 @@ class Workers:
         """
         totals = totals_of([part.batch for parts in slices for part in parts], totals)
 
-        def pass_of(part, grads):
-            start = time.perf_counter()
-            with self.memory() as memory:
-                batch, ctx = self.begin(part, dropout, memory)
-                losses, cache = pretraining_forward(batch, ctx, totals, recompute, weights)
-                middle = time.perf_counter()
-                pretraining_backward(cache, ctx, grads, scale)
-            return losses, middle - start, time.perf_counter() - middle
+        def pass_of(number, parts):
+            grads, losses, forward, backward = self.gradients(number, into), None, 0.0, 0.0
+            for part in parts:
+                start = time.perf_counter()
+                with self.memory() as memory:
+                    batch, ctx = self.begin(part, dropout, memory)
+                    found, cache = pretraining_forward(batch, ctx, totals, recompute, weights)
+                    middle = time.perf_counter()
+                    pretraining_backward(cache, ctx, grads, scale)
+                losses = found if losses is None else add_losses(losses, found)
+                forward, backward = forward + middle - start, backward + time.perf_counter() - middle
+            return Gradient(losses, grads, forward, backward)
 
-        results, grads = self.add_up(pass_of, slices, into)
-        losses, forward, backward = zip(*results, strict=True)
-        return Gradient(functools.reduce(add_losses, losses), grads, sum(forward), sum(backward))
+        tree = TreeSum(self._add)
+        for gradient in self.run(pass_of, list(enumerate(slices)), self.limit(slices)):
+            tree.push(gradient)
+        return tree.total()
 
     def losses(self, slices, totals=Totals(), weights=(1.0, 1.0)):
         """Without gradients, and without dropout."""
@@ -113,19 +118,21 @@ class Workers:
         """The number of threads that BLAS may use for these slices."""
         return blas_limit(slices, self.config.hidden_size)
 
-    def add_up(self, work, slices, into=None):
-        """([work(part, grads) for each part], all gradients): work adds a part's gradient to grads.
+    def gradients(self, number, into=None):
+        """What slice `number` adds to: the first to `into`, if it is given, the others to zeros of their own."""
+        if into is not None and number == 0:
+            return into
+        try:
+            grads = self._free_grads.pop()
+        except IndexError:
+            return self.params.zeros_like()
+        grads.flat.fill(0)
+        return grads
 
-        The parts of a slice add to one vector, those of the first slice to `into` if it is given.
-        """
-        def slice_of(number, parts):
-            grads = into if into is not None and number == 0 else self._zeros()
-            return [work(part, grads) for part in parts], grads
-
-        tree = TreeSum(self._add)
-        for summed in self.run(slice_of, list(enumerate(slices)), self.limit(slices)):
-            tree.push(summed)
-        return tree.total()
+    def add_gradients(self, left, right):
+        left.flat += right.flat
+        self.release(right)
+        return left
 
     def release(self, grads):
         """Give a gradient's vector back, for the next one."""
@@ -136,16 +143,18 @@ class Workers:
 
         If iteration stops early, wait for running jobs.
         """
+        if self._process != os.getpid():
+            self._begin()
+        if self.count == 1 or len(jobs) == 1:
+            with blas_threads(limit):
+                for job in jobs:
+                    yield work(*job)
+            return
+
         def limited(*job):
             with blas_threads(limit):
                 return work(*job)
 
-        if self._process != os.getpid():
-            self._begin()
-        if self.count == 1 or len(jobs) == 1:
-            for job in jobs:
-                yield limited(*job)
-            return
         self._pool, running = self._pool or ThreadPoolExecutor(self.count), deque()
         try:
             for job in jobs:
@@ -177,19 +186,10 @@ class Workers:
     def free_memory(self, memory):
         self._free_memory.append(memory)
 
-    def _zeros(self):
-        try:
-            grads = self._free_grads.pop()
-        except IndexError:
-            return self.params.zeros_like()
-        grads.flat.fill(0)
-        return grads
-
     def _add(self, left, right):
-        (results, grads), (others, more) = left, right
-        grads.flat += more.flat
-        self.release(more)
-        return results + others, grads
+        return Gradient(add_losses(left.losses, right.losses), self.add_gradients(left.grads, right.grads),
+                        left.forward_seconds + right.forward_seconds,
+                        left.backward_seconds + right.backward_seconds)  # fmt: skip
 
 
 def totals_of(batches, totals):

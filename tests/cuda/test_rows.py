@@ -241,7 +241,7 @@ def test_cross_entropy(gpu, monkeypatch, name, logits):
 
 def test_the_names_and_arguments_are_the_cpus():
     for name, kernel in cpu.KERNELS._asdict().items():
-        if callable(kernel):
+        if callable(kernel) and not name.startswith("sparse_attention"):
             ours = inspect.signature(Gemm.__call__ if name == "gemm" else getattr(Kernels, name))
             first, *others = ours.parameters.values()
             assert first.name in ("self", "gpu")

@@ -312,9 +312,9 @@ def as_transformers(yours, draw):
 def computed(model, given):
     inputs = [given[name] for name in ("input_ids", "attention_mask", "token_type_ids")]
     with np.errstate(all="ignore"):
-        hidden, pooled = model.encode(*inputs)
+        states, (_, pooled) = model.hidden_states(*inputs), model.encode(*inputs)
         return {
-            "hidden_states": model.hidden_states(*inputs),
-            "mlm_logits": model.mlm_logits(hidden),
+            "hidden_states": states,
+            "mlm_logits": model.mlm_logits(states[-1]),
             "sop_logits": model.sop_logits(pooled),
         }

@@ -2,8 +2,8 @@
 
 import functools
 
-from .. import cpu
+from ..cpu.sparse_attention import backward_in_tiles, forward_in_tiles
 from .attention import attention_backward, attention_forward
 
-sparse_attention_forward = functools.partial(cpu.sparse_attention_forward, attend=attention_forward)
-sparse_attention_backward = functools.partial(cpu.sparse_attention_backward, attend=attention_backward)
+sparse_attention_forward = functools.partial(forward_in_tiles, attention_forward)
+sparse_attention_backward = functools.partial(backward_in_tiles, attention_backward)

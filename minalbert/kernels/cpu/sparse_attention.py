@@ -7,21 +7,22 @@ Backward adds the gradients of a tile's keys and values home, because a key lies
 q, k, v, context: (B·T, H)   mask: (B, T)   lse: (B, N, T)   attend: the full attention of these kernels
 """
 
+import functools
+
 import numpy as np
 
 from ...layers.sparse_attention import HIDDEN, tiles
 from .attention import attention_backward, attention_forward
 
 
-def sparse_attention_forward(q, k, v, mask, heads, dropout, pattern, *, context, lse, attend=attention_forward):
+def forward_in_tiles(attend, q, k, v, mask, heads, dropout, pattern, *, context, lse):
     q, k, v, context = (by_example(x, mask) for x in (q, k, v, context))
     for queries, keys, tile_mask, tile_dropout in tiles_of(pattern, mask, dropout):
         attend(q[:, queries], k[:, keys], v[:, keys], tile_mask, heads, tile_dropout,
                context=context[:, queries], lse=lse[:, :, queries])  # fmt: skip
 
 
-def sparse_attention_backward(dcontext, q, k, v, mask, heads, dropout, pattern, context, lse, *, dq, dk, dv,
-                              attend=attention_backward):  # fmt: skip
+def backward_in_tiles(attend, dcontext, q, k, v, mask, heads, dropout, pattern, context, lse, *, dq, dk, dv):
     q, k, v, context = (by_example(x, mask) for x in (q, k, v, context))
     dq, dk, dv, dcontext = (by_example(x, mask) for x in (dq, dk, dv, dcontext))
     dk.fill(0)
@@ -45,3 +46,7 @@ def tiles_of(pattern, mask, dropout):
         tile_mask = mask[:, keys, None] + hidden.T.astype(mask.dtype) * HIDDEN
         tile_dropout = dropout and dropout._replace(key=dropout.key.at(tile=number))
         yield queries, keys, tile_mask.swapaxes(1, 2), tile_dropout
+
+
+sparse_attention_forward = functools.partial(forward_in_tiles, attention_forward)
+sparse_attention_backward = functools.partial(backward_in_tiles, attention_backward)
