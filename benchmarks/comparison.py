@@ -31,19 +31,29 @@ from tqdm import tqdm  # noqa: E402
 from minalbert.kernels.cpu import bf16 as bf16_kernels  # noqa: E402
 
 
-def seconds(call):
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
+def seconds(call, block=0.0):
+    """Of one call, the mean of as many in a row as take `block` seconds, as in training.
+
+    Before it a pause, for the threads of the library called before spin for a while and take a core from the next; and
+    before short calls one that is not counted, which wakes threads and fills caches.
+    """
+    time.sleep(0.05)
+    if block:
+        call()
+    count, start = 0, time.perf_counter()
+    while not count or time.perf_counter() - start < block:
+        call()
+        count += 1
+    return (time.perf_counter() - start) / count
 
 
 def product_seconds(bf16=False):
     """Of one operation of a large matrix product, float32 or bf16."""
     a, b, out = np.ones((3, 2048, 2048), np.float32)
     if not bf16:
-        return seconds(lambda: np.matmul(a, b, out=out)) / (2 * 2048**3)
+        return seconds(lambda: np.matmul(a, b, out=out), block=0.1) / (2 * 2048**3)
     a, b = bf16_kernels.rounded(a), bf16_kernels.rounded(b)
-    return seconds(lambda: bf16_kernels.gemm(a, b, out=out)) / (2 * 2048**3)
+    return seconds(lambda: bf16_kernels.gemm(a, b, out=out), block=0.1) / (2 * 2048**3)
 
 
 def copy_seconds():
@@ -59,8 +69,8 @@ def torch_product_seconds(bf16=False):
     import torch
 
     torch.set_num_threads(int(THREADS))
-    a, b = torch.ones((2, 2048, 2048), dtype=torch.bfloat16 if bf16 else torch.float32)
-    return seconds(lambda: a @ b) / (2 * 2048**3)
+    a, b, out = torch.ones((3, 2048, 2048), dtype=torch.bfloat16 if bf16 else torch.float32)
+    return seconds(lambda: torch.mm(a, b, out=out), block=0.1) / (2 * 2048**3)
 
 
 def compare(case, ours, theirs, least, runs):
@@ -71,10 +81,10 @@ def compare(case, ours, theirs, least, runs):
     times = {ours: [], theirs: []}
     operations, transferred, bf16 = least
     prices = []  # (our product's, PyTorch's, the copy's), of one
-    runs = max(runs, min(41, round(3 / (seconds(ours) + seconds(theirs)))))  # short ones are cheap, and vary more
+    block = 0.3 if seconds(ours) + seconds(theirs) < 0.3 else 0.0
     for run in tqdm(range(runs), desc=case, leave=False, disable=not sys.stderr.isatty()):
         for call in (ours, theirs) if run % 2 else (theirs, ours):
-            times[call].append(seconds(call))
+            times[call].append(seconds(call, block))
         prices.append((product_seconds(bf16), torch_product_seconds(bf16), copy_seconds()))
     *products, copy = (statistics.median(price) for price in zip(*prices, strict=True))
     floor, peer_floor = (max(operations * product, transferred * copy) for product in products)

@@ -129,7 +129,7 @@ def child(albert, batch, results):
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="this system does not fork")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_model_that_used_its_threads_works_in_a_forked_process(monkeypatch):
-    monkeypatch.setattr("minalbert.parallel.slices.WORTH_A_THREAD", 1)
+    monkeypatch.setattr("minalbert.parallel.slices.WORTH_MORE", 1)
     albert, batch = model(), hard_batch(DROPPED)
     expected, context = float(albert.loss_and_grads(batch)[0].total), multiprocessing.get_context("fork")
     results = context.Queue()

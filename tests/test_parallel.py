@@ -52,7 +52,7 @@ def whole(model, batch, key=None, totals=Totals(), recompute=False):
 @pytest.fixture
 def cut_often(monkeypatch):
     """Slices and parts wherever one token is saved."""
-    monkeypatch.setattr("minalbert.parallel.slices.WORTH_A_THREAD", 2**9)
+    monkeypatch.setattr("minalbert.parallel.slices.WORTH_MORE", 32)
     monkeypatch.setattr("minalbert.parallel.slices.WORTH_A_PART", 1)
 
 
@@ -295,7 +295,7 @@ def batches(draw):
 def test_any_batch_may_be_cut(batch, kernels):
     config = TINY.replace(vocab_size=50, max_position_embeddings=9)
     with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setattr("minalbert.parallel.slices.WORTH_A_THREAD", 16)
+        monkeypatch.setattr("minalbert.parallel.slices.WORTH_MORE", 4)
         monkeypatch.setattr("minalbert.parallel.slices.WORTH_A_PART", 1)
         assert_equal(Albert(config, hard_params(config), kernels=kernels), batch)
 
@@ -341,8 +341,8 @@ def test_hidden_states_and_their_way_back_drop_alike(cut_often, kernels):
 
 @pytest.mark.parametrize(
     ("hidden", "examples", "tokens", "count"),
-    [(64, 64, 32, 1), (64, 128, 64, 2), (128, 32, 64, 1), (128, 64, 64, 2), (768, 1, 512, 1), (768, 2, 128, 2),
-     (768, 8, 128, 2), (768, 8, 512, 8), (768, 3, 512, 2), (768, 64, 512, 8)],
+    [(64, 1, 64, 1), (64, 15, 32, 1), (64, 16, 32, 2), (64, 64, 32, 2), (64, 64, 64, 4), (128, 128, 64, 8),
+     (768, 1, 512, 1), (768, 2, 128, 2), (768, 8, 128, 2), (768, 8, 512, 4), (768, 3, 512, 2), (768, 64, 512, 8)],
 )  # fmt: skip
 def test_a_slice_is_worth_a_thread(hidden, examples, tokens, count):
     batch = Batch.random(PRESETS["albert-base-v2"], examples, tokens, 9)

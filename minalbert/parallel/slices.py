@@ -21,9 +21,10 @@ import numpy as np
 
 from ..backend import array_module, device_of
 
-WORTH_A_THREAD = 2**18                               # numbers in a layer's input of one slice: with fewer, Python's own
-                                                     # work, which is one thread's at a time, is too much of the whole
-WORTH_TWO = 2**26                                    # multiplications in a batch's H x H product: two slices, at least
+WORTH_TWO = 512                                      # tokens in a batch for two slices: with fewer, Python's own work,
+                                                     # which is one thread's at a time, is too much of the whole
+WORTH_TWO_PRODUCTS = 2**26                           # or multiplications in its H x H product
+WORTH_MORE = 1024                                    # tokens in each of more than two slices
 WORTH_BLAS_THREADS = 2**18                           # numbers in the only part's layer's input, for BLAS's own threads
 SLICES = 8                                           # at most, for each needs a gradient of its own
 WORTH_A_PART = 64                                    # tokens that must be saved: what calling all functions once costs
@@ -94,7 +95,8 @@ def by_length(size):
 def slice_count(size, hidden_size):
     """1, 2, 4 or 8"""
     tokens = int(size.sum())
-    worth = max(tokens * hidden_size // WORTH_A_THREAD, 2 * (tokens * hidden_size**2 >= WORTH_TWO), 1)
+    two = tokens >= WORTH_TWO or tokens * hidden_size**2 >= WORTH_TWO_PRODUCTS
+    worth = max(tokens // WORTH_MORE, 2 if two else 1)
     return 2 ** (min(worth, SLICES, len(size)).bit_length() - 1)
 
 

@@ -97,7 +97,7 @@ def test_a_run_and_a_trial_have_the_gpus_lamb(tmp_path, monkeypatch):
 
 def test_a_gpu_has_one_worker(monkeypatch):
     """A batch is cut among threads of the CPU only: each would have buffers of its own on the GPU."""
-    monkeypatch.setattr("minalbert.parallel.slices.WORTH_A_THREAD", 1)
+    monkeypatch.setattr("minalbert.parallel.slices.WORTH_MORE", 1)
     monkeypatch.setattr("minalbert.parallel.slices.WORTH_A_PART", 1)
     model = Albert.init(small_settings().model.replace(vocab_size=50))
     batch = Batch.random(model.config, 8, 16, 2)
