@@ -273,7 +273,7 @@ assert np.array_equal(its_again.flat, grads.flat)
 # %% [markdown]
 # What does it save, and what does it cost? `minalbert.analysis.memory` counts, array by array, what a training step
 # holds. For ALBERT-base, float32, 32 sequences of 512 tokens, one more layer takes 605 MB, with recomputation 50 MB:
-# its input and nothing else. The whole step goes from 7.59 to 1.54 GB, for 1.33 times the operations: a step is one
+# its input and nothing else. The whole step goes from 7.18 to 1.50 GB, for 1.33 times the operations: a step is one
 # forward and a backward of twice its size, and now one forward more of the layers.
 
 # %%
@@ -286,7 +286,7 @@ for recompute in (False, True):
     found = [round(layer_mb), round(step_gb, 2), round(times, 2)]
     print(f"recompute={recompute!s:5}   a layer {found[0]:5} MB   a step {found[1]:.2f} GB   "
           f"operations × {found[2]:.2f}")  # fmt: skip
-    assert found == ([50, 1.54, 1.33] if recompute else [605, 7.59, 1])
+    assert found == ([50, 1.5, 1.33] if recompute else [605, 7.18, 1])
 
 # %% [markdown]
 # ## What sharing saves
@@ -294,7 +294,7 @@ for recompute in (False, True):
 # Parameters, and whatever goes with them: gradients, the optimiser's moments, what machines send each other. Not
 # activations, because each pass keeps its own; not operations, because a weight used twelve times is multiplied twelve
 # times. An ALBERT-base whose layers shared nothing would have 89.8 million parameters in place of 11.8 million; its
-# activations would take the same 7.59 GB, and its step as many operations.
+# activations would take the same 7.18 GB, and its step as many operations.
 
 # %%
 unshared = base.replace(sharing="none")

@@ -155,7 +155,8 @@ assert np.allclose(added.flat, grads.flat, atol=1e-12)
 # says something to each score.
 
 # %%
-hidden, _ = model.encode(whole.input_ids, whole.attention_mask, whole.token_type_ids)
+read = np.pad(whole.mlm_positions, ((0, 0), (1, 0)))             # [CLS], which the other loss reads, and the masked
+hidden, _ = model.encode(whole.input_ids, whole.attention_mask, whole.token_type_ids, read)
 ctx = PLAIN.context(PLAIN, config, model.params, whole.attention_mask)
 _, cache = PLAIN.mlm_loss.forward(hidden, whole, None, ctx)
 scored, dhidden = model.params.zeros_like(), np.zeros_like(hidden)

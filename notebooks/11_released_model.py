@@ -112,9 +112,10 @@ def difference(ours, theirs):
 
 
 inputs = [theirs[name] for name in ("input_ids", "attention_mask", "token_type_ids")]
-right = difference(model.hidden_states(*inputs), theirs["hidden_states"])
-hidden, pooled = model.encode(*inputs)
-logits = difference([model.mlm_logits(hidden), model.sop_logits(pooled)], [theirs["mlm_logits"], theirs["sop_logits"]])
+states, (_, pooled) = model.hidden_states(*inputs), model.encode(*inputs)
+right = difference(states, theirs["hidden_states"])
+words, orders = theirs["mlm_logits"], theirs["sop_logits"]
+logits = difference([model.mlm_logits(states[-1]), model.sop_logits(pooled)], [words, orders])
 LIMIT = 1e-9
 print("states below the limit:", all(d < LIMIT for d in right), "  logits:", all(d < LIMIT for d in logits))
 assert max(right + logits) < LIMIT
@@ -135,9 +136,9 @@ def read_with(change):
 
 
 untransposed = read_with(lambda name, array: array.T if name == "encoder.attention.query.w" else array)
-query = difference(untransposed.hidden_states(*inputs), theirs["hidden_states"])
-bad_hidden, _ = untransposed.encode(*inputs)
-for name, of in (("right", hidden), ("query as it lies in the file", bad_hidden)):
+bad_states = untransposed.hidden_states(*inputs)
+query = difference(bad_states, theirs["hidden_states"])
+for name, of in (("right", states[-1]), ("query as it lies in the file", bad_states[-1])):
     print(f"{name:30} spread of the logits {model.mlm_logits(of).std():.2f}")
 print("differences:", *(f"{d:.3f}" for d in query))
 assert query[0] < LIMIT
@@ -189,7 +190,7 @@ layer_differences(found, LIMIT, title="Four readings of one file")
 # first sequence, ours beside those of `transformers`:
 
 # %%
-ours_p = softmax(model.mlm_logits(hidden, [[4], [4]]))[0, 0]
+ours_p = softmax(model.mlm_logits(states[-1], [[4], [4]]))[0, 0]
 theirs_p = softmax(theirs["mlm_logits"])[0, 4]
 for word in np.argsort(-theirs_p)[:3]:
     print(f"word {word:2}   theirs {theirs_p[word]:.1%}   ours {ours_p[word]:.1%}")
