@@ -195,7 +195,7 @@ theirs_p = softmax(theirs["mlm_logits"])[0, 4]
 for word in np.argsort(-theirs_p)[:3]:
     print(f"word {word:2}   theirs {theirs_p[word]:.1%}   ours {ours_p[word]:.1%}")
 assert np.allclose(ours_p, theirs_p, atol=1e-12)
-bad_p = softmax(untransposed.mlm_logits(bad_hidden, [[4], [4]]))[0, 0]
+bad_p = softmax(untransposed.mlm_logits(bad_states[-1], [[4], [4]]))[0, 0]
 print(f"with the wrong query: word {bad_p.argmax():2} first, with {bad_p.max():.1%}")
 assert bad_p.argmax() == theirs_p.argmax() == 7
 

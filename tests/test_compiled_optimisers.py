@@ -96,6 +96,7 @@ def test_ranges_are_shared_among_threads_where_there_is_enough_for_them(monkeypa
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:.*fork")  # of other libraries with threads, in the same process
 def test_a_forked_process_has_threads_of_its_own(monkeypatch):
     monkeypatch.setattr(optimisers, "WORTH_A_THREAD", 100)
     params, grads, moments = start()
