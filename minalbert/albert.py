@@ -21,7 +21,7 @@ from .layers import gather_forward
 from .model import PLAIN, Pairs, Totals
 from .model.encoder import encoder_attention, encoder_states
 from .model.heads import mlm_forward, pooler_forward, sop_forward
-from .parallel import Workers, add_losses, totals_of
+from .parallel import Workers, add_losses, blas_threads, totals_of
 
 OPTIONS = ("kernels", "precision", "pairs", "seed", "heads", "dtype", "device", "strict")    # of any way to a model
 
@@ -108,7 +108,8 @@ class Albert:
 
         self._workers.each(pass_of, self._workers.slices(inputs))
         hidden[padding] = 0
-        pooled = pooler_forward(hidden[:, 0], self.params)[0] if "pooler.b" in self.params else None
+        with blas_threads(1):                        # more would still spin when the next call begins
+            pooled = pooler_forward(hidden[:, 0], self.params)[0] if "pooler.b" in self.params else None
         return hidden if read is None else hidden[:, 1:], pooled
 
     def encode_many(self, sequences, batch_size=32, layers=-1, pool="first", token_type_ids=None):

@@ -15,7 +15,7 @@ from .batch import Batch, Inputs
 from .errors import InputError
 from .model.encoder import encoder_backward, encoder_forward
 from .model.heads import pooler_backward, pooler_forward
-from .parallel import TreeSum, lengths
+from .parallel import TreeSum, blas_threads, lengths
 
 POOLS = ("first", "mean", "pooler", None)
 
@@ -61,7 +61,8 @@ class Encoding:
         self._states[self._padding] = 0
         self.pooled, self._pooler = None, None
         if "pooler.b" in params:
-            pooled, self._pooler = pooler_forward(self._states[:, 0].copy(), params)
+            with blas_threads(1):                    # more would still spin when the next call begins
+                pooled, self._pooler = pooler_forward(self._states[:, 0].copy(), params)
             self.pooled = pooled.copy()              # so that backward's cache is nobody else's
 
     def backward(self, dhidden=None, dpooled=None, into=None):
@@ -101,7 +102,8 @@ class Encoding:
         if dhidden is not None:
             total[:, total.shape[1] - self.hidden.shape[1] :] = xp.asarray(dhidden, dtype)
         if dpooled is not None:
-            total[:, 0] += pooler_backward(xp.asarray(dpooled, dtype), self._pooler, grads)
+            with blas_threads(1):
+                total[:, 0] += pooler_backward(xp.asarray(dpooled, dtype), self._pooler, grads)
         total[self._padding] = 0
         return total
 

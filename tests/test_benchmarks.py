@@ -37,7 +37,7 @@ for name, price in prices.items():
     setattr(comparison, name, lambda *_, price=price: price)
 durations = {"ours": 3.0, "theirs": 4.0}
 ours, theirs = (lambda name=name: name for name in durations)
-comparison.seconds = lambda call: durations[call()]
+comparison.seconds = lambda call, block=0.0: durations[call()]
 row = comparison.compare("it", ours, theirs, (10**9, 10, False), 3)
 assert (row["ours"], row["peer"], row["floor"], row["ratio"]) == (3.0, 4.0, 2.0, 0.75), row
 assert [round(rate, 3) for rate in row["rates"]] == [0.5, 0.25]
