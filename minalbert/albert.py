@@ -193,7 +193,7 @@ class Albert:
         return found.losses, grads
 
     def accumulate(self, batches, dropout=None, into=None, recompute=False, totals=Totals(), weights=(1.0, 1.0)):
-        """As `loss_and_grads` of one large batch, given as a list of batches of one length."""
+        """As `loss_and_grads` of one large batch, given as a list of batches of one length, but for dropout masks."""
         batches = [self._batch(batch, totals, dropout) for batch in batches]
         if len({batch.input_ids.shape[1] for batch in batches}) != 1:
             raise InputError("batches must be a list of at least one Batch, all with sequences of one length")
