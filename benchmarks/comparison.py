@@ -32,7 +32,7 @@ from minalbert.kernels.cpu import bf16 as bf16_kernels  # noqa: E402
 
 
 def seconds(call, block=0.0):
-    """Of one call, the mean of as many in a row as take `block` seconds, as in training.
+    """The mean time of calls in a row that take `block` seconds together, as in training.
 
     Before it a pause, for the threads of the library called before spin for a while and take a core from the next; and
     before short calls one that is not counted, which wakes threads and fills caches.
@@ -48,7 +48,7 @@ def seconds(call, block=0.0):
 
 
 def product_seconds(bf16=False):
-    """Of one operation of a large matrix product, float32 or bf16."""
+    """The seconds for one operation of a large matrix product, float32 or bf16."""
     a, b, out = np.ones((3, 2048, 2048), np.float32)
     if not bf16:
         return seconds(lambda: np.matmul(a, b, out=out), block=0.1) / (2 * 2048**3)
@@ -65,7 +65,7 @@ def copy_seconds():
 
 
 def torch_product_seconds(bf16=False):
-    """Of one operation of a large matrix product by PyTorch."""
+    """The seconds for one operation of a large matrix product by PyTorch."""
     import torch
 
     torch.set_num_threads(int(THREADS))

@@ -50,7 +50,7 @@ def gradient(config, params, batch):
 
 
 def errors(config, params, batch):
-    """Of the first layer's inputs, of the gradient; and the streams' distance."""
+    """The errors of the first layer's inputs and of the gradient, and the distance of the streams."""
     ctx = PLAIN.context(PLAIN, config, params, batch.attention_mask)
     x, _ = PLAIN.embeddings.forward(batch.input_ids, batch.token_type_ids, ctx)
     _, (x1, x2, _) = reversible.reversible_forward(x, ctx)

@@ -267,7 +267,7 @@ def test_kernels_agree_with_the_layer(pattern, kernels, dtype, atol, rate, monke
 
 @pytest.mark.parametrize("kernels", ["fused", "compiled"])
 def test_no_kernel_ever_computes_a_score_between_tiles(kernels):
-    """Of 4,096 tokens: the scores that the full kernel is asked for, and how much memory they take."""
+    """The full kernel is asked for few of the scores of 4,096 tokens, and they take little memory."""
     if reason := missing(kernels, "full", "cpu"):
         pytest.skip(reason)
     do, length, pattern, asked = kernels_for(kernels, "full", "cpu"), 4096, Pattern("local", 256, 64, 1), []
