@@ -97,7 +97,7 @@ def measure(sizes, size, length, rate, torch_steps=None):
 
 
 def operations(work, ours):
-    """The operations of a step's matrix products; ours omits what no loss reads of the last layer, in both directions."""
+    """The operations of a step's matrix products; ours omits what no loss reads of the last layer."""
     unread = 3 * work.size * unread_operations(work.config, work.length, work.predictions)
     return work.training_operations() - (unread if ours else 0)
 
