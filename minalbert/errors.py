@@ -31,7 +31,15 @@ class UnknownNameError(MinalbertError, KeyError):
 
 
 class FileError(MinalbertError, RuntimeError):
-    """A file that cannot be written."""
+    """A file that cannot be written or read."""
+
+
+class DamagedError(FileError):
+    """A file that is not what was written there."""
+
+
+class MissingFileError(DamagedError):
+    """A file that was written there and is gone."""
 
 
 class DataError(MinalbertError, ValueError):
@@ -40,10 +48,6 @@ class DataError(MinalbertError, ValueError):
 
 class TrainError(MinalbertError, RuntimeError):
     """A run that cannot begin, resume or be read."""
-
-
-class DamagedError(TrainError):
-    """A checkpoint that cannot be used."""
 
 
 class PretrainedError(MinalbertError, ValueError):

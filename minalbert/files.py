@@ -1,12 +1,33 @@
-"""Files that are complete or absent, even after a kill, a full disk or a power cut."""
+"""Files as the program writes and reads them.
+
+Written: complete or absent, even after a kill, a full disk or a power cut.
+
+    write_atomically(path, data)                     returns the SHA-256, for whoever records it
+
+Read: whatever the program wrote is read back through one of these functions, and nothing else opens it. Each compares
+the file with what was recorded when it was written, and raises DamagedError in one sentence: which file, what is wrong,
+and `advice`, what to do, if there is any. A file that cannot be opened at all is a FileError.
+
+    read(path, advice, Record(size, sha256))         bytes
+    read_json(path, advice), read_toml(path, advice) a dict
+    verify(path, record, advice)                     for a file that something else reads afterwards
+    map_array(path, dtype, length, advice)           an array that is mapped into memory, and not read
+"""
 
 import contextlib
+import errno
 import hashlib
+import json
 import os
 import secrets
+import stat
+import tomllib
 from pathlib import Path
+from typing import NamedTuple
 
-from .errors import FileError
+import numpy as np
+
+from .errors import DamagedError, FileError, MissingFileError
 
 try:
     import fcntl
@@ -98,3 +119,103 @@ def to_disk(handle):
             fcntl.fcntl(handle, fcntl.F_FULLFSYNC)
             return
     os.fsync(handle)
+
+
+class Record(NamedTuple):
+    """What was noted of a file when it was written."""
+
+    size: int
+    sha256: str
+
+
+def record_of(path, advice):
+    with opened(path, advice) as file:
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        return Record(file.tell(), sha256)
+
+
+def verify(path, record, advice):
+    """Raise DamagedError unless the file is the one that was recorded."""
+    size = status(path, advice).st_size              # before the hash, which takes as long as the file is large
+    if size != record.size:
+        raise DamagedError(said(f"{path} is damaged: it has {size:,} bytes, and had {record.size:,}", advice))
+    if (now := record_of(path, advice)) != record:
+        raise changed(path, now.sha256, record.sha256, advice)
+
+
+def read(path, advice, record=None):
+    """The bytes of a file; with a record, only if they are those that were written."""
+    with opened(path, advice) as file:
+        content = file.read()
+    if record is not None and Record(len(content), sha256 := hashlib.sha256(content).hexdigest()) != record:
+        raise changed(path, sha256, record.sha256, advice)
+    return content
+
+
+def read_json(path, advice, record=None):
+    return parsed(path, advice, record, json.loads, "JSON")
+
+
+def read_toml(path, advice, record=None):
+    return parsed(path, advice, record, lambda content: tomllib.loads(content.decode()), "TOML")
+
+
+def parsed(path, advice, record, parse, format):
+    content = read(path, advice, record)
+    try:
+        table = parse(content)
+    except RecursionError:
+        raise DamagedError(said(f"{path} is nested too deeply to be {format} that minalbert reads", advice)) from None
+    except ValueError as error:                      # of the decoder, and of both parsers
+        raise DamagedError(said(f"{path} is not {format} ({error})", advice)) from error
+    if not isinstance(table, dict):
+        raise DamagedError(said(f"{path} holds a {type(table).__name__}, where names with values must be", advice))
+    return table
+
+
+def map_array(path, dtype, length, advice):
+    size, wanted = status(path, advice).st_size, length * np.dtype(dtype).itemsize
+    if size != wanted:
+        raise DamagedError(said(f"{path} has {size:,} bytes; it must have {wanted:,}", advice))
+    if not length:
+        return np.zeros(0, dtype)                    # an empty file cannot be mapped
+    with explained(path, advice):
+        return np.memmap(path, dtype, mode="r", shape=(length,)).view(np.ndarray)
+
+
+@contextlib.contextmanager
+def opened(path, advice):
+    """A file for reading."""
+    status(path, advice)
+    with explained(path, advice), open(path, "rb") as file:
+        yield file
+
+
+def status(path, advice):
+    """What the operating system says of a file. A pipe or a device would never end, and is refused."""
+    with explained(path, advice):
+        found = os.stat(path)
+    if not stat.S_ISREG(found.st_mode):
+        kind = "a directory" if stat.S_ISDIR(found.st_mode) else "a pipe or a device"
+        raise DamagedError(said(f"{path} is {kind} where a file must be", advice))
+    return found
+
+
+@contextlib.contextmanager
+def explained(path, advice):
+    try:
+        yield
+    except FileNotFoundError:
+        raise MissingFileError(said(f"{path} is missing", advice)) from None
+    except OSError as error:
+        kind = DamagedError if error.errno == errno.EIO else FileError
+        raise kind(said(f"{path} cannot be read ({error.strerror})", advice)) from error
+
+
+def changed(path, now, recorded, advice):
+    sentence = f"{path} is damaged: its SHA-256 is {now[:12]}..., and was {recorded[:12]}... when it was written"
+    return DamagedError(said(sentence, advice))
+
+
+def said(sentence, advice):
+    return f"{sentence}; {advice}" if advice else sentence

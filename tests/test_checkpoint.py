@@ -16,7 +16,7 @@ from checkpoints import (
     state_of,
 )
 
-from minalbert.errors import TrainError
+from minalbert.errors import DamagedError, TrainError
 from minalbert.interop import huggingface
 from minalbert.optim import Moments
 from minalbert.train import checkpoint
@@ -118,14 +118,14 @@ def test_damage_is_found_and_named_wherever_it_is(tmp_path, name):
     every = max(1, len(whole) // 400)
     for at in range(0, len(whole), every):
         file.write_bytes(whole[:at] + bytes([whole[at] ^ 1 << at // every % 8]) + whole[at + 1 :])
-        with pytest.raises(TrainError, match=f"{name} is damaged"):
+        with pytest.raises(DamagedError, match=f"{name} is damaged"):
             verify(file.parent)
     for length in {0, 1, 7, 8, len(whole) // 2, len(whole) - 1, len(whole) + 1}:
         file.write_bytes((whole + b" ")[:length])
-        with pytest.raises(TrainError, match=f"{name} is damaged"):
+        with pytest.raises(DamagedError, match=f"{name} is damaged"):
             verify(file.parent)
     file.unlink()
-    with pytest.raises(TrainError, match=f"{name} is missing"):
+    with pytest.raises(DamagedError, match=f"{name} is missing"):
         verify(file.parent)
 
 

@@ -13,7 +13,7 @@ from minalbert.commands.fill import lines
 from minalbert.commands.printing import ASCII
 from minalbert.data.tokenizer import SPECIALS, Tokenizer
 from minalbert.data.word_tokenizer import WordTokenizer
-from minalbert.errors import DataError, FileError, InputError, MinalbertError, TrainError
+from minalbert.errors import DamagedError, DataError, FileError, InputError, MinalbertError, TrainError
 from minalbert.optim import Moments
 from minalbert.train import checkpoint
 from minalbert.train.filling import Filled, Guess, chosen, encoded, fill
@@ -205,7 +205,7 @@ def test_a_damaged_checkpoint_is_named(tmp_path, model, tokenizer):
     content = bytearray(weights.read_bytes())
     content[-5] ^= 1
     weights.write_bytes(content)
-    with pytest.raises(TrainError, match=r"step-00000007.*model\.safetensors"):
+    with pytest.raises(DamagedError, match=r"step-00000007.*model\.safetensors"):
         open_trained(tmp_path)
 
 

@@ -13,7 +13,6 @@ So a kill or a power cut, at whatever instant, leaves the checkpoints that were 
 its files, for the same reason. Random numbers need no room here: each is a function of the seed and its place.
 """
 
-import errno
 import hashlib
 import json
 import os
@@ -24,9 +23,10 @@ from typing import NamedTuple
 
 from safetensors import SafetensorError
 
+from .. import files
 from ..backend import to_host
 from ..errors import DamagedError, TrainError
-from ..files import PARTIAL, settle, sync
+from ..files import PARTIAL, Record, settle, sync
 from ..interop import huggingface
 from ..interop.safetensors_files import read, write
 from ..optim import Moments
@@ -35,6 +35,7 @@ from ..params import Params
 MOMENTS, STATE = "moments.safetensors", "state.json"
 FORMAT = 1
 REPLACED, REMOVED = ".replaced", ".removed"          # endings of hidden names, as PARTIAL is
+ADVICE = ""                                          # whoever reads it knows which other checkpoint is whole
 NO_HASH = "0" * 64                                   # stands in state.json while its own is computed
 
 
@@ -113,17 +114,11 @@ def remove_after(run, step):
 
 
 def verify(path):
-    """Read every byte. Returns what state.json holds, or raises TrainError, which names a file and its fault."""
+    """Read every byte. Returns what state.json holds; raises DamagedError, which names a file and its fault."""
     path = Path(path)
     note = _read_note(path / STATE)
     for name, known in note["files"].items():
-        file = path / name
-        now = _reading(file, _fingerprint)
-        if now["size"] != known["size"]:
-            raise DamagedError(f"{file} is damaged: it has {now['size']:,} bytes, and had {known['size']:,}")
-        if now != known:
-            raise DamagedError(f"{file} is damaged: its SHA-256 is {now['sha256'][:12]}..., and was "
-                          f"{known['sha256'][:12]}...")
+        files.verify(path / name, Record(**known), ADVICE)
     return note
 
 
@@ -152,12 +147,13 @@ def _write(directory, config, state, note):
     huggingface.save(directory, config, state.params)
     if state.moments is not None:
         write(directory / MOMENTS, {name: to_host(getattr(state.moments, name).flat) for name in ("m", "v")})
-    files = sorted(directory.iterdir())
-    note = {"sha256": NO_HASH, **note, "files": {file.name: _fingerprint(file) for file in files}}
+    written = sorted(directory.iterdir())
+    records = {file.name: files.record_of(file, ADVICE)._asdict() for file in written}
+    note = {"sha256": NO_HASH, **note, "files": records}
     text = json.dumps(note, indent=1) + "\n"
     text = text.replace(NO_HASH, hashlib.sha256(text.encode()).hexdigest(), 1)
     (directory / STATE).write_bytes(text.encode())
-    for file in (*files, directory / STATE):
+    for file in (*written, directory / STATE):
         sync(file)
     settle(directory)
 
@@ -219,35 +215,17 @@ def _read(path):
 
 
 def _read_note(file):
-    raw = _reading(file, Path.read_bytes)
+    raw = files.read(file, ADVICE)
     try:
         note = json.loads(raw)
         known = note["sha256"].encode()
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise DamagedError(f"{file} is damaged: it is not the JSON that was written") from None
     if hashlib.sha256(raw.replace(known, NO_HASH.encode(), 1)).hexdigest().encode() != known:
         raise DamagedError(f"{file} is damaged: it differs from its own SHA-256")
     if note["format"] != FORMAT:
         raise TrainError(f"{file} has format {note['format']}; this version of minalbert reads format {FORMAT}")
     return note
-
-
-def _reading(file, read_it):
-    """A file that is gone or lies on bad sectors is damaged; one that we may not read is another matter."""
-    try:
-        return read_it(file)
-    except OSError as error:
-        if error.errno == errno.ENOENT:
-            raise DamagedError(f"{file} is missing") from error
-        if error.errno in (errno.EIO, errno.EISDIR):
-            raise DamagedError(f"{file} is damaged: {error.strerror}") from error
-        raise TrainError(f"{file} cannot be read: {error.strerror}") from error
-
-
-def _fingerprint(file):
-    with open(file, "rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
-        return {"size": stream.tell(), "sha256": digest}
 
 
 def _rename_aside(path, kind):

@@ -1,0 +1,104 @@
+"""What was written is read back through `files`: whole and unchanged, or one sentence that names the file and why."""
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from minalbert.errors import DamagedError, FileError, MissingFileError
+from minalbert.files import Record, map_array, read, read_json, read_toml, record_of, verify, write_atomically
+
+ADVICE = "make it again"
+
+
+@pytest.fixture
+def written(tmp_path):
+    path = tmp_path / "file"
+    return path, Record(11, write_atomically(path, b"what it was"))
+
+
+def test_an_unchanged_file_is_read(written):
+    path, record = written
+    verify(path, record, ADVICE)
+    assert read(path, ADVICE, record) == b"what it was"
+    assert record_of(path, ADVICE) == record
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [(b"what it is.", "its SHA-256 is"), (b"what it wa", "has 10 bytes, and had 11"), (b"", "has 0 bytes")],
+)
+def test_a_changed_file_is_damaged(written, content, words):
+    path, record = written
+    path.write_bytes(content)
+    with pytest.raises(DamagedError, match=words) as error:
+        verify(path, record, ADVICE)
+    assert str(path) in str(error.value)
+    assert str(error.value).endswith("; make it again")
+    with pytest.raises(DamagedError, match="its SHA-256 is"):
+        read(path, ADVICE, record)
+
+
+def test_a_missing_file_and_a_directory_in_its_place(written):
+    path, record = written
+    path.unlink()
+    with pytest.raises(MissingFileError, match="file is missing; make it again"):
+        verify(path, record, ADVICE)
+    path.mkdir()
+    with pytest.raises(DamagedError, match="is a directory where a file must be; make it again"):
+        read(path, ADVICE)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(DamagedError, match="is a pipe or a device where a file must be"):
+        read(tmp_path / "pipe", ADVICE)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read every file")
+def test_a_file_that_may_not_be_read_is_not_called_damaged(written):
+    path, record = written
+    path.chmod(0)
+    with pytest.raises(FileError, match=r"cannot be read \(Permission denied\)") as error:
+        verify(path, record, ADVICE)
+    assert not isinstance(error.value, DamagedError)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"{", "is not JSON"),
+        (b"\xff", "is not JSON"),
+        (b"5", "holds a int"),
+        (b"[" * 100_000, "is nested too deeply"),
+        (b'{"a": ' + b"9" * 5000 + b"}", "is not JSON"),
+    ],
+)
+def test_what_is_not_a_json_object_is_one_sentence(tmp_path, content, words):
+    (tmp_path / "file").write_bytes(content)
+    with pytest.raises(DamagedError, match=words):
+        read_json(tmp_path / "file", ADVICE)
+
+
+def test_json_and_toml_are_dicts(tmp_path):
+    path = Path(tmp_path / "file")
+    path.write_text(json.dumps({"a": [1]}), encoding="utf-8")
+    assert read_json(path, ADVICE) == {"a": [1]}
+    path.write_text("a = [1]", encoding="utf-8")
+    assert read_toml(path, ADVICE) == {"a": [1]}
+    path.write_text("a = " + "[" * 100_000, encoding="utf-8")
+    with pytest.raises(DamagedError, match="is nested too deeply to be TOML"):
+        read_toml(path, ADVICE)
+
+
+def test_an_array_is_mapped_if_its_file_has_the_size(tmp_path):
+    path, array = tmp_path / "file", np.arange(5, dtype="<u2")
+    array.tofile(path)
+    assert (map_array(path, "<u2", 5, ADVICE) == array).all()
+    with pytest.raises(DamagedError, match="has 10 bytes; it must have 12"):
+        map_array(path, "<u2", 6, ADVICE)
+    path.write_bytes(b"")
+    assert map_array(path, "<u2", 0, ADVICE).size == 0
