@@ -16,7 +16,7 @@ from checkpoints import (
     state_of,
 )
 
-from minalbert.errors import DamagedError, TrainError
+from minalbert.errors import DamagedError, FileError, TrainError
 from minalbert.interop import huggingface
 from minalbert.optim import Moments
 from minalbert.train import checkpoint
@@ -172,11 +172,11 @@ def test_one_that_may_not_be_read_is_not_called_damaged(tmp_path, monkeypatch):
     save_step(tmp_path, 5)
     save_step(tmp_path, 10)
 
-    def refused(file):
+    def refused(*_):
         raise PermissionError(errno.EACCES, "Permission denied")
 
-    monkeypatch.setattr(checkpoint, "_fingerprint", refused)
-    with pytest.raises(TrainError, match=r"step-00000010.*cannot be read: Permission denied"):
+    monkeypatch.setattr("minalbert.files.open", refused, raising=False)
+    with pytest.raises(FileError, match=r"step-00000010.*cannot be read \(Permission denied"):
         load(tmp_path)
     assert steps(tmp_path) == [5, 10]
 
