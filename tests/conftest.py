@@ -49,7 +49,8 @@ def chromium():
     path = next(filter(None, map(shutil.which, names)), None)
     if path is None:
         pytest.skip("there is no Chromium on the path")
-    arguments = ["--no-sandbox", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
+    arguments = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]  # containers have little of the latter
+    arguments += ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
     with playwright.sync_playwright() as started:
         browser = started.chromium.launch(executable_path=path, args=arguments)
         yield browser

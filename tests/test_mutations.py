@@ -455,7 +455,9 @@ def caught(package, by):
     """Does this judge find a mistake in the package that lies in a folder?"""
     environment = os.environ | {"PYTHONPATH": str(package.parent), "OMP_NUM_THREADS": "1", "PYTHONUTF8": "1"}
     command = [sys.executable, *JUDGES[by]]
-    result = subprocess.run(command, cwd=TESTS, env=environment, capture_output=True, encoding="utf-8", check=False)
+    result = subprocess.run(
+        command, cwd=TESTS, env=environment, capture_output=True, encoding="utf-8", check=False, timeout=900
+    )
     assert not result.stderr, result.stderr  # a judge that cannot run has judged nothing
     assert result.returncode in (0, 1), result.stdout
     return result.returncode == 1

@@ -209,7 +209,7 @@ def test_a_part_is_as_long_as_its_longest_example(cut_often):
 def test_slices_and_parts_hold_each_example_once(found, count):
     size = -np.sort(-np.array(found))
     count = min(count, 2 ** (len(size).bit_length() - 1))
-    for ends, most in ((slice_ends(size, count), count), (part_ends(size), len(size))):
+    for ends, most in ((slice_ends(size, count), count), (part_ends(size, tokens=512), len(size))):
         assert all(a < b for a, b in pairwise([0, *ends]))
         assert ends[-1] == len(size)
         assert len(ends) <= most
@@ -224,10 +224,17 @@ def test_slices_have_about_the_same_number_of_tokens():
 
 
 def test_a_part_must_be_worth_it():
-    assert part_ends(np.array([32] * 32 + [31] * 32)) == [64]
-    assert part_ends(np.array([32] * 32 + [16] * 32)) == [32, 64]
-    assert part_ends(np.array([32] * 10 + [16] * 4)) == [10, 14]  # 64 tokens are saved
-    assert part_ends(np.array([32] * 10 + [16] * 3)) == [13]
+    assert part_ends(np.array([32] * 32 + [31] * 32), 2048) == [64]
+    assert part_ends(np.array([32] * 32 + [16] * 32), 2048) == [32, 64]
+    assert part_ends(np.array([32] * 10 + [16] * 4), 2048) == [10, 14]  # 64 tokens are saved
+    assert part_ends(np.array([32] * 10 + [16] * 3), 2048) == [13]
+
+
+def test_a_part_has_few_tokens_or_one_example():
+    assert part_ends(np.array([128] * 4), 341) == [2, 4]
+    assert part_ends(np.array([128] * 5), 341) == [2, 3, 5]
+    assert part_ends(np.array([512, 512]), 341) == [1, 2]
+    assert part_ends(np.array([128] * 4), 512) == [4]
 
 
 CASES = [(kernels, sharing, recompute) for kernels in ("plain", "fused") for sharing in ("all", "attention", "ffn",

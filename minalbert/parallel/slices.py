@@ -28,6 +28,8 @@ WORTH_MORE = 1024                                    # tokens in each of more th
 WORTH_BLAS_THREADS = 2**18                           # numbers in the only part's layer's input, for BLAS's own threads
 SLICES = 8                                           # at most, for each needs a gradient of its own
 WORTH_A_PART = 64                                    # tokens that must be saved: what calling all functions once costs
+LARGEST_PART = 2**18                                 # numbers in a part's layer's input, unless one example has more: the
+                                                     # memory of a pass does not grow with the batch
 
 
 class Trimmed(NamedTuple):
@@ -43,22 +45,22 @@ def cut(batch, hidden_size, cuda=False):
     size = lengths(batch)
     order = by_length(size)
     ends = slice_ends(size[order], 1 if cuda else slice_count(size, hidden_size))
-    return [parts(batch, order[first:end], size, first, cuda) for first, end in pairwise([0, *ends])]
+    return [parts(batch, order[first:end], size, hidden_size, first, cuda) for first, end in pairwise([0, *ends])]
 
 
-def cut_each(batches, cuda=False):
+def cut_each(batches, hidden_size, cuda=False):
     """Batches that are slices already, each a list of parts."""
     slices, first = [], 0
     for batch in batches:
         size = lengths(batch)
-        slices.append(parts(batch, by_length(size), size, first, cuda))
+        slices.append(parts(batch, by_length(size), size, hidden_size, first, cuda))
         first += len(size)
     return slices
 
 
-def parts(batch, examples, size, first=0, cuda=False):
+def parts(batch, examples, size, hidden_size, first=0, cuda=False):
     """Examples, the longest first, as parts; `first` is the number of the first of them."""
-    ends = [len(examples)] if cuda else part_ends(size[examples])
+    ends = [len(examples)] if cuda else part_ends(size[examples], LARGEST_PART // hidden_size)
     return [
         Trimmed(trimmed(batch, examples[i:j], int(size[examples[i]])), examples[i:j], first + i)
         for i, j in pairwise([0, *ends])
@@ -109,13 +111,18 @@ def slice_ends(size, count):
     return ends[1:]
 
 
-def part_ends(size, first=0):
-    """Where parts of falling lengths end: cut where it saves most tokens, and again, as long as it is worth it."""
+def part_ends(size, tokens, first=0):
+    """Where parts of falling lengths end: cut where it saves most tokens, again and again, as long as it is worth it.
+
+    tokens: what a part may have, if it is more than one example; larger ones are cut in the middle
+    """
     saved = (size[0] - size) * np.arange(len(size), 0, -1)           # by a cut before each example
     best = int(saved.argmax())
     if saved[best] < WORTH_A_PART:
-        return [first + len(size)]
-    return part_ends(size[:best], first) + part_ends(size[best:], first + best)
+        if len(size) == 1 or size[0] * len(size) <= tokens:
+            return [first + len(size)]
+        best = len(size) // 2
+    return part_ends(size[:best], tokens, first) + part_ends(size[best:], tokens, first + best)
 
 
 def trimmed(batch, examples, length):

@@ -53,7 +53,7 @@ class Workers:
 
     def slices_of(self, batches):
         """The slices of a batch that was cut already, each as a list of parts."""
-        return cut_each(batches, self.params.device == "cuda")
+        return cut_each(batches, self.config.hidden_size, self.params.device == "cuda")
 
     def gradient(
         self, slices, dropout=None, totals=Totals(), into=None, scale=1.0, recompute=False, weights=(1.0, 1.0)
