@@ -22,6 +22,10 @@ CONFIGS = {
     "groups": REVERSIBLE.replace(num_hidden_groups=2),
     "one layer": REVERSIBLE.replace(num_hidden_layers=1),
     "erf": REVERSIBLE.replace(hidden_act="gelu"),
+    "local": REVERSIBLE.replace(attention="local", attention_window=3),
+    "strided, dropout": REVERSIBLE.replace(
+        attention="strided", attention_window=2, attention_stride=3, attention_probs_dropout_prob=0.3
+    ),
     "dropout": REVERSIBLE.replace(hidden_dropout_prob=0.2, attention_probs_dropout_prob=0.3),
 }
 every_config = pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
@@ -108,7 +112,7 @@ def test_dropout_masks_are_those_of_the_same_places_in_other_models():
     for layer in range(config.num_hidden_layers):
         x1, x2 = rng.standard_normal((2, *hard_batch(config).input_ids.shape, config.hidden_size))
         *_, (*_, attention, ffn) = reversible_block_forward(x1, x2, layer, ctx)
-        _, (plain_attention, _, plain_ffn) = block_forward(x1, layer, ctx)
+        _, (plain_attention, plain_ffn) = block_forward(x1, layer, ctx)
         np.testing.assert_equal(attention.dropout, plain_attention.dropout)
         np.testing.assert_equal(attention.attention.attention.dropout, plain_attention.attention.attention.dropout)
         np.testing.assert_equal(ffn.dropout, plain_ffn.dropout)

@@ -36,18 +36,29 @@ LAYERS = (
     Product("up", "L T H F"),
     Product("down", "L T F H"),
 )
+SPARSE = {
+    "attention scores": "L N D A",
+    "attention context": "L N A D",
+}
 FOR_ALL = ("key", "value")                           # needed for every token, whichever are read
+IN_TILES = ("query", *SPARSE)                        # and these, where tiles have all tokens' queries
 PROJECTION = Product("projection", "T E H")
 MLM = (Product("masked words: dense", "P H E"), Product("masked words: scores", "P E V"))
 POOLER = Product("pooler", "H H")
 SOP = Product("sentence order", "H 2")
 
 
+def layer_products(config):
+    if config.attention == "full":
+        return LAYERS
+    return tuple(product._replace(formula=SPARSE.get(product.name, product.formula)) for product in LAYERS)
+
+
 def products(config, heads=HEADS):
     """All matrix products of a forward pass, in its order."""
     return (
         *([PROJECTION] if config.has_projection else []),
-        *LAYERS,
+        *layer_products(config),
         *(MLM if "mlm" in heads else []),
         *([POOLER] if "pooler" in heads else []),
         *([SOP] if "sop" in heads else []),
@@ -66,15 +77,16 @@ def forward_operations(config, T, P=None, heads=HEADS):
 
 def unread_operations(config, T, P=None):
     """The forward operations, for one sequence, of the last layer for T - (1 + P) tokens that no loss reads."""
-    letters = sizes(config, T=T, P=P) | {"L": 1}
-    per_query = sum(2 * evaluate(product.formula, letters) // T for product in LAYERS if product.name not in FOR_ALL)
+    letters, needed = sizes(config, T=T, P=P) | {"L": 1}, FOR_ALL if config.attention == "full" else FOR_ALL + IN_TILES
+    left_out = [product for product in layer_products(config) if product.name not in needed]
+    per_query = sum(2 * evaluate(product.formula, letters) // T for product in left_out)
     return per_query * (T - letters["Q"])
 
 
 def training_operations(config, T, P=None, heads=HEADS, recompute=False):
     """The operations of a forward and a backward pass. Recomputation and reversible layers run forward once more."""
     twice = recompute or config.reversible
-    again = sum(operations(product, config, T, P) for product in LAYERS) if twice else 0
+    again = sum(operations(product, config, T, P) for product in layer_products(config)) if twice else 0
     return 3 * forward_operations(config, T, P, heads) + again
 
 

@@ -2,11 +2,17 @@
 
 import math
 
+import numpy as np
+
+from ..layers.sparse_attention import tiles
+from ..model.block import pattern_of
+
 
 def sizes(config, B=1, T=None, P=None):
     """The values of the letters. If no P is given, it is 15 % of T, as many words as pretraining masks.
 
-    Q = 1 + P tokens are read by the losses: [CLS] and the masked ones.
+    Q = 1 + P tokens are read by the losses: [CLS] and the masked ones. Sparse attention computes A scores for a
+    head and a sequence, where full attention computes T T; the keys of its tiles are K in all.
     """
     T = config.max_position_embeddings if T is None else T
     P = max(1, round(0.15 * T)) if P is None else P
@@ -15,8 +21,15 @@ def sizes(config, B=1, T=None, P=None):
         "V": config.vocab_size, "E": config.embedding_size, "M": config.max_position_embeddings,
         "S": config.type_vocab_size, "H": config.hidden_size, "F": config.intermediate_size,
         "N": config.num_attention_heads, "D": config.hidden_size // config.num_attention_heads,
-        "L": config.num_hidden_layers,
+        "L": config.num_hidden_layers, **in_tiles(pattern_of(config), T),
     }  # fmt: skip
+
+
+def in_tiles(pattern, T):
+    if pattern is None:
+        return {}
+    cut = tiles(pattern, T, np)
+    return {"A": sum(tile.hidden.size for tile in cut), "K": sum(len(tile.keys) for tile in cut)}
 
 
 def evaluate(formula, sizes):

@@ -23,10 +23,15 @@ class Held(NamedTuple):
     labels: tuple                                    # of these arrays in the arena or the scratch stack
 
 
-def for_queries(table):
-    """The table of the last layer, which has all tokens' keys and values, but few queries."""
-    of_all = {"k", "v", "dk", "dv"}
+def for_queries(table, config):
+    """The last layer's table: all tokens' keys and values, but few queries; in tiles, the queries of all as well."""
+    of_all = {"k", "v", "dk", "dv"} | ({"q", "lse", "context", "dq"} if config.attention != "full" else set())
     return [row if of_all & {*row.labels} else row._replace(formula=row.formula.replace("T", "Q")) for row in table]
+
+
+def last_layer(config):
+    contexts = [Held("contexts read", "B Q H", ("context.read",))] if config.attention != "full" else []
+    return [Held("queries' input", "B Q H", ("xq",)), *contexts, *for_queries(BLOCK, config)]
 
 
 LAYER_INPUT = Held("layer input", "B T H", ("x",))
@@ -40,10 +45,6 @@ BLOCK = (
     Held("before GELU", "B T F", ("u",)),
     Held("feed-forward norm", "B T H + B T", ("ffn.xhat", "ffn.rstd")),
     Held("layer output", "B T H", ("ffn.y",)),
-)
-LAST_LAYER = (
-    Held("queries' input", "B Q H", ("xq",)),
-    *for_queries(BLOCK),
 )
 EMBEDDINGS = (
     Held("embedding norm", "B T E + B T", ("embeddings.xhat", "embeddings.rstd")),
@@ -84,8 +85,9 @@ def scratch(config, B, T, P=None, dropout=True, recompute=False, heads=HEADS):
     layer = [(*dropped, *FFN_BACKWARD), (*dropped, *ATTENTION_BACKWARD)]
     stacks = [SOP_BACKWARD] if "sop" in heads else []
     stacks += [MLM_BACKWARD] if "mlm" in heads else []
-    stacks += again if last_together(config, recompute) > 1 else [for_queries(stack) for stack in again]
-    ffn, attention = [for_queries(stack) for stack in layer]
+    stacks += again if last_together(config, recompute) > 1 else [for_queries(stack, config) for stack in again]
+    ffn, attention = [for_queries(stack, config) for stack in layer]
+    attention += [Held("gradient of contexts", "B T H", ("dcontext of all",))] if config.attention != "full" else []
     stacks += [ffn, (DX, *attention)]
     stacks += [(DX, *stack) for stack in again] if recompute < config.num_hidden_layers else []
     stacks += [(DX, *stack) for stack in layer] if config.num_hidden_layers > 1 else []
@@ -125,11 +127,11 @@ def layers_held(config, B, T, P=None, recompute=False):
     """
     layers = config.num_hidden_layers
     if not recompute:
-        return [(BLOCK, layers - 1), (LAST_LAYER, 1)]
+        return [(BLOCK, layers - 1), (last_layer(config), 1)]
     inputs, last = -(-layers // recompute) - 1, last_together(config, recompute)
-    together = [[(BLOCK, last - 1), (LAST_LAYER, 1)], *([[(BLOCK, recompute)]] if inputs else [])]
+    together = [[(BLOCK, last - 1), (last_layer(config), 1)], *([[(BLOCK, recompute)]] if inputs else [])]
     again = max(together, key=lambda held: held_by(held, config, B, T, P))
-    return [([LAYER_INPUT], inputs), (for_queries([LAYER_INPUT]), 1), *again]
+    return [([LAYER_INPUT], inputs), (for_queries([LAYER_INPUT], config), 1), *again]
 
 
 def held_by(tables, config, B, T, P=None, itemsize=4):

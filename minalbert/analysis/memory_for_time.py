@@ -24,10 +24,10 @@ class Method(NamedTuple):
     reversible: bool
 
 
-def plain_layer(Q="T"):
+def plain_layer(config, Q="T"):
     """What the plain pairs' caches hold of a layer, beside its input. Q: tokens with a query, fewer in the last."""
     return (
-        *queries(Q),
+        *queries(config, Q),
         Held("attention norm", f"B {Q} H + B {Q}", ()),
         Held("feed-forward input", f"B {Q} H", ()),
         Held("before and after GELU", f"2 B {Q} F", ()),
@@ -35,19 +35,26 @@ def plain_layer(Q="T"):
     )
 
 
-def reversible_layer(Q="T"):
+def reversible_layer(config, Q="T"):
     """What a reversible layer makes again: the norms stand before the halves, so their output is kept instead."""
     return (
         Held("attention norm", "B T H + B T", ()),
         Held("attention input", "B T H", ()),
-        *queries(Q),
+        *queries(config, Q),
         Held("feed-forward norm", f"B {Q} H + B {Q}", ()),
         Held("feed-forward input", f"B {Q} H", ()),
         Held("before and after GELU", f"2 B {Q} F", ()),
     )
 
 
-def queries(Q):
+def queries(config, Q):
+    if config.attention != "full":
+        return (
+            Held("query", "B T H", ()),
+            Held("keys and values of tiles", "2 B K H", ()),
+            Held("context", f"B {Q} H", ()),
+            Held("probabilities", "B N A", ()),
+        )
     return (
         *([Held("queries' input", "B Q H", ())] if Q != "T" else []),
         Held("query, context", f"2 B {Q} H", ()),
@@ -59,7 +66,8 @@ def queries(Q):
 def masks(config, Q="T"):
     """Dropout's masks, a byte for each number."""
     halves = [Held("masks of halves", f"2 B {Q} H", ())] if config.hidden_dropout_prob else []
-    return halves + ([Held("masks of probabilities", f"B N {Q} T", ())] if config.attention_probs_dropout_prob else [])
+    scores = f"B N {Q} T" if config.attention == "full" else "B N A"
+    return halves + ([Held("masks of probabilities", scores, ())] if config.attention_probs_dropout_prob else [])
 
 
 def methods(config):
@@ -79,12 +87,12 @@ def plain_layers_held(config, B, T, P=None, method=Method("keep all", 0, False))
 
     def together(count, last):
         full = count - last
-        return [(layer(), full, None), (masks(config), full, 1), (layer("Q"), last, None),
+        return [(layer(config), full, None), (masks(config), full, 1), (layer(config, "Q"), last, None),
                 (masks(config, "Q"), last, 1), ([LAYER_INPUT], count - 1, None)]  # fmt: skip
 
     candidates = [together(last_together(config, k), 1), *([together(k, 0)] if layers > k else [])]
     caches = max(candidates, key=lambda held: plain_bytes(held, config, B, T, P))
-    return [([LAYER_INPUT], inputs, None), (for_queries([LAYER_INPUT]), 1, None), *caches]
+    return [([LAYER_INPUT], inputs, None), (for_queries([LAYER_INPUT], config), 1, None), *caches]
 
 
 def plain_bytes(held, config, B, T, P=None, itemsize=4):

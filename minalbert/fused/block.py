@@ -20,13 +20,14 @@ from ..params import ATTENTION, FFN, NORM
 class AttentionArrays(NamedTuple):
     layer: int
     rows: Any                                        # (B·Q,) of the queries' tokens, among the R; None: of all
-    xq: Any                                          # (B·Q, H) x at these rows
+    xq: Any                                          # (B·Q, H) x at these rows; sparse attention: (R, H), x
     x: Any                                           # (R, H)
-    q: Any                                           # (B·Q, H)
+    q: Any                                           # as xq
     k: Any                                           # (R, H)
     v: Any                                           # (R, H)
-    lse: Any                                         # (B, N, Q) log Σ exp of each row of scores
-    context: Any                                     # (B·Q, H)
+    lse: Any                                         # (B, N, Q), or T: log Σ exp of each row of scores
+    context: Any                                     # as xq
+    read: Any                                        # (B·Q, H) context at these rows
     xhat: Any                                        # (B·Q, H)
     rstd: Any                                        # (B·Q,)
 
@@ -42,12 +43,10 @@ class FfnArrays(NamedTuple):
 def attention_half_forward(x, layer, ctx, positions=None):
     do, config, dtype = ctx.kernels, ctx.config, ctx.params.dtype
     (B, T, H), heads, pattern = x.shape, config.num_attention_heads, pattern_of(config)
-    x = xq = x.reshape(B * T, H)
-    Q, rows = T, None
-    if positions is not None:
-        Q, rows = positions.shape[1], row_numbers(positions, T)
-        xq = ctx.kept("xq", (B * Q, H))
-        do.take(x, rows, out=xq)
+    Q, rows = (T, None) if positions is None else (positions.shape[1], row_numbers(positions, T))
+    x = x.reshape(B * T, H)
+    residual = taken(ctx, "xq", x, rows)
+    xq = residual if pattern is None else x          # sparse attention's tiles are of all queries
     wq, bq, wk, bk, wv, bv, wo, bo = ctx.weights("attention", layer, ATTENTION)
     gain, bias = ctx.weights("attention", layer, NORM)
 
@@ -55,30 +54,31 @@ def attention_half_forward(x, layer, ctx, positions=None):
     for y, z, w, b in ((q, xq, wq, bq), (k, x, wk, bk), (v, x, wv, bv)):
         do.gemm(z, w, out=y)
         do.add_bias(y, b)
-    context, lse = ctx.kept("context", xq.shape), ctx.kept("lse", (B, heads, Q), dtype)
-    dropout = ctx.dropout(config.attention_probs_dropout_prob, Q, layer=layer, site=PROBS_SITE)
+    context, lse = ctx.kept("context", xq.shape), ctx.kept("lse", (B, heads, len(xq) // B), dtype)
+    dropout = ctx.dropout(config.attention_probs_dropout_prob, len(xq) // B, layer=layer, site=PROBS_SITE)
     if pattern is None:
         do.attention_forward(q, k, v, ctx.mask, heads, dropout, context=context, lse=lse)
     else:
         do.sparse_attention_forward(q, k, v, ctx.mask, heads, dropout, pattern, context=context, lse=lse)
-    xhat, rstd = ctx.kept("attention.xhat", xq.shape), ctx.kept("attention.rstd", (B * Q,), dtype)
-    y = ctx.kept("attention.y", xq.shape)
-    do.gemm(context, wo, out=xhat)
+    read = context if pattern is None else taken(ctx, "context.read", context, rows)
+    xhat, rstd = ctx.kept("attention.xhat", read.shape), ctx.kept("attention.rstd", (B * Q,), dtype)
+    y = ctx.kept("attention.y", read.shape)
+    do.gemm(read, wo, out=xhat)
     dropout = ctx.dropout(config.hidden_dropout_prob, Q, layer=layer, site=ATTENTION_SITE)
-    do.norm_forward(xhat, gain, bias, config.layer_norm_eps, linear_bias=bo, residual=xq, dropout=dropout,
+    do.norm_forward(xhat, gain, bias, config.layer_norm_eps, linear_bias=bo, residual=residual, dropout=dropout,
                     out=y, rstd=rstd)  # fmt: skip
-    return y.reshape(B, Q, H), AttentionArrays(layer, rows, xq, x, q, k, v, lse, context, xhat, rstd)
+    return y.reshape(B, Q, H), AttentionArrays(layer, rows, xq, x, q, k, v, lse, context, read, xhat, rstd)
 
 
 def attention_half_backward(dy, cache, ctx, grads):
     do, config, (B, Q, H) = ctx.kernels, ctx.config, dy.shape
-    layer, rows, xq, x, context = cache.layer, cache.rows, cache.xq, cache.x, cache.context
+    layer, rows, xq, x, context, read = cache.layer, cache.rows, cache.xq, cache.x, cache.context, cache.read
     wq, _, wk, _, wv, _, wo, _ = ctx.weights("attention", layer, ATTENTION)
     gain, _ = ctx.weights("attention", layer, NORM)
     dwq, dbq, dwk, dbk, dwv, dbv, dwo, dbo = ctx.gradients(grads, "attention", layer, ATTENTION)
     dgain, dbias = ctx.gradients(grads, "attention", layer, NORM)
 
-    d = dx = dy.reshape(B * Q, H)                    # d becomes dxq
+    d = dx = dy.reshape(B * Q, H)                    # d becomes dx at these rows, but for what keys and values add
     if rows is not None:
         dx = ctx.temporary("dx", x.shape)
     mark = ctx.scratch.mark()
@@ -86,11 +86,14 @@ def attention_half_backward(dy, cache, ctx, grads):
     dh = d if dropout is None else ctx.temporary("dh", d.shape)
     do.norm_backward(d, cache.xhat, cache.rstd, gain, dropout=dropout,
                      dgain=dgain, dbias=dbias, dlinear_bias=dbo, dh=dh)  # fmt: skip
-    dcontext = ctx.temporary("dcontext", d.shape)
-    dq, dk, dv = ctx.temporary("dq", d.shape), ctx.temporary("dk", x.shape), ctx.temporary("dv", x.shape)
-    do.gemm(context.T, dh, out=dwo, add=True)
-    do.gemm(dh, wo.T, out=dcontext)
-    dropout = ctx.dropout(config.attention_probs_dropout_prob, Q, layer=layer, site=PROBS_SITE)
+    dread = dcontext = ctx.temporary("dcontext", d.shape)
+    dq, dk, dv = ctx.temporary("dq", xq.shape), ctx.temporary("dk", x.shape), ctx.temporary("dv", x.shape)
+    do.gemm(read.T, dh, out=dwo, add=True)
+    do.gemm(dh, wo.T, out=dread)
+    if read is not context:
+        dcontext = ctx.temporary("dcontext of all", x.shape)
+        send_home(do, dread, rows, out=dcontext)
+    dropout = ctx.dropout(config.attention_probs_dropout_prob, len(xq) // B, layer=layer, site=PROBS_SITE)
     qkv, heads, pattern = (cache.q, cache.k, cache.v), config.num_attention_heads, pattern_of(config)
     if pattern is None:
         do.attention_backward(dcontext, *qkv, ctx.mask, heads, dropout, context, cache.lse, dq=dq, dk=dk, dv=dv)
@@ -100,10 +103,12 @@ def attention_half_backward(dy, cache, ctx, grads):
     for dy, z, dw, db in ((dq, xq, dwq, dbq), (dk, x, dwk, dbk), (dv, x, dwv, dbv)):
         do.column_sums(dy, out=db)
         do.gemm(z.T, dy, out=dw, add=True)
-    do.gemm(dq, wq.T, out=d, add=True)
+    if xq is not x:
+        do.gemm(dq, wq.T, out=d, add=True)
     if rows is not None:
-        dx.fill(0)
-        do.add_rows(d, rows, out=dx)
+        send_home(do, d, rows, out=dx)
+    if xq is x:
+        do.gemm(dq, wq.T, out=dx, add=True)
     do.gemm(dk, wk.T, out=dx, add=True)
     do.gemm(dv, wv.T, out=dx, add=True)
     ctx.scratch.release(mark)
@@ -152,6 +157,21 @@ def ffn_half_backward(dy, cache, ctx, grads):
     do.gemm(du, w_up.T, out=d, add=True)
     ctx.scratch.release(mark)
     return dy
+
+
+def taken(ctx, label, x, rows):
+    """These rows of x, kept; all, where none are named."""
+    if rows is None:
+        return x
+    y = ctx.kept(label, (len(rows), x.shape[1]))
+    ctx.kernels.take(x, rows, out=y)
+    return y
+
+
+def send_home(do, dy, rows, *, out):
+    """The gradient of `taken`: each row is added where it was taken from, because it may be taken twice."""
+    out.fill(0)
+    do.add_rows(dy, rows, out=out)
 
 
 def row_numbers(positions, length):

@@ -108,18 +108,15 @@ def ffn_half_backward(dy, cache, ctx, grads):
 
 
 def block_forward(x, layer, ctx, positions=None):
-    asked, taken = (positions, None) if ctx.config.attention == "full" else (None, positions)
-    x, attention = ctx.pairs.attention_half.forward(x, layer, ctx, asked)
-    x, gather = gather_forward(x, taken)             # sparse attention's tiles are of all queries
+    x, attention = ctx.pairs.attention_half.forward(x, layer, ctx, positions)
     x, ffn = ctx.pairs.ffn_half.forward(x, layer, ctx)
-    return x, (attention, gather, ffn)
+    return x, (attention, ffn)
 
 
 def block_backward(dx, cache, ctx, grads):
-    attention, gather, ffn = cache
+    attention, ffn = cache
 
     dx = ctx.pairs.ffn_half.backward(dx, ffn, ctx, grads)
-    dx, _ = gather_backward(dx, gather)
     return ctx.pairs.attention_half.backward(dx, attention, ctx, grads)
 
 

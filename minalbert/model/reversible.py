@@ -100,24 +100,21 @@ def ffn_branch_backward(dy, cache, ctx, grads):
 
 
 def reversible_block_forward(x1, x2, layer, ctx, positions=None):
-    asked, taken = (positions, None) if ctx.config.attention == "full" else (None, positions)
-    a, attention = attention_branch_forward(x2, layer, ctx, asked)
-    a, gather_a = gather_forward(a, taken)           # sparse attention's tiles are of all queries
+    a, attention = attention_branch_forward(x2, layer, ctx, positions)
     x1, gather = gather_forward(x1, positions)
     y1 = x1 + a
     f, ffn = ffn_branch_forward(y1, layer, ctx)
     x2, _ = gather_forward(x2, positions)
     y2 = x2 + f
-    return y1, y2, (gather, gather_a, attention, ffn)
+    return y1, y2, (gather, attention, ffn)
 
 
 def reversible_block_backward(dy1, dy2, cache, ctx, grads):
-    gather, gather_a, attention, ffn = cache
+    gather, attention, ffn = cache
     dx2, _ = gather_backward(dy2, gather)            # forward: y2 = x2 + f
     dy1 = dy1 + ffn_branch_backward(dy2, ffn, ctx, grads)
     dx1, _ = gather_backward(dy1, gather)            # forward: y1 = x1 + a
-    da, _ = gather_backward(dy1, gather_a)
-    dx2 = dx2 + attention_branch_backward(da, attention, ctx, grads)
+    dx2 = dx2 + attention_branch_backward(dy1, attention, ctx, grads)
     return dx1, dx2
 
 
@@ -127,7 +124,7 @@ def reversible_block_inputs(y1, y2, layer, ctx):
     x2 = y2 - f                                      # forward: y2 = x2 + f
     a, attention = attention_branch_forward(x2, layer, ctx)
     x1 = y1 - a                                      # forward: y1 = x1 + a
-    return x1, x2, (None, None, attention, ffn)
+    return x1, x2, (None, attention, ffn)
 
 
 def reversible_forward(x, ctx, positions=None):
