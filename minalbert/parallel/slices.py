@@ -28,8 +28,8 @@ WORTH_MORE = 1024                                    # tokens in each of more th
 WORTH_BLAS_THREADS = 2**18                           # numbers in the only part's layer's input, for BLAS's own threads
 SLICES = 8                                           # at most, for each needs a gradient of its own
 WORTH_A_PART = 64                                    # tokens that must be saved: what calling all functions once costs
-LARGEST_PART = 2**18                                 # numbers in a part's layer's input, unless one example has more: the
-                                                     # memory of a pass does not grow with the batch
+LARGEST_PART = 2**18                                 # numbers in a layer's input, unless one example has more: a pass
+                                                     # needs no more memory for a larger batch
 
 
 class Trimmed(NamedTuple):
