@@ -12,6 +12,7 @@ needs in passing.
 
 import argparse
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -26,6 +27,7 @@ from minalbert import Albert
 from minalbert.analysis import memory_for_time
 from minalbert.analysis.cost import optimiser_bytes
 from minalbert.optim import AdamW, Moments
+from minalbert.parallel import slices
 
 STEPS = 3
 
@@ -49,6 +51,8 @@ def take_steps(work, way):
     """In a process of its own: seconds of a step, and the bytes it held beyond those before there was a model."""
     method = next(method for method in memory_for_time.methods(work.config) if method.name == way.method)
     config = work.config.replace(sharing=way.sharing, reversible=method.reversible)
+    if not method.in_parts:
+        slices.LARGEST_PART = 2**60
     before = held("VmRSS")
     model, batch = Albert.init(config, kernels=way.kernels), work.batch()
     grads, moments = model.params.zeros_like(), Moments.zeros(model.params)
@@ -84,6 +88,8 @@ def measure(name, sharing, rounds):
                    if row["name"] == way.method)  # fmt: skip
         weights = sum(optimiser_bytes(config).values())
         activations = row["activation_bytes" if way.kernels == "fused" else "plain_bytes"]
+        if row["in_parts"]:
+            activations *= min(work.size, os.cpu_count())
         yield {"case": name, **way._asdict(), "seconds": seconds[way], "ratio": seconds[way] / seconds[keeping],
                "held": statistics.median(run["held"] for run in runs), "activations": activations,
                "predicted": activations + weights, "operations": row["operations"]}  # fmt: skip

@@ -14,6 +14,7 @@ import minalbert
 from minalbert import PRESETS, commands
 from minalbert.analysis import cost, memory, memory_for_time, parameters
 from minalbert.analysis.report import one_model
+from minalbert.commands.params_lines import readable
 
 LARGE_IN_GROUPS = PRESETS["albert-large-v1"].replace(num_hidden_groups=4)
 KINDS = {"this_model": lambda config: config, "all_shared": parameters.shared, "none_shared": parameters.unshared}
@@ -71,22 +72,21 @@ def test_screen_says_what_memory_costs_in_time(capsys):
     lines = iter(printed(capsys, "params", "--batch", "8", "--length", "128").splitlines())
     heading = next(line for line in lines if line.startswith("MEMORY FOR TIME"))
     assert heading.split()[3:] == ["fused", "plain", "this", "model", "none", "shared", "FLOPs"]
-    rows = {line[:31].strip(): line[31:].split() for line in (next(lines) for _ in range(4))}
+    rows = {line[:31].strip(): line[31:].split() for line in (next(lines) for _ in range(5))}
     config = PRESETS["albert-base-v2"]
     weights = [sum(cost.optimiser_bytes(model).values()) for model in (config, parameters.unshared(config))]
     for row in memory_for_time.table(config, 8, 128):
         fused, plain = row["activation_bytes"], row["plain_bytes"]
-        this, none = ((fused or plain) + size for size in weights)
-        shown = ["-"] if row["reversible"] else [f"{fused / 1e6:.1f}", "MB"]
-        shown += [f"{plain / 1e6:.1f}", "MB", f"{this / 1e6:.1f}", "MB", f"{none / 1e9:.2f}", "GB"]
-        assert rows[row["name"]] == [*shown, f"{row['operations']:.2f}"]
+        whole = [(fused or plain) + size for size in weights]
+        shown = " ".join("-" if size is None else readable("bytes", [size])[0] for size in (fused, plain, *whole))
+        assert rows[row["name"]] == [*shown.split(), f"{row['operations']:.2f}"]
 
 
 def test_docs_have_the_screens_figures_of_memory_for_time(capsys):
     text = (Path(__file__).parent.parent / "docs" / "memory.md").read_text(encoding="utf-8")
     lines = printed(capsys, "params").splitlines()
     start = next(number for number, line in enumerate(lines) if line.startswith("MEMORY FOR TIME"))
-    for line in lines[start + 1 : start + 5]:
+    for line in lines[start + 1 : start + 6]:
         name, figures = line[:31].strip(), re.findall(r"[\d.]+(?: [GM]B)?|-", line[31:])
         rows = re.findall(rf"^\| {name}[^|]*\| (.*) \|$", text, re.MULTILINE)
         assert " | ".join(figures) in rows

@@ -15,6 +15,8 @@ from minalbert.layers.sparse_attention import Tile
 from minalbert.model import PLAIN, encoder, pretraining_backward, pretraining_forward, reversible
 from minalbert.model.encoder import encoder_backward, encoder_forward
 from minalbert.model.heads import positions_read
+from minalbert.parallel import cut
+from minalbert.parallel.slices import examples_together
 from minalbert.params import HEADS
 
 B, T, P = 3, 10, 4
@@ -316,11 +318,23 @@ def test_the_table_has_a_row_for_each_method():
     config = PRESETS["albert-base-v2"]
     rows = memory_for_time.table(config, 8, 128)
     assert [row["name"] for row in rows] == [
-        "keep all", "recompute each layer", "recompute 3 layers at a time", "reversible",
+        "keep all", "keep all, in parts, a thread", "recompute each layer", "recompute 3 layers at a time",
+        "reversible",
     ]  # fmt: skip
     assert [row["activation_bytes"] for row in rows] == [
-        *(memory.activation_bytes(config, 8, 128, recompute=k) for k in (0, 1, 3)), None,
+        memory.activation_bytes(config, 8, 128), memory.activation_bytes(config, 2, 128),
+        *(memory.activation_bytes(config, 8, 128, recompute=k) for k in (1, 3)), None,
     ]  # fmt: skip
-    assert [round(row["operations"], 2) for row in rows] == [1.0, 1.33, 1.33, 1.33]
+    assert [round(row["operations"], 2) for row in rows] == [1.0, 1.0, 1.33, 1.33, 1.33]
     assert memory_for_time.table(config.replace(sharing="none"), 8, 128) == rows
-    assert len(memory_for_time.table(config.replace(num_hidden_layers=2), 8, 128)) == 3
+    assert len(memory_for_time.table(config.replace(num_hidden_layers=2), 8, 128)) == 4
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 8, 64])
+@pytest.mark.parametrize("length", [16, 128, 512])
+@pytest.mark.parametrize("hidden_size", [64, 768])
+def test_the_size_of_parts_is_that_of_a_batch_which_is_cut(size, length, hidden_size):
+    batch = Batch.random(PRESETS["albert-base-v2"], size, length, 2)
+    batch = batch._replace(attention_mask=np.ones_like(batch.attention_mask))
+    parts = [part.batch for slice in cut(batch, hidden_size) for part in slice]
+    assert max(len(part.input_ids) for part in parts) == examples_together(size, length, hidden_size)

@@ -1,5 +1,8 @@
 """Memory for time: what each way of training keeps for the backward pass, and what it computes twice for that.
 
+A batch may be computed in parts, whose gradients add up: only one part's activations are there at a time. `Albert` does
+so on a CPU (`parallel.slices`), one part for each thread. What else there is concerns the activations of a part.
+
 The ALBERT paper names two others beside its own (§2.2). Recomputation (Chen et al. 2016, arXiv:1604.06174) keeps the
 input of every k-th layer; the rest is made again in backward, k layers at a time. That is L/k inputs and k layers,
 least near k = √L where an input is as large as a layer; here a layer is some fifteen inputs, and k = 1 needs less.
@@ -14,6 +17,7 @@ the tables below are what their layers' caches hold, to the byte. What a functio
 import math
 from typing import NamedTuple
 
+from ..parallel.slices import examples_together
 from . import cost, memory
 from .memory import LAYER_INPUT, Held, for_queries, held_bytes, last_together
 
@@ -22,6 +26,7 @@ class Method(NamedTuple):
     name: str
     recompute: int                                   # as in Albert.loss_and_grads; 0: no
     reversible: bool
+    in_parts: bool = False
 
 
 def plain_layer(config, Q="T"):
@@ -71,11 +76,16 @@ def masks(config, Q="T"):
 
 
 def methods(config):
-    """Keep all; recompute every layer; every k-th, with k near √L; reversible."""
+    """Keep all, of a batch or a part of it; recompute every layer; every k-th, with k near √L; reversible."""
     k = round(math.sqrt(config.num_hidden_layers))
     several = [Method(f"recompute {k} layers at a time", k, False)] if k > 1 else []
-    return [Method("keep all", 0, False), Method("recompute each layer", 1, False), *several,
-            Method("reversible", 0, True)]  # fmt: skip
+    return [
+        Method("keep all", 0, False),
+        Method("keep all, in parts, a thread", 0, False, True),
+        Method("recompute each layer", 1, False),
+        *several,
+        Method("reversible", 0, True),
+    ]
 
 
 def plain_layers_held(config, B, T, P=None, method=Method("keep all", 0, False)):
@@ -103,12 +113,14 @@ def plain_bytes(held, config, B, T, P=None, itemsize=4):
 def table(config, B, T, P=None):
     """A row for each method: bytes of activations, of a whole step by fused kernels and of the layers by plain ones."""
     once = cost.training_operations(config, T, P)
+    size = {False: B, True: examples_together(B, T, config.hidden_size)}
     return [
         method._asdict()
         | {
             "activation_bytes": None if method.reversible else memory.activation_bytes(
-                config, B, T, P, recompute=method.recompute),
-            "plain_bytes": plain_bytes(plain_layers_held(config, B, T, P, method), config, B, T, P),
+                config, size[method.in_parts], T, P, recompute=method.recompute),
+            "plain_bytes": plain_bytes(
+                plain_layers_held(config, size[method.in_parts], T, P, method), config, size[method.in_parts], T, P),
             "operations": cost.training_operations(
                 config.replace(reversible=method.reversible), T, P, recompute=method.recompute) / once,
         }

@@ -42,7 +42,6 @@ PAPER = {
 
 
 def one_model(report):
-    sizes = report["sizes"]
     yield from title(report)
     yield ""
     yield from where_the_parameters_are(report)
@@ -57,9 +56,7 @@ def one_model(report):
         yield f"{left:51}{right}".rstrip()
     yield ""
     yield "FLOPs: matrix products only. Formulas count multiply-adds of a sequence; times 2, divided by T."
-    predicted = f"P = {sizes['P']} of T = {sizes['T']} words are predicted."
-    yield f"{predicted} Numbers are float32; 1 MB is 10^6 bytes."
-    yield "Memory for time: a step's activations (plain: its layers'); with weights, gradients and moments."
+    yield "Float32; 1 MB is 10^6 bytes. Memory for time: activations (plain: the layers'), then a whole step's."
     if report["paper_millions"]:
         yield from PAPER[report["paper_millions"]].split("\n")
 
@@ -139,7 +136,7 @@ def memory_for_time(report):
 
 def where_the_operations_are(report):
     """The left half: the products of a forward pass."""
-    yield "MILLION FLOPs PER TOKEN, FORWARD"
+    yield f"MILLION FLOPs PER TOKEN, FORWARD, P = {report['sizes']['P']}"
     total = sum(product["operations_per_token"] for product in report["products"])
     decimals = 1 if total >= 1e7 else 3
     for product in report["products"]:

@@ -44,8 +44,16 @@ def cut(batch, hidden_size, cuda=False):
         return [[Trimmed(batch, slice(None), 0)]]
     size = lengths(batch)
     order = by_length(size)
-    ends = slice_ends(size[order], 1 if cuda else slice_count(size, hidden_size))
+    ends = slice_ends(size[order], 1 if cuda else slice_count(int(size.sum()), len(size), hidden_size))
     return [parts(batch, order[first:end], size, hidden_size, first, cuda) for first, end in pairwise([0, *ends])]
+
+
+def examples_together(count, length, hidden_size):
+    """The most examples that a part has, of a batch of `count` examples of this length."""
+    most = -(-count // slice_count(count * length, count, hidden_size))
+    while most > 1 and most * length > LARGEST_PART // hidden_size:
+        most -= most // 2
+    return most
 
 
 def cut_each(batches, hidden_size, cuda=False):
@@ -94,12 +102,11 @@ def by_length(size):
     return np.argsort(-size, kind="stable")
 
 
-def slice_count(size, hidden_size):
+def slice_count(tokens, examples, hidden_size):
     """1, 2, 4 or 8"""
-    tokens = int(size.sum())
     two = tokens >= WORTH_TWO or tokens * hidden_size**2 >= WORTH_TWO_PRODUCTS
     worth = max(tokens // WORTH_MORE, 2 if two else 1)
-    return 2 ** (min(worth, SLICES, len(size)).bit_length() - 1)
+    return 2 ** (min(worth, SLICES, examples).bit_length() - 1)
 
 
 def slice_ends(size, count):
