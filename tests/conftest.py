@@ -41,6 +41,13 @@ def device(request, monkeypatch):
     return request.param
 
 
+@pytest.fixture
+def cut_often(monkeypatch):
+    """Slices and parts wherever one token is saved."""
+    monkeypatch.setattr("minalbert.parallel.slices.WORTH_MORE", 32)
+    monkeypatch.setattr("minalbert.parallel.slices.WORTH_A_PART", 1)
+
+
 @pytest.fixture(scope="session")
 def chromium():
     """Chromium without internet: no name is found but this machine's."""

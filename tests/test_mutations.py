@@ -440,16 +440,21 @@ def wrong(case):
 
 sys.exit(any([wrong(case) for case in all_cases()]))
 """
-PYTEST = ["-m", "pytest", "-qx", "-p", "no:cacheprovider"]
+
+
+def tests(*names):
+    return ["-m", "pytest", "-qx", "-p", "no:cacheprovider", *(f"test_{name}.py" for name in names)]
+
+
 JUDGES = {
     "gradcheck": ["-c", GRADCHECK],
-    "values": [*PYTEST, "test_values.py", "test_golden.py", "test_model.py"],
-    "fused": [*PYTEST, "test_parallel.py", "test_implementations.py", "test_arena.py", "test_backend.py"],
-    "sparse": [*PYTEST, "test_sparse_attention.py"],
-    "steps": [*PYTEST, "test_optim.py", "test_schedule.py"],
-    "reversible": [*PYTEST, "test_reversible.py"],
-    "compiled": [*PYTEST, "test_compiled_optimisers.py"],
-    "speed": [*PYTEST, "test_rates.py", "test_bench.py"],
+    "values": tests("values", "golden", "model"),
+    "fused": tests("slices", "threads", "parallel", "implementations", "arena", "backend"),
+    "sparse": tests("sparse_attention"),
+    "steps": tests("optim", "schedule"),
+    "reversible": tests("reversible"),
+    "compiled": tests("compiled_optimisers"),
+    "speed": tests("rates", "bench"),
 }
 
 

@@ -1,29 +1,22 @@
-"""A batch's gradient is the sum of its parts', in one order, whoever computes which slice; how a batch is cut."""
+"""A batch's gradient is the sum of its parts', in one order, whoever computes which slice."""
 
-import multiprocessing
-import threading
 import time
 import weakref
-from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from small_batches import CONFIG, KEY, both_kernels, padded
 
-from minalbert import PRESETS, Albert, Batch, DropoutKey, Totals
+from minalbert import Albert, Batch, Totals
 from minalbert.backend import to_host
 from minalbert.gradcheck.cases import TINY, hard_batch, hard_params
 from minalbert.kernels import missing
 from minalbert.model import pretraining_backward, pretraining_forward
-from minalbert.parallel import TreeSum, Workers, blas_threads, cut, lengths
-from minalbert.parallel.slices import part_ends, slice_ends
-from minalbert.parallel.threads import _limit, blas, threads
+from minalbert.parallel import TreeSum, Workers, cut, lengths
 
-CONFIG = PRESETS["tiny"].replace(hidden_dropout_prob=0.1, attention_probs_dropout_prob=0.1, vocab_size=50)
 STILL = CONFIG.replace(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
-KEY = DropoutKey(3, 7)
-both_kernels = pytest.mark.parametrize("kernels", ["plain", "fused"])
 
 
 def slices_of(batch, count):
@@ -47,13 +40,6 @@ def whole(model, batch, key=None, totals=Totals(), recompute=False):
     losses = [None if loss is None else float(loss) for loss in losses]
     pretraining_backward(cache, ctx, grads)
     return losses, grads
-
-
-@pytest.fixture
-def cut_often(monkeypatch):
-    """Slices and parts wherever one token is saved."""
-    monkeypatch.setattr("minalbert.parallel.slices.WORTH_MORE", 32)
-    monkeypatch.setattr("minalbert.parallel.slices.WORTH_A_PART", 1)
 
 
 def tree_sum(nodes, add):
@@ -157,85 +143,7 @@ def test_an_error_in_a_worker_is_not_lost():
         gradient(model, slices, count=2)
 
 
-@pytest.fixture
-def two_threads():
-    """BLAS with two, whatever the environment says."""
-    with blas().limit(limits=2):
-        if threads() != 2:
-            pytest.skip("the threads of this NumPy's BLAS cannot be controlled")
-        yield
-
-
-# Trimmed, and equal
-
-
-def padded(masks, places, seed=0):
-    """A batch with these attention masks, and a prediction at each of these places of an example, or an unused slot."""
-    mask, places = np.array(masks), np.array(places)
-    used, rng = places >= 0, np.random.default_rng(seed)
-    return Batch(
-        input_ids=rng.integers(0, 50, mask.shape),
-        attention_mask=mask,
-        token_type_ids=rng.integers(0, 2, mask.shape),
-        mlm_positions=np.where(used, places, mask.shape[1] - 1),
-        mlm_labels=rng.integers(0, 50, places.shape),
-        mlm_weights=used * rng.choice([0.5, 1.0, 2.0], places.shape),
-        sop_labels=rng.integers(0, 2, len(mask)),
-    )
-
-
-def test_an_example_is_as_long_as_its_last_token_or_prediction():
-    masks = [[1, 1, 0, 0, 0, 0], [1, 0, 0, 1, 0, 0], [0] * 6, [1, 0, 0, 0, 0, 0], [1] * 6, [0, 0, 1, 0, 0, 0]]
-    batch = padded(masks, [[1, -1], [-1, -1], [0, 0], [-1, 4], [2, -1], [-1, -1]])
-    assert lengths(batch).tolist() == [2, 4, 6, 5, 6, 3]
-
-
-def test_a_part_is_as_long_as_its_longest_example(cut_often):
-    masks = [[1, 1, 0, 0, 0, 0], [1, 0, 0, 1, 0, 0], [0] * 6, [1, 0, 0, 0, 0, 0], [1] * 6, [0, 0, 1, 0, 0, 0]]
-    batch = padded(masks, [[1, -1, -1], [0, -1, -1], [-1, -1, -1], [-1, 4, -1], [2, -1, -1], [-1, -1, -1]])
-    (parts,) = cut(batch, 2)
-    found = [(part.first, part.examples.tolist(), part.batch.input_ids.shape[1]) for part in parts]
-    assert found == [(0, [2, 4], 6), (2, [3], 5), (3, [1], 4), (4, [5], 3), (5, [0], 2)]
-    assert [part.batch.mlm_weights.shape[1] for part in parts] == [1, 2, 1, 1, 1]
-    for part in parts:
-        T, P = part.batch.input_ids.shape[1], part.batch.mlm_weights.shape[1]
-        for array, of_whole, width in zip(part.batch, batch, [T] * 3 + [P] * 3, strict=False):
-            unused = of_whole is batch.mlm_positions and part.batch.mlm_weights == 0
-            np.testing.assert_array_equal(array, np.where(unused, 0, of_whole[part.examples, :width]))
-        np.testing.assert_array_equal(part.batch.sop_labels, batch.sop_labels[part.examples])
-
-
-@given(st.lists(st.integers(1, 64), min_size=1, max_size=40), st.sampled_from([1, 2, 4, 8]))
-def test_slices_and_parts_hold_each_example_once(found, count):
-    size = -np.sort(-np.array(found))
-    count = min(count, 2 ** (len(size).bit_length() - 1))
-    for ends, most in ((slice_ends(size, count), count), (part_ends(size, tokens=512), len(size))):
-        assert all(a < b for a, b in pairwise([0, *ends]))
-        assert ends[-1] == len(size)
-        assert len(ends) <= most
-    assert len(slice_ends(size, count)) == count
-
-
-def test_slices_have_about_the_same_number_of_tokens():
-    assert slice_ends(np.array([64, 1, 1, 1]), 4) == [1, 2, 3, 4]
-    size = -np.sort(-np.random.default_rng(0).integers(1, 129, 200))
-    tokens = [size[first:end].sum() for first, end in pairwise([0, *slice_ends(size, 4)])]
-    assert max(tokens) - min(tokens) <= 2 * 128
-
-
-def test_a_part_must_be_worth_it():
-    assert part_ends(np.array([32] * 32 + [31] * 32), 2048) == [64]
-    assert part_ends(np.array([32] * 32 + [16] * 32), 2048) == [32, 64]
-    assert part_ends(np.array([32] * 10 + [16] * 4), 2048) == [10, 14]  # 64 tokens are saved
-    assert part_ends(np.array([32] * 10 + [16] * 3), 2048) == [13]
-
-
-def test_a_part_has_few_tokens_or_one_example():
-    assert part_ends(np.array([128] * 4), 341) == [2, 4]
-    assert part_ends(np.array([128] * 5), 341) == [2, 3, 5]
-    assert part_ends(np.array([512, 512]), 341) == [1, 2]
-    assert part_ends(np.array([128] * 4), 512) == [4]
-
+# A batch that is cut, and the whole
 
 CASES = [(kernels, sharing, recompute) for kernels in ("plain", "fused") for sharing in ("all", "attention", "ffn",
          "none") for recompute in (False, True)]  # fmt: skip
@@ -344,198 +252,6 @@ def test_hidden_states_and_their_way_back_drop_alike(cut_often, kernels):
 
     slope = (8 * (value(1) - value(-1)) - (value(2) - value(-2))) / (12 * h)
     assert slope == pytest.approx(np.linalg.norm(grads.flat), rel=1e-7)
-
-
-@pytest.mark.parametrize(
-    ("hidden", "examples", "tokens", "count"),
-    [(64, 1, 64, 1), (64, 15, 32, 1), (64, 16, 32, 2), (64, 64, 32, 2), (64, 64, 64, 4), (128, 128, 64, 8),
-     (768, 1, 512, 1), (768, 2, 128, 2), (768, 8, 128, 2), (768, 8, 512, 4), (768, 3, 512, 2), (768, 64, 512, 8)],
-)  # fmt: skip
-def test_a_slice_is_worth_a_thread(hidden, examples, tokens, count):
-    batch = Batch.random(PRESETS["albert-base-v2"], examples, tokens, 9)
-    batch = batch._replace(attention_mask=np.ones_like(batch.attention_mask))
-    assert len(cut(batch, hidden)) == count
-
-
-# The threads of BLAS
-
-
-def test_blas_gets_its_threads_back(two_threads):
-    with blas_threads(1):
-        assert threads() == 1
-    assert threads() == 2
-
-
-def test_blas_gets_its_threads_back_from_the_last_who_limits_them(two_threads):
-    one, other = blas_threads(1), blas_threads(1)
-    one.__enter__()
-    other.__enter__()
-    one.__exit__(None, None, None)
-    assert threads() == 1
-    other.__exit__(None, None, None)
-    assert threads() == 2
-
-
-def in_a_thread(work):
-    """Its result, or its error."""
-    found = []
-    thread = threading.Thread(target=lambda: found.append(work()))
-    thread.start()
-    thread.join()
-    return found[0]
-
-
-def test_any_thread_may_limit_blas(two_threads):
-    """Whichever did so first, and still lives."""
-
-    def limited():
-        with blas_threads(1):
-            return threads(), in_a_thread(threads)
-
-    for _ in range(2):
-        assert limited() == (1, 1)
-        assert in_a_thread(limited) == (1, 1)
-        assert (threads(), in_a_thread(threads)) == (2, 2)
-
-
-def test_a_number_of_each_threads_own_is_given_back(monkeypatch):
-    """As OpenMP has it: each thread that leaves gets its own number back, however many are left."""
-
-    class Library:
-        internal_api, threading_layer, numbers = "openblas", "openmp", threading.local()
-        num_threads = property(lambda self: getattr(self.numbers, "count", 4))
-
-        def set_num_threads(self, count):
-            self.numbers.count = count
-
-    monkeypatch.setattr(
-        "minalbert.parallel.threads.blas", lambda: type("Controller", (), {"lib_controllers": [Library()]})
-    )
-
-    def other():
-        with blas_threads(1):
-            limited = threads()
-        return limited, threads()
-
-    with blas_threads(2):
-        assert in_a_thread(other) == (1, 4)
-        assert (threads(), in_a_thread(threads)) == (2, 4)
-    assert threads() == 4
-
-
-@pytest.mark.parametrize("count", [1, 2])
-def test_passes_are_computed_by_one_thread_of_blas_each(two_threads, cut_often, monkeypatch, count):
-    seen, forward = [], pretraining_forward
-    monkeypatch.setattr("minalbert.parallel.workers.pretraining_forward",
-                        lambda *given, **more: seen.append(threads()) or forward(*given, **more))  # fmt: skip
-    model, batch = Albert.init(CONFIG), Batch.random(CONFIG, 16, 12, 3)
-    model._workers = Workers(model, count)
-    model.loss_and_grads(batch)
-    model.loss(batch)
-    model.loss_and_grads(Batch.random(CONFIG, 1, 12, 3))  # one slice of one part, but small
-    assert set(seen) == {1}
-    assert threads() == 2
-    monkeypatch.setattr("minalbert.parallel.slices.WORTH_BLAS_THREADS", 1)
-    model.loss_and_grads(Batch.random(CONFIG, 1, 12, 3))
-    assert seen[-1] == 2
-
-
-@both_kernels
-def test_any_thread_computes_the_same_bits(two_threads, cut_often, kernels):
-    """One after the other, and two models in two threads at once."""
-    batch = Batch.random(CONFIG, 16, 12, 3, seed=2)
-    models = [Albert.init(CONFIG, seed=1, kernels=kernels) for _ in range(2)]
-
-    def passed(model=models[0]):
-        return model.loss_and_grads(batch, KEY)[1].flat.tobytes()
-
-    expected, found = passed(), []
-    assert in_a_thread(passed) == expected
-    both = [
-        threading.Thread(target=lambda model=model: found.extend(passed(model) for _ in range(10))) for model in models
-    ]
-    for thread in both:
-        thread.start()
-    for thread in both:
-        thread.join()
-    assert set(found) == {expected}
-    assert len(found) == 20
-    assert threads() == 2
-
-
-forks = pytest.mark.skipif(
-    "fork" not in multiprocessing.get_all_start_methods(), reason="this system cannot fork a process"
-)
-
-
-def in_a_fork(work):
-    context = multiprocessing.get_context("fork")
-    results = context.Queue()
-    process = context.Process(target=lambda: results.put(work()))
-    process.start()
-    try:
-        return results.get(timeout=60)
-    finally:
-        process.kill()
-        process.join()
-
-
-@forks
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-@both_kernels
-def test_a_forked_process_makes_its_own_workers(cut_often, kernels):
-    model, batch = Albert.init(CONFIG, seed=1, kernels=kernels), Batch.random(CONFIG, 16, 12, 3, seed=2)
-    model._workers = Workers(model, 2)
-    expected = model.loss_and_grads(batch, KEY)[1].flat.tobytes()
-    memory = model._workers._free_memory[:]
-
-    def child():
-        found = model.loss_and_grads(batch, KEY)[1].flat.tobytes()
-        own = not any(ours and ours is theirs for theirs in memory for ours in model._workers._free_memory)
-        model._workers.close()
-        return found, own
-
-    assert in_a_fork(child) == (expected, True)
-    assert model.loss_and_grads(batch, KEY)[1].flat.tobytes() == expected
-
-
-@forks
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_a_fork_while_another_thread_limits_blas(two_threads, cut_often):
-    """That thread, its lock and its limit are not in the new process."""
-    model, batch = Albert.init(CONFIG, seed=1), Batch.random(CONFIG, 16, 12, 3, seed=2)
-    expected, ready, done = model.loss_and_grads(batch, KEY)[1].flat.tobytes(), threading.Event(), threading.Event()
-
-    def limiting():
-        with blas_threads(1), _limit.lock:
-            ready.set()
-            done.wait()
-
-    thread = threading.Thread(target=limiting)
-    thread.start()
-    assert ready.wait(60)
-    try:
-        assert in_a_fork(lambda: (threads(), model.loss_and_grads(batch, KEY)[1].flat.tobytes())) == (2, expected)
-    finally:
-        done.set()
-        thread.join()
-    assert threads() == 2
-
-
-@forks
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_a_fork_by_the_thread_that_limits_blas(two_threads):
-    def child():
-        before = threads()
-        limit.__exit__(None, None, None)
-        return before, threads()
-
-    limit = blas_threads(1)
-    limit.__enter__()
-    try:
-        assert in_a_fork(child) == (1, 2)
-    finally:
-        limit.__exit__(None, None, None)
 
 
 def test_an_interrupted_call_leaves_no_job_running():
