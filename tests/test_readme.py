@@ -10,8 +10,8 @@ from types import SimpleNamespace
 
 import exercise_files
 import pytest
+from mutations import MUTATIONS
 from test_architecture import MAY_IMPORT
-from test_mutations import MUTATIONS
 
 import minalbert
 from exercises import handbook
