@@ -181,7 +181,7 @@ def test_the_probabilities_of_a_fully_padded_example_are_those_without_mask(gpu)
 
 @pytest.mark.parametrize("name", ["f32", "bf16"])
 def test_large_scores(gpu, name):
-    """Of some 200: exp(200) is beyond float32. A score's 24 bits leave the probabilities 2⁻²⁴ · 200 or so, 10⁻⁵.
+    """Scores of some 200: exp(200) is beyond float32. A score's 24 bits leave the probabilities 2⁻²⁴ · 200 or so, 10⁻⁵.
 
     Nearly all goes to one key: dprobs and delta are nearly equal, and the error that delta has from context's rounding
     stands out in their difference. bf16 has 2⁻⁶ for that.
@@ -254,6 +254,12 @@ for name, size, queries in {cases!r}:
 """
 SIMPLE_CASES = [("f32", (2, 70, 2, 20), 35), ("f32", (2, 33, 1, 20), None)]
 TENSOR_CORE_CASES = [("bf16", (2, 70, 2, 64), 66), ("f16", (1, 150, 2, 32), 129), ("bf16", (2, 70, 1, 64), None)]
+both_kernels = pytest.mark.parametrize("cases", [SIMPLE_CASES, TENSOR_CORE_CASES], ids=["simple", "tensor cores"])
+
+
+def each_of(mistakes):
+    """A test for each row of a table, which is called by the row's name."""
+    return pytest.mark.parametrize(("cases", "right", "wrong"), mistakes.values(), ids=mistakes)
 
 
 def checked(cases, right="", wrong="", flags=("-O0",), **environment):
@@ -273,12 +279,13 @@ def sanitized(*given):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("cases", [SIMPLE_CASES, TENSOR_CORE_CASES], ids=["simple", "tensor cores"])
+@both_kernels
 def test_memory(cases):
     result = sanitized(cases)
     assert result.returncode == 0, result.stderr
 
 
+# name: the cases that must then fail, and what is replaced, in every kernel that has it
 TOO_MANY = {
     "rows written": (SIMPLE_CASES, "if (row < Q) {", "if (row <= Q) {"),
     "queries read by a block that owns them": (SIMPLE_CASES, "q, blockIdx.x * ROWS, Q)", "q, blockIdx.x * ROWS, T)"),
@@ -291,14 +298,13 @@ TOO_MANY = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("cases", "right", "wrong"), TOO_MANY.values(), ids=TOO_MANY)
+@each_of(TOO_MANY)
 def test_a_row_too_many_is_seen(cases, right, wrong):
     result = sanitized(cases[:1], right, wrong)
     assert result.returncode != 0
     assert "ERROR: AddressSanitizer: heap-" in result.stderr
 
 
-# name: what is replaced, in every kernel that has it, and the cases that must then fail
 MISTAKES = {
     "blocks of the dropout mask counted for T queries": (SIMPLE_CASES, "1LL * N * Q * T", "1LL * N * T * T"),
     "heads of the dropout mask T queries apart": (SIMPLE_CASES, "(1LL * n * Q + query)", "(1LL * n * T + query)"),
@@ -319,7 +325,7 @@ MISTAKES = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("cases", "right", "wrong"), MISTAKES.values(), ids=MISTAKES)
+@each_of(MISTAKES)
 def test_a_planted_mistake_is_caught(cases, right, wrong):
     assert any(right in path.read_text(encoding="utf-8") for path in KERNELS.glob("attention*"))
     result = checked(cases[:1], right, wrong)
@@ -328,6 +334,6 @@ def test_a_planted_mistake_is_caught(cases, right, wrong):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("cases", [SIMPLE_CASES, TENSOR_CORE_CASES], ids=["simple", "tensor cores"])
+@both_kernels
 def test_without_a_mistake_nothing_is_caught(cases):
     assert checked(cases[:1]).returncode == 0
