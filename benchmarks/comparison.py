@@ -57,7 +57,7 @@ def product_seconds(bf16=False):
 
 
 def copy_seconds():
-    """Of one byte read or written by a large copy."""
+    """The seconds that a large copy takes for a byte it reads or writes."""
     a = np.ones(2**25, np.float32)
     b = np.empty_like(a)
     np.copyto(b, a)

@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 
 
 class Sizes(NamedTuple):
-    """What is measured, and how often."""
+    """The sizes that are measured, and how often."""
 
     config: AlbertConfig
     cases: tuple  # (sequences, tokens of each)

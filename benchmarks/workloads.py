@@ -1,4 +1,4 @@
-"""What is timed: models and batches."""
+"""The models and batches that are timed."""
 
 import math
 from statistics import NormalDist

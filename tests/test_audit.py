@@ -106,7 +106,7 @@ def test_same_seed_same_findings():
 
 
 def test_chance_bound_is_the_binomial_tail():
-    """Of 10 fair guesses, 10 come right once in 1,024 times: 9 is the most that chance explains, 10 at risk 1/2000."""
+    """Ten fair guesses are all right once in 1,024 times: 9 is the most that chance explains, 10 at risk 1/2000."""
     assert audit.chance_bound(0.5, 10, risk=1 / 1000) == 0.9
     assert audit.chance_bound(0.5, 10, risk=1 / 2000) == 1.0
     assert audit.chance_bound(0.5, 10, risk=0.0108) == 0.8  # at least 9: 11/1024

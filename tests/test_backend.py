@@ -10,18 +10,18 @@ from minalbert.errors import DeviceError
 X = np.zeros((6, 5, 7), np.float32)
 
 
-def coins(**place):
+def mask_at(**place):
     return dropout_mask(X, 0.3, DropoutKey(seed=11).at(**place))[0]
 
 
 def test_one_place_one_mask():
-    assert np.array_equal(coins(), coins())
+    assert np.array_equal(mask_at(), mask_at())
     for place in ({"seed": 12}, {"step": 1}, {"layer": 1}, {"site": 1}, {"example": 1}):
-        assert not np.array_equal(coins(), coins(**place)), place
+        assert not np.array_equal(mask_at(), mask_at(**place)), place
 
 
 def test_a_part_of_a_slice_draws_its_part_of_the_mask():
-    whole = coins(example=4)
+    whole = mask_at(example=4)
     for start, stop in ((0, 2), (2, 3), (3, 6)):
         part, _ = dropout_mask(X[start:stop], 0.3, DropoutKey(seed=11, example=4), first=start)
         assert np.array_equal(part, whole[start:stop])
@@ -43,7 +43,7 @@ def test_slices_share_no_counter(monkeypatch):
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.5, 0.9])
-def test_coins_fall_at_their_rate(rate):
+def test_as_many_are_dropped_as_the_rate_says(rate):
     keep, scale = dropout_mask(np.zeros((8, 50_000)), rate, DropoutKey(seed=3))
     assert keep.mean() == pytest.approx(1 - rate, abs=4 * np.sqrt(rate * (1 - rate) / keep.size))
     assert scale == pytest.approx(1 / (1 - rate), rel=1e-4)
@@ -64,10 +64,10 @@ def test_every_seed_is_another_mask():
     assert len(masks) == len(seeds)
 
 
-@pytest.mark.parametrize("stream", [DropoutKey(-1), DropoutKey(2**64), DropoutKey(0, step=-1)])
-def test_a_place_outside_the_counter_is_refused(stream):
+@pytest.mark.parametrize("key", [DropoutKey(-1), DropoutKey(2**64), DropoutKey(0, step=-1)])
+def test_a_place_outside_the_counter_is_refused(key):
     with pytest.raises(ValueError, match="each number must be from 0 to"):
-        dropout_mask(X, 0.5, stream)
+        dropout_mask(X, 0.5, key)
 
 
 def test_a_rate_just_below_one_keeps_a_little():

@@ -11,7 +11,7 @@ X = np.arange(6.0).reshape(2, 3) + 1
 
 
 def verdict(comparison, yours, expected):
-    """What is wrong, in its words, or "right"."""
+    """The words that say what is wrong, or "right"."""
     try:
         comparison("it", yours, expected)
     except Wrong as wrong:

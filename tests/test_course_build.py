@@ -113,7 +113,7 @@ def test_the_catalogue_says_what_the_lessons_say():
 
 
 def test_no_student_file_holds_a_line_of_a_solution(built):
-    """Of the student's files, classroom's repositories, and the exercises that the wheel carries."""
+    """Checks the student's files, classroom's repositories, and the exercises that the wheel carries."""
     secret = list(lines_of_solutions())
     assert len(secret) > 200
     looked_at = 0

@@ -414,8 +414,8 @@ def test_truncation_from_either_end():
         segments = [part for detail in details for part in detail.segments]
         assert {part.stop - part.start for part in segments} == {25}
         assert {part.start % 100 for part in segments} == expected
-    coins = Instances(corpus, tokenizer, recipe.replace(truncate="either"))
-    cut = [coins.detail(epoch, 0).segments[0].start % 100 for epoch in range(400)]
+    either = Instances(corpus, tokenizer, recipe.replace(truncate="either"))
+    cut = [either.detail(epoch, 0).segments[0].start % 100 for epoch in range(400)]
     assert believable(sum(cut), 75 * 400, 0.5)
     assert abs(np.var(cut) - 75 / 4) < 5
 
@@ -431,7 +431,7 @@ def test_cuts_are_those_of_token_by_token_truncation():
         assert cuts(lengths, room).tolist() == expected
 
 
-def test_the_released_script_tosses_a_coin_for_each_token_it_cuts():
+def test_the_released_script_cuts_each_token_from_either_end_at_random():
     rng, fronts = random.Random(0), 0
     for _ in range(200):
         first, second = list(range(100)), list(range(100))

@@ -181,7 +181,7 @@ def test_a_sequence_of_padding_alone_stays_finite():
 
 
 def test_a_fresh_model_knows_nothing():
-    """Its losses are those of a coin and of a die with V faces."""
+    """Its losses are those of guesses: ln V for a word, ln 2 for an order."""
     config = PRESETS["tiny"].replace(initializer_range=0.02)
     losses = Albert.init(config).loss(Batch.random(config, 64, 32, 5))
     assert float(losses.mlm) == pytest.approx(math.log(config.vocab_size), rel=0.01)

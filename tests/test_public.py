@@ -1,4 +1,4 @@
-"""What is public is what docs/api.md lists, and every name on the list is there."""
+"""docs/api.md lists what is public: no name less, and no name that is not there."""
 
 import re
 from pathlib import Path

@@ -160,7 +160,7 @@ def test_sections_are_made_once():
     assert all(getattr(settings, name) is getattr(settings, name) for name in SECTIONS)
 
 
-def test_all_of_training_that_is_public_can_be_had_from_the_room_and_brings_nothing_heavy():
+def test_all_of_training_that_is_public_is_reached_from_its_room_and_brings_nothing_heavy():
     script = (
         "import sys\nfrom minalbert import train\n"
         "print(*[callable(getattr(train, name)) for name in train.__all__])\n"

@@ -17,7 +17,7 @@ PACKAGES = "nvidia-cuda-nvrtc and nvidia-cuda-runtime"
 
 
 class Needs(NamedTuple):
-    """Of one kernel, by the assembler's report."""
+    """What one kernel needs, by the assembler's report."""
 
     registers: int
     spilled: int  # bytes written to memory for want of registers

@@ -17,7 +17,7 @@ def cast(module, source, target, name, order):
 
 
 def numbers():
-    """Of all sizes, and what lies on the edges: ties, the largest, the smallest, and beyond them."""
+    """Numbers of all sizes, and what lies on the edges: ties, the largest, the smallest, and beyond them."""
     rng = np.random.default_rng(0)
     x = rng.standard_normal(1200) * 2.0 ** rng.integers(-30, 20, 1200)
     edges = [0.0, -0.0, 1 + 2**-9, 1 + 3 * 2**-9, 1 + 2**-12, 65504.0, 65519.9, 65520.0, 2**-24, 2**-25, 3e-8, 1e30]
