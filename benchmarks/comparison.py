@@ -6,7 +6,7 @@ product, or the fewest bytes at the rate of one large copy, whichever takes long
 Padding is counted as if it were text, and the last layer as if all of it were read: who does less work can be below.
 
 NumPy's library and PyTorch's do not multiply equally fast everywhere. "at equal libraries" is ours over our floor,
-divided by the peer's over its own, which a large product of PyTorch's prices.
+divided by the peer's over its own: the same operations at the rate of one large product by PyTorch.
 """
 
 import argparse
@@ -80,7 +80,7 @@ def compare(case, ours, theirs, least, runs):
     """
     times = {ours: [], theirs: []}
     operations, transferred, bf16 = least
-    prices = []  # (our product's, PyTorch's, the copy's), of one
+    prices = []  # seconds of one: (operation of ours, of PyTorch's, byte copied)
     block = 0.3 if seconds(ours) + seconds(theirs) < 0.3 else 0.0
     for run in tqdm(range(runs), desc=case, leave=False, disable=not sys.stderr.isatty()):
         for call in (ours, theirs) if run % 2 else (theirs, ours):

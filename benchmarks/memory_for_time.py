@@ -5,9 +5,8 @@
 Every way takes its steps in processes of its own, one after the other, round after round, so that a busy machine slows
 all of them. Time is that of the processor, which a busy machine changes least: the fastest of a process's steps after
 the first, and of these the median over rounds. Memory is the most that the process ever held, less what it held before
-the model was made. Predicted is what `minalbert params`
-says of weights, gradients, moments and activations; of plain kernels it knows the layers' caches, not what a function
-needs in passing.
+the model was made. Predicted is what `minalbert params` says of weights, gradients, moments and activations; of plain
+kernels it knows the layers' caches, not what a function needs in passing.
 """
 
 import argparse

@@ -5,13 +5,13 @@ so on a CPU (`parallel.slices`), one part for each thread. What else there is co
 
 The ALBERT paper names two others beside its own (§2.2). Recomputation (Chen et al. 2016, arXiv:1604.06174) keeps the
 input of every k-th layer; the rest is made again in backward, k layers at a time. That is L/k inputs and k layers,
-least near k = √L where an input is as large as a layer; here a layer is some fifteen inputs, and k = 1 needs less.
-Reversible layers (Gomez et al. 2017, arXiv:1707.04585) keep the last layer's input alone and compute each input from
-the output (`model.reversible`). Both cost a second forward pass. Sharing saves weights, gradients and moments, saves
-no activations, and costs no operation. So they add up.
+least near k = √L where an input is as large as a layer; here a layer is twelve inputs with fused kernels, more with
+plain ones, and k = 1 needs less. Reversible layers (Gomez et al. 2017, arXiv:1707.04585) keep the last layer's input
+alone and compute each input from the output (`model.reversible`). Both cost a second forward pass. Sharing saves
+weights, gradients and moments, saves no activations, and costs no operation. So they add up.
 
 With fused kernels `memory` says what a whole step holds. Plain kernels keep more, attention's probabilities above all;
-the tables below are what their layers' caches hold, to the byte. What a function needs in passing is in neither.
+the tables below are what their layers' caches hold, to the byte, without what a function needs in passing.
 """
 
 import math

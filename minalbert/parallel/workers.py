@@ -198,7 +198,8 @@ def totals_of(batches, totals):
         return totals                                # the loss finds them itself
     targets, sequences = totals
     if targets is None:
-        targets = sum(float(batch.mlm_weights.sum(dtype="float64")) for batch in batches) or None    # there is none
+        targets = sum(float(batch.mlm_weights.sum(dtype="float64")) for batch in batches)
+        targets = targets or None                    # without one the loss divides by 1
     if sequences is None:
         sequences = float(sum(len(batch.sop_labels) for batch in batches))
     return Totals(targets, sequences)
