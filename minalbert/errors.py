@@ -50,6 +50,10 @@ class TrainError(MinalbertError, RuntimeError):
     """A run that cannot begin, resume or be read."""
 
 
+class NoRoomError(TrainError):
+    """A disk that has no room for what a run must save."""
+
+
 class PretrainedError(MinalbertError, ValueError):
     """A directory of pretrained weights that cannot be read."""
 

@@ -121,6 +121,19 @@ def to_disk(handle):
     os.fsync(handle)
 
 
+def rename_aside(path, kind):
+    """Rename a file or directory damaged-NAME, or as the kind is. Returns the end of a sentence about it."""
+    number, name = 1, f"{kind}-{path.name}"
+    while os.path.lexists(path.parent / name):
+        number += 1
+        name = f"{kind}-{path.name}-{number}"
+    try:
+        os.rename(path, path.parent / name)
+    except OSError as error:
+        return f"it cannot be renamed {name} ({error.strerror})"
+    return f"it is now {name}"
+
+
 class Record(NamedTuple):
     """What was noted of a file when it was written."""
 

@@ -110,7 +110,7 @@ class Words:
 def test_a_run_keeps_its_settings_and_says_what_changed(tmp_path):
     settings = Settings().change(steps=10)
     assert run_directory.changes(tmp_path, settings) == []
-    run_directory.keep(tmp_path, settings, Words())
+    run_directory.keep(tmp_path, "5eed", settings, Words())
     assert run_directory.kept_settings(tmp_path).tables() == settings.tables()
     (tmp_path / "step-00000004").mkdir()
     assert run_directory.changes(tmp_path, settings) == []
@@ -122,7 +122,7 @@ def test_a_run_keeps_its_settings_and_says_what_changed(tmp_path):
     "change", [{"batch": 32}, {"seed": 1}, {"hidden_size": 128}, {"max_ngram": 1}, {"optimiser": "lamb"}]
 )
 def test_what_weights_depend_on_cannot_change(tmp_path, change):
-    run_directory.keep(tmp_path, Settings(), Words())
+    run_directory.keep(tmp_path, "5eed", Settings(), Words())
     assert run_directory.changes(tmp_path, Settings().change(**change)) == []  # before the first checkpoint all may
     (tmp_path / "step-00000000").mkdir()
     with pytest.raises(ConfigError, match="name another directory for a new run"):

@@ -13,7 +13,7 @@ from ..errors import ConfigError, TrainError
 from ..train import checkpoint
 from ..train.assemble import one_thread_each
 from ..train.evaluation import baselines, evaluate
-from ..train.run_directory import kept_settings
+from ..train.run_directory import settings_at
 from ..train.settings import Settings
 from ..train.trained import model_directory, open_trained
 from ..train.training_data import digest, first_of, prepare
@@ -36,7 +36,7 @@ def add_arguments(parser):
 
 def run(options):
     directory = model_directory(options.model).resolve()
-    kept = kept_settings(directory.parent) if directory.name.startswith("step-") else None
+    kept = settings_at(directory) if directory.name.startswith("step-") else None
     kernels = "fused" if kept and kept.training.kernels != "plain" else "plain"      # to the run's last digit
     trained = open_trained(options.model, options.tokenizer, kernels)
     settings = settings_of(options, trained, kept)

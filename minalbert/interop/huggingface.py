@@ -13,6 +13,7 @@ import numpy as np
 from ..config import PRESETS, AlbertConfig
 from ..errors import ConfigError, PretrainedError
 from ..params import HEADS, Params, shapes
+from ..sealed import STATE, read_note, verify_noted
 from .safetensors_files import ONE_FILE, locate, read, read_json, write, write_json
 from .state_dict import DECODER, WHOLE, compare, first, from_state_dict, hf_groups, to_state_dict
 
@@ -39,6 +40,7 @@ def load(directory, dtype=None, strict=True):
     dtype: float16, float32 or float64; the file's dtype if none is given. A tensor that the model does not have is an
     error, or with strict=False a warning.
     """
+    _verify(Path(directory))
     config, places = read_config(directory), locate(Path(directory))
     found = compare(places, config)
     if found.missing:
@@ -57,6 +59,12 @@ def load(directory, dtype=None, strict=True):
     if dtype is None:
         dtype = np.result_type(*(array.dtype for array in arrays.values()))
     return config, Params.from_arrays(arrays, shapes(config, heads), dtype)
+
+
+def _verify(directory):
+    """Compare a checkpoint's model with its state.json."""
+    if (directory / STATE).exists():
+        verify_noted(directory, read_note(directory / STATE, ""), ("config.json", ONE_FILE), "")
 
 
 def save(directory, config, params):

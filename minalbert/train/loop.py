@@ -11,13 +11,14 @@ from typing import Any, NamedTuple
 from ..backend import DropoutKey
 from ..errors import TrainError
 from .evaluation import evaluate
+from .process import AGAIN
 
 
 class RunResult(NamedTuple):
     model: Any
     directory: str
     step: int
-    code: int                                        # 0: finished, else that of the signal that stopped it
+    code: int                                        # 0: finished; 75: its end is in the spare directory; or a signal's
     before: object                                   # the run's first evaluation
     after: object                                    # of its last step; None if it was stopped at another
     baselines: object
@@ -52,7 +53,8 @@ class Trainer:
             self.records.event("time is up", f"the limit of {state.minutes:g} minutes ended the run at step "
                                f"{state.step:,} of {state.steps:,}; its result depends on the clock")
         if self.checkpoints.saved != state.step:     # else it is there, from before the batches refused since
-            self.timed(self.save)
+            self.records.metrics.sync()
+            self.timed(self.checkpoints.save_at_last)
         return self.result(stop)
 
     def result(self, stop):
@@ -60,9 +62,14 @@ class Trainer:
         if self.records.evaluated != state.step:     # it is not of now
             after = evaluate(state.model, data.held_out) if state.finished else None
         return RunResult(
-            state.model, str(self.checkpoints.run), state.step, 0 if state.finished else stop.code,
+            state.model, str(self.checkpoints.run), state.step, self.code(stop),
             self.records.before, after, data.baselines, state.seconds, dict(self.clocks),
         )
+
+    def code(self, stop):
+        if not self.state.finished:
+            return stop.code
+        return AGAIN if self.checkpoints.in_spare else 0
 
     def next_step(self):
         """Take the next batch, and make a step if it is a good one. Was there a step?"""

@@ -2,14 +2,14 @@
 
 metrics.jsonl has one line for each thing that happened, in the order in which it did.
 
-    {"kind": "start", "unigram_entropy": 5.19, ...}        what the run is
+    {"kind": "start", "unigram_entropy": 5.19, ...}        what the run is; "run" is its identity
     {"kind": "train", "step": 10, "loss": 7.9, ...}        every log_every steps
     {"kind": "eval",  "step": 250, "mlm_loss": 4.8, ...}   on held-out documents
     {"kind": "event", "step": 250, "event": "left the plateau", "text": ...}
 
 Its "position" is the index of the next batch. A run that resumes from a checkpoint drops the lines that were written
-after it: they will be written again, the same but for the clock's. A full disk stops no training: lines wait until
-there is room.
+after it: they will be written again, the same but for the clock's. A log never stops a training: on a full disk lines
+wait until there is room, and what is no line of metrics is put aside, in a file damaged-metrics.jsonl.
 """
 
 import json
@@ -18,8 +18,9 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from ..errors import TrainError
-from ..files import write_atomically
+from .. import files
+from ..errors import FileError, MissingFileError, TrainError
+from ..files import rename_aside, write_atomically
 from .evaluation import Evaluation, evaluate
 from .watch import milestones
 
@@ -90,40 +91,110 @@ class Records:
 
 def first_evaluation(run):
     """That of an earlier life of the run, or None."""
-    lines = (line for line in read_lines(run) if line["kind"] == "eval")
+    lines = (line for line in sound_lines(run) if line["kind"] == "eval")
     return next((Evaluation(*(line[name] for name in Evaluation._fields)) for line in lines), None)
 
 
-def read_lines(run, broken=None):
-    """Dicts. A last line that a kill cut short is left out. Others that cannot be read are an error, or if a list
-    `broken` is given a sentence in it."""
-    path = Path(run) / FILE
-    try:
-        lines = path.read_bytes().split(b"\n")
-    except FileNotFoundError:
+def owner_of(run):
+    """The identity of the run that wrote a log, or None."""
+    return next((line["run"] for line in sound_lines(run) if "run" in line), None)
+
+
+def read_lines(run):
+    """Dicts. A last line that a kill cut short is left out; another that is no line of metrics is an error."""
+    path, found = Path(run) / FILE, []
+    if not path.exists():
         return []
-    found = []
-    for number, line in enumerate(lines, 1):
-        try:
-            found.append(json.loads(line))
-        except ValueError:
-            if any(lines[number:]):
-                message = f"{path}:{number} is no line of metrics: {line[:60].decode(errors='replace')}"
-                if broken is None:
-                    raise TrainError(message) from None
-                broken.append(f"{message}; it is left out")
+    for number, line, parsed in numbered(path):
+        if parsed is None:
+            raise TrainError(f"{path}:{number} is no line of metrics: {line[:60].decode(errors='replace')}; "
+                             f"`minalbert pretrain {run}` puts such lines aside")
+        found.append(parsed)
     return found
 
 
+def sound_lines(run):
+    """Yield the lines that a run of ours wrote."""
+    with suppress(FileError):
+        yield from (parsed for _, _, parsed in numbered(Path(run) / FILE) if is_sound(parsed))
+
+
+def numbered(path):
+    """Yield (number, bytes, dict or None if it is no line of metrics), without a last line that a kill cut short."""
+    *lines, last = files.read(path, "").split(b"\n")
+    if parse(last):                                  # an editor took its end away
+        lines.append(last)
+    for number, line in enumerate(lines, 1):
+        yield number, line, parse(line)
+
+
+def parse(line):
+    """A line as a dict; None if it is no line of metrics."""
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    named = isinstance(found, dict) and isinstance(found.get("kind"), str)
+    return found if named and is_count(found.get("step")) else None
+
+
+def is_sound(line):
+    """Does a line, or None, have all that resuming reads of it?"""
+    if not line or not is_count(line.get("position")) or not isinstance(line.get("run", ""), str):
+        return False
+    scores = Evaluation._fields if line.get("kind") == "eval" else ()
+    return all(name in line and is_score(line[name]) for name in scores)
+
+
+def is_count(value):
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
+
+
+def is_score(value):
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+
+
 class Metrics:
-    def __init__(self, run, batch_index=0, fresh=True, board=None, alert=alert_by_log):
-        """Keep the lines from before this batch; a fresh run keeps none."""
+    def __init__(self, run, batch_index=0, fresh=True, board=None, alert=alert_by_log, owner=None):
+        """Keep the lines from before this batch; a fresh run keeps none. owner: the run's identity."""
         self.path, self.board, self.broken, self.alert = Path(run) / FILE, board, [], alert
-        self._waiting, self._alerted = [], False
-        lines = [] if fresh else read_lines(run, self.broken)
-        content = "".join(json.dumps(line) + "\n" for line in lines if line["position"] <= batch_index)
-        if content or self.path.exists():
-            write_atomically(self.path, content.encode())
+        self._waiting, self._alerted, self._content = [], False, None
+        lines = [] if fresh else self._sound_lines(owner)
+        self._content = "".join(json.dumps(line) + "\n" for line in lines if line["position"] <= batch_index)
+        if self._content or self.path.exists():
+            self._append()
+        else:
+            self._content = None
+
+    def _sound_lines(self, owner):
+        """The lines that are there; what is none of them is put aside, and said in self.broken."""
+        try:
+            found = list(numbered(self.path))
+        except MissingFileError:
+            return []
+        except FileError as fault:                   # a directory or a pipe, or what we may not read
+            self.broken.append(f"{fault}; {rename_aside(self.path, 'damaged')}, and the log begins anew")
+            return []
+        sound = [parsed for _, _, parsed in found if is_sound(parsed)]
+        if owner and (writer := next((line["run"] for line in sound if "run" in line), owner)) != owner:
+            self.broken.append(f"{self.path} is the log of another run ({writer}; this one is {owner}); "
+                               f"{rename_aside(self.path, 'foreign')}, and the log begins anew")
+            return []
+        if bad := [line for _, line, parsed in found if not is_sound(parsed)]:
+            self._put_aside(bad)
+        return sound
+
+    def _put_aside(self, lines):
+        place = self.path.with_name(f"damaged-{FILE}")
+        one = len(lines) == 1
+        said = f"{self.path} had {'one line' if one else f'{len(lines):,} lines'} that {'is' if one else 'are'} no metrics"
+        try:
+            with open(place, "ab") as file:
+                file.write(b"".join(line + b"\n" for line in lines))
+        except OSError as error:
+            self.broken.append(f"{said}; {place} cannot be written ({error.strerror}), and they are gone")
+        else:
+            self.broken.append(f"{said}; {'it is' if one else 'they are'} in {place.name} now")
 
     def write(self, kind, **values):
         self._waiting.append(json.dumps({"kind": kind, **values}) + "\n")
@@ -144,18 +215,31 @@ class Metrics:
 
     def _append(self):
         """Write the lines that wait, all or none. Is nothing waiting now?"""
-        if not self._waiting:
+        if not self._waiting and self._content is None:
             return True
-        size = self.path.stat().st_size if self.path.exists() else 0
+        text = "".join(self._waiting)
         try:
-            with open(self.path, "ab") as file:
-                file.write("".join(self._waiting).encode())
-        except OSError as error:
-            with suppress(OSError):
-                os.truncate(self.path, size)         # half a line may have found room
+            if self._content is None:
+                append(self.path, text.encode())
+            else:
+                write_atomically(self.path, (self._content + text).encode())
+        except (OSError, FileError) as error:
             if not self._alerted:
-                self.alert(f"{self.path} cannot be written ({error.strerror}); training goes on")
+                cause = getattr(error, "strerror", None) or error
+                self.alert(f"{self.path} cannot be written ({cause}); training goes on")
             self._alerted = True
             return False
-        self._waiting, self._alerted = [], False
+        self._waiting, self._alerted, self._content = [], False, None
         return True
+
+
+def append(path, data):
+    """Write at a file's end, all or nothing."""
+    size = path.stat().st_size if path.exists() else 0
+    try:
+        with open(path, "ab") as file:
+            file.write(data)
+    except OSError:
+        with suppress(OSError):
+            os.truncate(path, size)                  # half a line may have found room
+        raise

@@ -5,14 +5,15 @@
     albert-base-v2                  a Hugging Face directory, with spiece.model beside config.json
 """
 
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..albert import Albert
 from ..data.tokenizers import FILE_NAMES, load_tokenizer
-from ..errors import TrainError
+from ..errors import FileError, TrainError
 from ..interop import huggingface
-from . import checkpoint
+from . import checkpoint, run_directory
 
 RUN_FILES = ("config.toml", "metrics.jsonl", *FILE_NAMES)
 RELEASED = "spiece.model"
@@ -28,9 +29,8 @@ def open_trained(path, tokenizer=None, kernels="plain"):
     """Open a run, a checkpoint or a model. `tokenizer`: a file, instead of the one beside the weights."""
     directory = model_directory(path)
     file = Path(tokenizer) if tokenizer else tokenizer_file(directory)
-    if (directory / checkpoint.STATE).exists():
-        checkpoint.verify(directory)
-    config, params = huggingface.load(directory)
+    with offering_an_earlier_one(path, directory):
+        config, params = huggingface.load(directory)
     if params.dtype == "float16":                    # a form to keep weights in, not to compute with
         params = params.astype("float32")
     found = load_tokenizer(file)
@@ -41,12 +41,35 @@ def open_trained(path, tokenizer=None, kernels="plain"):
     return Trained(Albert(config, params, kernels), found, directory)
 
 
+def weights_of(path, dtype, device):
+    """The model of a run, a checkpoint or a directory, to train on with."""
+    directory = model_directory(path)
+    with offering_an_earlier_one(path, directory):
+        return Albert.from_pretrained(directory, dtype, device)
+
+
+@contextmanager
+def offering_an_earlier_one(path, directory):
+    """Where a checkpoint is damaged, or in a run another run's, name the newest before it that is whole."""
+    if not (directory / checkpoint.STATE).exists():
+        yield
+        return
+    run, owner = directory.parent, None if Path(path) == directory else run_directory.identity(path)
+    try:
+        checkpoint.read_note_of(directory, owner)
+        yield
+    except (FileError, TrainError) as fault:
+        before = checkpoint.whole_before(run, checkpoint.step_of(directory), owner)
+        whole = "none before it is" if before is None else f"{checkpoint.path_of(run, before)} is"
+        raise type(fault)(f"{fault}; {whole} whole") from fault
+
+
 def model_directory(path):
     path = Path(path)
     if not path.is_dir():
         raise TrainError(f"{path} is not a directory; it must be a run, one of its checkpoints, or a model in the "
                          "form of Hugging Face")
-    if (path / "config.json").exists():
+    if (path / "config.json").exists() or (path / checkpoint.STATE).exists():
         return path
     if steps := checkpoint.steps(path):
         return checkpoint.path_of(path, steps[-1])

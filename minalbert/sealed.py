@@ -1,0 +1,48 @@
+"""A note in JSON about the files of a directory: the size and SHA-256 of each, and in its first line its own SHA-256.
+
+    {"sha256": "4be1...", ..., "files": {"model.safetensors": {"size": 83296, "sha256": "90aa..."}}}
+
+A checkpoint's state.json is one. Whoever opens a file beside it compares the file with what the note says.
+"""
+
+import hashlib
+import json
+from pathlib import Path
+
+from . import files
+from .errors import DamagedError
+from .files import Record
+
+STATE = "state.json"                                 # a checkpoint's note
+NO_HASH = "0" * 64                                   # stands in a note while its own is computed
+
+
+def seal(note):
+    """The bytes of a note. note: what JSON can hold."""
+    text = json.dumps({"sha256": NO_HASH, **note}, indent=1) + "\n"
+    return text.replace(NO_HASH, hashlib.sha256(text.encode()).hexdigest(), 1).encode()
+
+
+def read_note(path, advice):
+    raw = files.read(path, advice)
+    try:
+        note = json.loads(raw)
+        known = note["sha256"].encode()
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise DamagedError(files.said(f"{path} is damaged: it is not the JSON that was written", advice)) from None
+    if hashlib.sha256(raw.replace(known, NO_HASH.encode(), 1)).hexdigest().encode() != known:
+        raise DamagedError(files.said(f"{path} is damaged: it differs from its own SHA-256", advice))
+    return note
+
+
+def records_of(paths, advice):
+    """What a note says of these files: {name: {"size", "sha256"}}."""
+    return {path.name: files.record_of(path, advice)._asdict() for path in paths}
+
+
+def verify_noted(directory, note, names, advice):
+    """Compare files of a directory, as far as the note knows them, with it."""
+    known = note.get("files", {})
+    for name in names:
+        if name in known:
+            files.verify(Path(directory) / name, Record(**known[name]), advice)
