@@ -117,7 +117,7 @@ def kept_settings(run, **changes):
     try:
         return Settings.from_tables(tables, **changes)
     except (ConfigError, DataError) as error:
-        given = ", with the options given" if changes else f" ({RESTORED})"
+        given = ", with the options given" if changes or preset else f" ({RESTORED})"
         raise type(error)(f"{Path(run) / CONFIG}{given}: {error}") from error
 
 
