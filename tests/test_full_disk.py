@@ -101,5 +101,5 @@ def test_a_stopped_run_resumes_from_its_spare_directory(tmp_path, disk, whole, m
 def test_a_spare_directory_that_is_full_too_is_no_help(tmp_path, disk):
     (tmp_path / "spare").write_text("a file")
     disk(tmp_path / "run", 1)
-    with pytest.raises(TrainError, match="spare .* cannot be made a directory"):
+    with pytest.raises(TrainError, match=r"spare .* cannot be made a directory"):
         train(tmp_path / "run", **STEPS, spare=str(tmp_path / "spare"))

@@ -252,7 +252,7 @@ def test_a_line_broken_by_others_stops_no_run(tmp_path):
     train(tmp_path, steps=6)
     assert (tmp_path / "damaged-metrics.jsonl").read_text() == "{nonsense\n"
     (said,) = [line["text"] for line in read_lines(tmp_path) if "no metrics" in line.get("text", "")]
-    assert said.endswith("had one line that is no metrics; it is in damaged-metrics.jsonl now")
+    assert said.endswith("metrics.jsonl that are no metrics: 1, now in damaged-metrics.jsonl")
 
 
 def test_an_event_file_that_cannot_grow_stops_no_training(tmp_path, capsys, monkeypatch):

@@ -123,7 +123,7 @@ def test_a_run_and_a_preset(tmp_path):
     run_directory.keep(tmp_path, "5eed", settings_of(options("--preset", "mini")), Words())
     assert settings_of(options("--preset", "mini"), tmp_path).model == PRESETS["mini"]
     (tmp_path / "step-00000000").mkdir()
-    with pytest.raises(ConfigError, match="vocab_size is 30000; .* was begun with 8192"):
+    with pytest.raises(ConfigError, match=r"vocab_size is 30000; .* was begun with 8192"):
         run_directory.changes(tmp_path, settings_of(options("--preset", "albert-base-v2"), tmp_path))
     with pytest.raises(ConfigError, match=r"config\.toml, with the options given: max_length is 128; the model has"):
         settings_of(options("--preset", "tiny"), tmp_path)

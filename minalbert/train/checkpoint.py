@@ -3,14 +3,15 @@
     runs/first/step-00000500/
       config.json, model.safetensors    as transformers and Albert.from_pretrained read them
       moments.safetensors               "m" and "v", each one vector
-      state.json                        step, place in the data, settings, environment; each file's SHA-256, also its own
+      state.json                        step, place in the data, run, settings, environment; the files' SHA-256
 
 It is written under a hidden name, and in this order:
 
     files written, synced  ->  their directory synced  ->  renamed to step-...  ->  the run synced  ->  old ones removed
 
 So a kill or a power cut, at whatever instant, leaves the checkpoints that were there. An old one loses its name before
-its files, for the same reason. Where the disk is full, those go first that would go afterwards. Random numbers need no room here: each is a function of the seed and its place.
+its files, for the same reason. On a full disk those go first that would go afterwards, but never the newest. Random
+numbers need no room here: each is a function of the seed and its place.
 """
 
 import errno
@@ -25,7 +26,6 @@ from typing import NamedTuple
 
 from safetensors import SafetensorError
 
-from .. import files
 from ..backend import to_host
 from ..errors import DamagedError, FileError, NoRoomError, TrainError
 from ..files import PARTIAL, rename_aside, settle, sync

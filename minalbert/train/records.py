@@ -186,15 +186,14 @@ class Metrics:
 
     def _put_aside(self, lines):
         place = self.path.with_name(f"damaged-{FILE}")
-        one = len(lines) == 1
-        said = f"{self.path} had {'one line' if one else f'{len(lines):,} lines'} that {'is' if one else 'are'} no metrics"
+        said = f"lines of {self.path} that are no metrics: {len(lines):,}"
         try:
             with open(place, "ab") as file:
                 file.write(b"".join(line + b"\n" for line in lines))
         except OSError as error:
-            self.broken.append(f"{said}; {place} cannot be written ({error.strerror}), and they are gone")
+            self.broken.append(f"{said}, and {place.name}, where they were to go, cannot be written ({error.strerror})")
         else:
-            self.broken.append(f"{said}; {'it is' if one else 'they are'} in {place.name} now")
+            self.broken.append(f"{said}, now in {place.name}")
 
     def write(self, kind, **values):
         self._waiting.append(json.dumps({"kind": kind, **values}) + "\n")

@@ -307,7 +307,7 @@ def preset_over(preset, given):
     """A preset instead of the file's own. Where a file gives a whole model, the two must agree."""
     model = given.get("model", {})
     model.pop("preset", None)
-    if preset in PRESETS and WHOLE <= model.keys():
+    if preset in PRESETS and model.keys() >= WHOLE:
         for name, value in vars(PRESETS[preset]).items():
             if name in WHOLE and model[name] != value:
                 raise ConfigError(f"preset {preset!r} has {name} {value!r}, and [model], which gives all of a model, "

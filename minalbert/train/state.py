@@ -125,8 +125,12 @@ class Checkpoints:
 
     def regular(self):
         """Steps of the checkpoints that this run has whenever it was stopped."""
-        notes = {step: checkpoint.note_of(self.run, step, self.origin.get("run")) for step in checkpoint.steps(self.run)}
-        return [step for step, note in notes.items() if note.get("extra", {}).get("regular")]
+        found = []
+        for step in checkpoint.steps(self.run):
+            note = checkpoint.note_of(self.run, step, self.origin["run"])
+            if note.get("extra", {}).get("regular"):
+                found.append(step)
+        return found
 
     def roll_back(self, rate):
         """Go back to the newest of those, and pass over the batches since then. Returns (step, range of batches)."""
