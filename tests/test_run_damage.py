@@ -176,6 +176,22 @@ def test_a_checkpoint_without_its_configuration_is_one(run):
         open_trained(run / "step-00000008")
 
 
+def test_a_file_in_place_of_a_checkpoint_is_put_aside(run, capsys):
+    for path in (run / "step-00000004", run / "step-00000008"):
+        shutil.rmtree(path)
+        path.write_text("a file")
+    code, said = resume(run, capsys)
+    assert code == 2
+    assert "has no whole checkpoint, but step-00000004, step-00000008: name another directory" in said
+    path.unlink()
+    train(path.parent / "new", **STEPS)
+    (path.parent / "new" / "step-00000012").write_text("a file")
+    assert checkpoint.load(path.parent / "new")[3] == [
+        f"{path.parent / 'new' / 'step-00000012'} is no directory; it is now damaged-step-00000012",
+        "the newest checkpoint that is whole is that of step 8",
+    ]
+
+
 @pytest.mark.parametrize("step", [8, 12])
 def test_another_runs_checkpoint_is_refused_and_named(worlds, run, capsys, step):
     path = run / f"step-{step:08d}"

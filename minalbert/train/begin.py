@@ -40,7 +40,7 @@ def begin(settings, data, facts, run, place, name, from_step=None, own_code=None
     if not checkpoint.steps(place):
         if from_step is not None:
             raise TrainError(f"{run} has no checkpoint of step {from_step}; it has none at all")
-        if left := sorted(path.name for path in run.glob("damaged-step-*")):
+        if left := sorted(path.name for kind in ("damaged-step-*", "step-*") for path in run.glob(kind)):
             raise TrainError(f"{run} has no whole checkpoint, but {', '.join(left)}: name another directory for a new "
                              "run, or remove those")
         return fresh_state(settings, data, own_code), []

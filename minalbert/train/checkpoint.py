@@ -79,7 +79,7 @@ def load(run, step=None, owner=None):
     """
     if step is not None:
         return *_load_step(run, step, owner), []
-    messages = []
+    messages = [f"{path} is no directory; {rename_aside(path, 'damaged')}" for path in _named(run) if not path.is_dir()]
     for step in reversed(steps(run)):
         try:
             found = _read(path_of(run, step), owner)
@@ -95,8 +95,12 @@ def load(run, step=None, owner=None):
 
 def steps(run):
     """The steps of which a checkpoint is there, in order."""
-    found = [path for path in Path(run).glob("step-*") if path.name[5:].isdecimal() and path.is_dir()]
-    return sorted(int(path.name[5:]) for path in found if path == path_of(run, int(path.name[5:])))
+    return sorted(int(path.name[5:]) for path in _named(run) if path.is_dir())
+
+
+def _named(run):
+    """Whatever has the name of a checkpoint."""
+    return [path for path in Path(run).glob("step-*") if re.fullmatch(r"step-([0-9]{8}|[1-9][0-9]{8,})", path.name)]
 
 
 def path_of(run, step):
@@ -105,7 +109,7 @@ def path_of(run, step):
 
 def step_of(path):
     """That of a checkpoint's directory; if it has another name, so large that all others are earlier."""
-    number = path.resolve().name.removeprefix("step-")
+    number = Path(path).resolve().name.removeprefix("step-")
     return int(number) if number.isdecimal() else math.inf
 
 
@@ -148,8 +152,10 @@ def clear_leftovers(run):
         try:
             if path.suffix == REPLACED and not real.exists():    # killed between its two renames
                 os.rename(path, real)
-            elif path.suffix in (PARTIAL, REPLACED, REMOVED):
+            elif path.suffix in (PARTIAL, REPLACED, REMOVED) and path.is_dir():
                 shutil.rmtree(path)
+            elif path.suffix in (PARTIAL, REPLACED, REMOVED):
+                path.unlink()
         except OSError as error:
             raise TrainError(f"{path}, left behind by a kill, cannot be removed: {error.strerror}") from error
 

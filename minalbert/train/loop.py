@@ -123,7 +123,7 @@ class Trainer:
         try:
             self.save(regular=True)
         except TrainError as error:
-            self.records.observer.message(f"{error}; training goes on")
+            self.records.observer.alert(f"{error}; training goes on, to be saved at the next checkpoint")
 
     def roll_back(self):
         step, batches = self.checkpoints.roll_back(self.schedule.peak)

@@ -91,7 +91,7 @@ def kept_tables(run):
             return saved, [f"{fault}; it is restored from the newest checkpoint"]
         if isinstance(fault, MissingFileError) or not Path(run).is_dir():
             return None, []
-        raise
+        raise type(fault)(f"{fault}; remove it, and give the settings again") from fault
     lacking = [name for section in saved for name in saved[section] if name not in table_of(tables, section)]
     if saved and table_of(tables, RUN).get("id", name) != name:
         return saved, [f"{path} is another run's; it is restored from the newest checkpoint"]

@@ -121,7 +121,11 @@ class Checkpoints:
             except NoRoomError as error:
                 self.alert(f"{error}; trying again in {pause} s, for room may be made")
                 time.sleep(pause)
-        return self.save()
+        try:
+            return self.save()
+        except NoRoomError as error:
+            raise NoRoomError(f"{error}, and what was trained since is lost; a run with --spare DIRECTORY has a second "
+                              "place") from error
 
     def regular(self):
         """Steps of the checkpoints that this run has whenever it was stopped."""
