@@ -62,6 +62,10 @@ class SlowWarning(UserWarning):
     """A choice that is no faster on this machine than a better one."""
 
 
+class DamagedWarning(UserWarning):
+    """A file that is not what was written there, of which nothing depends but what is shown."""
+
+
 def nearest(name, names):
     """The end of a sentence about an unknown name: the most similar name, or the first names that there are."""
     from difflib import get_close_matches

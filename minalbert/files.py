@@ -166,7 +166,7 @@ def read(path, advice, record=None):
 
 
 def read_json(path, advice, record=None):
-    return parsed(path, advice, record, json.loads, "JSON")
+    return parsed(path, advice, record, lambda content: json.loads(content.decode()), "JSON")
 
 
 def read_toml(path, advice, record=None):
@@ -194,6 +194,20 @@ def map_array(path, dtype, length, advice):
         return np.zeros(0, dtype)                    # an empty file cannot be mapped
     with explained(path, advice):
         return np.memmap(path, dtype, mode="r", shape=(length,)).view(np.ndarray)
+
+
+def exists(path, advice):
+    """Is there anything? Where that cannot be told, it is a FileError."""
+    try:
+        with explained(path, advice):
+            os.stat(path)
+    except MissingFileError:
+        return False
+    except FileError as error:
+        if isinstance(error.__cause__, NotADirectoryError):
+            return False
+        raise
+    return True
 
 
 @contextlib.contextmanager

@@ -26,7 +26,7 @@ def seal(note):
 def read_note(path, advice):
     raw = files.read(path, advice)
     try:
-        note = json.loads(raw)
+        note = json.loads(raw.decode())
         known = note["sha256"].encode()
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise DamagedError(files.said(f"{path} is damaged: it is not the JSON that was written", advice)) from None

@@ -32,7 +32,7 @@ MAY_IMPORT = {
     "optim": "backend errors params",
     "plots": "errors",
     "data": "batch errors files lazy",
-    "interop": "backend config errors params sealed",
+    "interop": "backend config errors files params sealed",
     "model": "backend layers params",
     "kernels": "backend errors layers optim",
     "fused": "backend kernels layers model params",

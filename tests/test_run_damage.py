@@ -14,10 +14,10 @@ from minalbert.data.build import build
 from minalbert.data.sources import story_sources
 from minalbert.data.tiny_worlds import TinyWorlds
 from minalbert.data.word_tokenizer import WordTokenizer
-from minalbert.errors import DamagedError, FileError, TrainError
+from minalbert.errors import DamagedError, DamagedWarning, FileError, TrainError
 from minalbert.files import read_toml
 from minalbert.sealed import read_note, seal
-from minalbert.train import assemble, checkpoint, pretrain, run_directory
+from minalbert.train import assemble, checkpoint, curves, pretrain, run_directory
 from minalbert.train.records import FILE, Metrics, first_evaluation
 from minalbert.train.trained import open_trained
 
@@ -155,7 +155,7 @@ def flip(path, place=-5):
 def test_damaged_weights_are_loaded_nowhere(worlds, run, tmp_path, capsys):
     newest, before = run / "step-00000008", run / "step-00000004"
     flip(newest / "model.safetensors")
-    offered = rf"step-00000008.model\.safetensors is damaged.*; {re.escape(str(before))} is whole"
+    offered = rf"step-00000008.model\.safetensors is damaged.*; name {re.escape(str(before))}, which is whole"
     with pytest.raises(DamagedError, match=r"model\.safetensors is damaged"):
         Albert.from_pretrained(newest)
     for path in (run, newest):
@@ -172,7 +172,7 @@ def test_damaged_weights_are_loaded_nowhere(worlds, run, tmp_path, capsys):
 
 def test_a_checkpoint_without_its_configuration_is_one(run):
     (run / "step-00000008" / "config.json").unlink()
-    with pytest.raises(FileError, match=r"config\.json is missing; .*step-00000004 is whole"):
+    with pytest.raises(FileError, match=r"config\.json is missing; .*step-00000004, which is whole"):
         open_trained(run / "step-00000008")
 
 
@@ -201,7 +201,7 @@ def test_another_runs_checkpoint_is_refused_and_named(worlds, run, capsys, step)
     code, said = resume(run, capsys)
     assert code == 2
     assert said_of in said
-    assert f"the one before it that is whole is of step {step - 4}" in said
+    assert f"the one before it that is whole is of step {step - 4} (--from-step {step - 4})" in said
     with pytest.raises(TrainError, match=re.escape(said_of)):
         open_trained(run)
     assert checkpoint.steps(run)[-1] == step
@@ -214,6 +214,16 @@ def test_a_copy_of_a_config_is_no_identity(worlds, tmp_path):
     shutil.copy(worlds / "run" / run_directory.CONFIG, tmp_path)
     assert main(["pretrain", str(tmp_path)]) == 0
     assert run_directory.identity(tmp_path) != run_directory.identity(worlds / "run")
+
+
+def test_checkpoints_that_changed_places_are_damaged(worlds, run, capsys):
+    one, other, third = run / "step-00000004", run / "step-00000008", run / "third"
+    for old, new in ((one, third), (other, one), (third, other)):
+        old.rename(new)
+    code, said = resume(run, capsys)
+    assert code == 2
+    assert "step-00000008/state.json is damaged: it is that of step 4; it is now damaged-step-00000008" in said
+    assert "step-00000004/state.json is damaged: it is that of step 8; it is now damaged-step-00000004" in said
 
 
 def as_yesterday(run):
@@ -238,7 +248,8 @@ def test_a_run_of_yesterday_resumes_and_gets_an_identity(worlds, run, capsys):
     name = run_directory.identity(run)
     assert name == read_toml(run / run_directory.CONFIG, "")["run"]["id"]
     assert checkpoint.note_of(run, 12)["run"] == name
-    shutil.copytree(worlds / "other" / "step-00000012", run / "step-00000016")
+    shutil.rmtree(run / "step-00000012")
+    shutil.copytree(worlds / "other" / "step-00000012", run / "step-00000012")
     with pytest.raises(TrainError, match="of another run"):
         checkpoint.load(run, owner=name)
 
@@ -335,6 +346,28 @@ def test_a_log_that_is_a_directory_is_put_aside(run, capsys):
     assert code == 0, said
     assert "is a directory where a file must be; it is now damaged-metrics.jsonl, and the log begins anew" in said
     assert events(run, "resumed")
+
+
+def test_a_log_that_is_not_what_was_written_is_told(run, capsys):
+    path, read = run / FILE, curves.read_curves
+    whole = path.read_bytes()
+    read(run)
+    for content in (whole.replace(b'"step": 3', b'"step": 2', 1), whole[: len(whole) // 2], whole[:-300]):
+        path.write_bytes(content)
+        with pytest.warns(DamagedWarning, match=r"metrics\.jsonl is not what was written there until the newest"):
+            read(run)
+        assert main(["plot", str(run), "--out", str(run / "curves.svg")]) == 0
+        assert capsys.readouterr().err.startswith(f"minalbert plot: {path} is not what was written")
+    path.write_bytes(bytes(len(whole)))
+    with pytest.raises(DamagedError, match="and nothing of it can be read"):
+        read(run)
+    path.write_bytes(whole[: len(whole) // 2])
+    code, said = resume(run, capsys)
+    assert code == 0
+    assert "metrics.jsonl is not what was written there until the checkpoint; what can be read of it is kept" in said
+    path.unlink()
+    assert "metrics.jsonl is missing; the log begins anew" in resume(run, capsys, "--steps", "16")[1]
+    assert curves.read_curves(run).train["step"].tolist() == [15]
 
 
 def test_another_runs_log_is_put_aside(worlds, run, capsys):

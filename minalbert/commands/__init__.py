@@ -15,7 +15,7 @@ from difflib import get_close_matches
 from importlib.metadata import entry_points
 
 from .. import __version__
-from ..errors import MinalbertError, SlowWarning, nearest
+from ..errors import DamagedWarning, MinalbertError, SlowWarning, nearest
 
 COMMANDS = {
     "demo": ("minalbert.commands.demo", "make a corpus, train a small model, see what it has learnt"),
@@ -47,7 +47,7 @@ def all_commands():
 
 def show(prog, otherwise, message, category, *where, **more):
     """Print one of our warnings as a line, and any other one as Python does."""
-    if issubclass(category, SlowWarning):
+    if issubclass(category, SlowWarning | DamagedWarning):
         print(f"{prog}: {message}", file=sys.stderr)
     else:
         otherwise(message, category, *where, **more)

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..config import PRESETS, AlbertConfig
 from ..errors import ConfigError, PretrainedError
+from ..files import exists
 from ..params import HEADS, Params, shapes
 from ..sealed import STATE, read_note, verify_noted
 from .safetensors_files import ONE_FILE, locate, read, read_json, write, write_json
@@ -21,6 +22,7 @@ DEFAULTS = dataclasses.asdict(PRESETS["albert-xxlarge-v2"])  # theirs, for missi
 OURS = ("sharing", "num_hidden_groups", "embedding_projection")      # transformers may need one group per layer
 VARIANTS = ("reversible", "attention", "attention_window", "attention_stride", "attention_global")
 OFFICIAL = [key for key in DEFAULTS if key not in OURS + VARIANTS or key == "num_hidden_groups"]
+ADVICE = "restore it from a copy, or name another directory"
 FIXED = {
     "model_type": "albert",
     "inner_group_num": 1,
@@ -63,8 +65,8 @@ def load(directory, dtype=None, strict=True):
 
 def _verify(directory):
     """Compare a checkpoint's model with its state.json."""
-    if (directory / STATE).exists():
-        verify_noted(directory, read_note(directory / STATE, ""), ("config.json", ONE_FILE), "")
+    if exists(directory / STATE, ADVICE):
+        verify_noted(directory, read_note(directory / STATE, ADVICE), ("config.json", ONE_FILE), ADVICE)
 
 
 def save(directory, config, params):

@@ -60,7 +60,7 @@ def pretrain(settings, run, corpus=None, held_out=None, observer=None, from_step
         facts = environment(settings.training.device) | data.hashes | (own_code.facts if own_code else {})
         state, messages = begin(settings, data, facts, run, place, name, from_step, own_code)
         origin = {"run": name, "settings": settings.tables()}
-        with (closing(make_records(settings, run, state, data, observer, name)) as records,
+        with (closing(make_records(settings, run, state, data, observer, origin, place)) as records,
               Workers(state.model, settings.training.workers) as workers):
             trainer = Trainer(
                 state, batches_of(settings, data), step_of(settings, workers, state.model.params, own_code),
@@ -110,9 +110,10 @@ def step_of(settings, workers, params, own_code=None):
     )
 
 
-def make_records(settings, run, state, data, observer, name):
+def make_records(settings, run, state, data, observer, origin, place):
+    written = {} if state.fresh else checkpoint.note_of(place, state.step).get("log")
     board = Board(run, state.step, observer.alert) if settings.records.tensorboard else None
-    metrics = Metrics(run, state.batch_index, state.fresh, board, observer.alert, name)
+    metrics = Metrics(run, state.batch_index, state.fresh, board, observer.alert, origin["run"], written)
     return Records(metrics, observer, state, data, settings.records.log_every, first_evaluation(run))
 
 

@@ -51,8 +51,9 @@ def begin(settings, data, facts, run, place, name, from_step=None, own_code=None
                          "earlier checkpoint (--from-step), or another directory")
     for fact in data.hashes:
         if before.get(fact) != facts[fact]:
-            raise TrainError(f"the {fact} is {facts[fact]}; {run} was trained with {before.get(fact)}, and resumes "
-                             "with that only")
+            where = f" of corpus {settings.data.corpus}" if settings.data.corpus else ""
+            raise TrainError(f"the {fact}{where} is {facts[fact]}; {run} was trained with {before.get(fact)}, and "
+                             "resumes with that only: name it with --corpus")
     if from_step is not None:
         messages += [message for directory in {run, place} for message in checkpoint.put_aside(directory, from_step)]
     saved = on_device(saved, settings.training.device)

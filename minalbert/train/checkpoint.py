@@ -36,9 +36,11 @@ from ..params import Params
 from ..sealed import STATE, read_note, records_of, seal, verify_noted
 
 MOMENTS = "moments.safetensors"
+ORIGIN = "run", "settings", "log"                    # whose it is, made with what, and the log's size and SHA-256 then
 FORMAT = 1
 REPLACED, REMOVED = ".replaced", ".removed"          # endings of hidden names, as PARTIAL is
 ADVICE = ""                                          # whoever reads it knows which other checkpoint is whole
+NAME = r"step-([0-9]{8}|[1-9][0-9]{8,})"
 NO_ROOM = {errno.ENOSPC, errno.EDQUOT}
 
 
@@ -48,7 +50,7 @@ class SavedState(NamedTuple):
     params: Params
     moments: Moments | None
     extra: dict                                      # of what JSON can hold
-    origin: dict = {}                                # noqa: RUF012  "run": whose it is, "settings": made with; or empty
+    origin: dict = {}                                # noqa: RUF012  of ORIGIN; version 0.1.0 wrote none
 
 
 def save(run, config, state, environment, keep=2, always=()):
@@ -59,7 +61,7 @@ def save(run, config, state, environment, keep=2, always=()):
     note = {"format": FORMAT, "step": state.step, "position": state.batch_index, **state.origin, "extra": state.extra,
             "circumstances": environment}
     there = _note_if_whole(path)
-    same = ("step", "position", "extra", *state.origin)
+    same = {"step", "position", "extra", *state.origin} - {"log"}
     if there and all(json.dumps(there.get(name)) == json.dumps(note[name]) for name in same):
         return path                                  # this very state
     try:
@@ -79,7 +81,7 @@ def load(run, step=None, owner=None):
     """
     if step is not None:
         return *_load_step(run, step, owner), []
-    messages = [f"{path} is no directory; {rename_aside(path, 'damaged')}" for path in _named(run) if not path.is_dir()]
+    messages = [f"{path} is no directory; {rename_aside(path, 'damaged')}" for path in strays(run)]
     for step in reversed(steps(run)):
         try:
             found = _read(path_of(run, step), owner)
@@ -100,7 +102,7 @@ def steps(run):
 
 def _named(run):
     """Whatever has the name of a checkpoint."""
-    return [path for path in Path(run).glob("step-*") if re.fullmatch(r"step-([0-9]{8}|[1-9][0-9]{8,})", path.name)]
+    return [path for path in Path(run).glob("step-*") if re.fullmatch(NAME, path.name)]
 
 
 def path_of(run, step):
@@ -109,8 +111,8 @@ def path_of(run, step):
 
 def step_of(path):
     """That of a checkpoint's directory; if it has another name, so large that all others are earlier."""
-    number = Path(path).resolve().name.removeprefix("step-")
-    return int(number) if number.isdecimal() else math.inf
+    name = Path(path).resolve().name
+    return int(name[5:]) if re.fullmatch(NAME, name) else math.inf
 
 
 def note_of(run, step, owner=None):
@@ -125,6 +127,16 @@ def whole_before(run, step, owner=None):
     """The step of the newest whole checkpoint before this one, or None."""
     before = [one for one in reversed(steps(run)) if one < step]
     return next((one for one in before if _note_if_whole(path_of(run, one), owner)), None)
+
+
+def newest_note(run):
+    """What the newest checkpoint that can be read says of itself; {} without one."""
+    return next(filter(None, (note_of(run, step) for step in reversed(steps(run)))), {})
+
+
+def strays(run):
+    """What has the name of a checkpoint and is no directory."""
+    return sorted(path for path in _named(run) if not path.is_dir())
 
 
 def remove_after(run, step):
@@ -239,7 +251,9 @@ def _note_if_whole(path, owner=None):
 
 def _offer(run, step, owner):
     before = whole_before(run, step, owner)
-    return "none before it is whole" if before is None else f"the one before it that is whole is of step {before}"
+    if before is None:
+        return "none before it is whole: restore it from a copy, or name another directory for a new run"
+    return f"the one before it that is whole is of step {before} (--from-step {before})"
 
 
 def _load_step(run, step, owner):
@@ -260,7 +274,7 @@ def _read(path, owner):
     if MOMENTS in note["files"]:
         flat = read(dict.fromkeys(("m", "v"), path / MOMENTS))
         moments = Moments(*(Params(flat[name], params.shapes) for name in ("m", "v")))
-    origin = {name: note[name] for name in ("run", "settings") if name in note}
+    origin = {name: note[name] for name in ORIGIN if name in note}
     state = SavedState(note["step"], note["position"], params, moments, note["extra"], origin)
     return config, state, note["circumstances"]
 
@@ -271,6 +285,8 @@ def read_note_of(path, owner=None):
     note = read_note(file, ADVICE)
     if note.get("format") != FORMAT:
         raise TrainError(f"{file} has format {note.get('format')}; this version of minalbert reads format {FORMAT}")
+    if step_of(path) not in (note["step"], math.inf):
+        raise DamagedError(f"{file} is damaged: it is that of step {note['step']}")
     if owner is not None and note.get("run", owner) != owner:       # version 0.1.0 wrote none
         raise TrainError(f"{path} is a checkpoint of another run ({note['run']}; this one is {owner}) and must not lie "
                          "here")

@@ -53,8 +53,7 @@ class Trainer:
             self.records.event("time is up", f"the limit of {state.minutes:g} minutes ended the run at step "
                                f"{state.step:,} of {state.steps:,}; its result depends on the clock")
         if self.checkpoints.saved != state.step:     # else it is there, from before the batches refused since
-            self.records.metrics.sync()
-            self.timed(self.checkpoints.save_at_last)
+            self.timed(lambda: self.checkpoints.save_at_last(self.records.metrics.sync()))
         return self.result(stop)
 
     def result(self, stop):
@@ -115,8 +114,7 @@ class Trainer:
         self.state.seconds += spent
 
     def save(self, regular=False):
-        self.records.metrics.sync()
-        self.checkpoints.save(regular)
+        self.checkpoints.save(self.records.metrics.sync(), regular)
 
     def save_if_possible(self):
         """There will be room again, perhaps, at the next checkpoint."""

@@ -29,7 +29,8 @@ def lock(run):
     try:
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     except OSError as error:
-        raise TrainError(f"{path} cannot be opened ({error.strerror}); a run must be able to write there") from error
+        raise TrainError(f"{path} cannot be opened ({error.strerror}); a run must be able to write there: name "
+                         "another directory, or make it writable") from error
     try:
         _take(handle, run)
         with suppress(OSError):                      # a full disk

@@ -12,6 +12,7 @@ after it: they will be written again, the same but for the clock's. A log never 
 wait until there is room, and what is no line of metrics is put aside, in a file damaged-metrics.jsonl.
 """
 
+import hashlib
 import json
 import logging
 import os
@@ -20,7 +21,7 @@ from pathlib import Path
 
 from .. import files
 from ..errors import FileError, MissingFileError, TrainError
-from ..files import rename_aside, write_atomically
+from ..files import Record, rename_aside, write_atomically
 from .evaluation import Evaluation, evaluate
 from .watch import milestones
 
@@ -102,36 +103,48 @@ def owner_of(run):
 
 def read_lines(run):
     """Dicts. A last line that a kill cut short is left out; another that is no line of metrics is an error."""
-    path, found = Path(run) / FILE, []
-    if not path.exists():
+    found, advice = [], f"`minalbert pretrain {run}` puts it aside"
+    try:
+        content = files.read(Path(run) / FILE, advice)
+    except MissingFileError:
         return []
-    for number, line, parsed in numbered(path):
+    for number, (line, parsed) in enumerate(lines_in(content), 1):
         if parsed is None:
-            raise TrainError(f"{path}:{number} is no line of metrics: {line[:60].decode(errors='replace')}; "
-                             f"`minalbert pretrain {run}` puts such lines aside")
+            raise TrainError(f"{Path(run) / FILE}:{number} is no line of metrics: "
+                             f"{line[:60].decode(errors='replace')}; {advice}")
         found.append(parsed)
     return found
 
 
 def sound_lines(run):
-    """Yield the lines that a run of ours wrote."""
-    with suppress(FileError):
-        yield from (parsed for _, _, parsed in numbered(Path(run) / FILE) if is_sound(parsed))
+    """The lines that a run of ours wrote."""
+    try:
+        return [parsed for _, parsed in lines_in(files.read(Path(run) / FILE, "")) if is_sound(parsed)]
+    except FileError:
+        return []
 
 
-def numbered(path):
-    """Yield (number, bytes, dict or None if it is no line of metrics), without a last line that a kill cut short."""
-    *lines, last = files.read(path, "").split(b"\n")
+def lines_in(content):
+    """Yield (bytes, dict or None if it is no line of metrics), without a last line that a kill cut short."""
+    *lines, last = content.split(b"\n")
     if parse(last):                                  # an editor took its end away
         lines.append(last)
-    for number, line in enumerate(lines, 1):
-        yield number, line, parse(line)
+    return ((line, parse(line)) for line in lines)
+
+
+def differs(content, written):
+    """Does a log begin with other bytes than when a checkpoint was saved? written: what that recorded, if it did."""
+    return bool(written) and record(content[: written["size"]])._asdict() != written
+
+
+def record(content):
+    return Record(len(content), hashlib.sha256(content).hexdigest())
 
 
 def parse(line):
     """A line as a dict; None if it is no line of metrics."""
     try:
-        found = json.loads(line)
+        found = json.loads(line.decode())
     except (ValueError, RecursionError):
         return None
     named = isinstance(found, dict) and isinstance(found.get("kind"), str)
@@ -155,33 +168,41 @@ def is_score(value):
 
 
 class Metrics:
-    def __init__(self, run, batch_index=0, fresh=True, board=None, alert=alert_by_log, owner=None):
-        """Keep the lines from before this batch; a fresh run keeps none. owner: the run's identity."""
-        self.path, self.board, self.broken, self.alert = Path(run) / FILE, board, [], alert
-        self._waiting, self._alerted, self._content = [], False, None
-        lines = [] if fresh else self._sound_lines(owner)
-        self._content = "".join(json.dumps(line) + "\n" for line in lines if line["position"] <= batch_index)
-        if self._content or self.path.exists():
-            self._append()
-        else:
-            self._content = None
+    def __init__(self, run, batch_index=0, fresh=True, board=None, alert=alert_by_log, owner=None, written=None):
+        """Keep the lines from before this batch; a fresh run keeps none.
 
-    def _sound_lines(self, owner):
+        owner      the run's identity
+        written    what the checkpoint recorded of the log
+        """
+        self.path, self.board, self.broken, self.alert = Path(run) / FILE, board, [], alert
+        self._waiting, self._alerted, self._content, self._written = [], False, None, hashlib.sha256()
+        lines = [] if fresh else self._sound_lines(owner, written)
+        self._size, content = 0, "".join(json.dumps(line) + "\n" for line in lines if line["position"] <= batch_index)
+        if content or os.path.lexists(self.path):
+            self._content = content                  # takes the file's place
+            self._append()
+
+    def _sound_lines(self, owner, written):
         """The lines that are there; what is none of them is put aside, and said in self.broken."""
         try:
-            found = list(numbered(self.path))
-        except MissingFileError:
+            content = files.read(self.path, "")
+        except MissingFileError as fault:
+            self.broken.append(f"{fault}; the log begins anew")
             return []
         except FileError as fault:                   # a directory or a pipe, or what we may not read
             self.broken.append(f"{fault}; {rename_aside(self.path, 'damaged')}, and the log begins anew")
             return []
-        sound = [parsed for _, _, parsed in found if is_sound(parsed)]
+        found = list(lines_in(content))
+        sound = [parsed for _, parsed in found if is_sound(parsed)]
         if owner and (writer := next((line["run"] for line in sound if "run" in line), owner)) != owner:
             self.broken.append(f"{self.path} is the log of another run ({writer}; this one is {owner}); "
                                f"{rename_aside(self.path, 'foreign')}, and the log begins anew")
             return []
-        if bad := [line for _, line, parsed in found if not is_sound(parsed)]:
+        if bad := [line for line, parsed in found if not is_sound(parsed)]:
             self._put_aside(bad)
+        elif differs(content, written):
+            self.broken.append(f"{self.path} is not what was written there until the checkpoint; what can be read of "
+                               "it is kept")
         return sound
 
     def _put_aside(self, lines):
@@ -202,10 +223,11 @@ class Metrics:
             self.board.write(kind, values)
 
     def sync(self):
-        """All lines onto the disk, before a checkpoint that relies on them."""
+        """All lines onto the disk, before a checkpoint that relies on them. Returns the Record of the file."""
         if self._append():
             with suppress(OSError), open(self.path, "r+b") as file:
                 os.fsync(file.fileno())
+        return Record(self._size, self._written.hexdigest())
 
     def close(self):
         self._append()
@@ -216,19 +238,20 @@ class Metrics:
         """Write the lines that wait, all or none. Is nothing waiting now?"""
         if not self._waiting and self._content is None:
             return True
-        text = "".join(self._waiting)
+        data = "".join([self._content or "", *self._waiting]).encode()
         try:
             if self._content is None:
-                append(self.path, text.encode())
+                append(self.path, data)
             else:
-                write_atomically(self.path, (self._content + text).encode())
+                write_atomically(self.path, data)
         except (OSError, FileError) as error:
             if not self._alerted:
                 cause = getattr(error, "strerror", None) or error
                 self.alert(f"{self.path} cannot be written ({cause}); training goes on")
             self._alerted = True
             return False
-        self._waiting, self._alerted, self._content = [], False, None
+        self._waiting, self._alerted, self._content, self._size = [], False, None, self._size + len(data)
+        self._written.update(data)
         return True
 
 

@@ -79,10 +79,11 @@ class Checkpoints:
         self.saved = state.step if state.step in checkpoint.steps(run) else None     # the step of the last one
         self.rollbacks = []
 
-    def save(self, regular=False):
+    def save(self, log, regular=False):
+        """log: the Record of the log until now."""
         needed = () if regular else self.regular()[-1:]          # to go back to
         state = self.state
-        saved = state.saved(regular)._replace(origin=self.origin)
+        saved = state.saved(regular)._replace(origin=self.origin | {"log": log._asdict()})
         what = state.model.config, saved, self.environment
         try:
             checkpoint.save(self.run, *what, self.keep, needed)
@@ -113,16 +114,16 @@ class Checkpoints:
         """Is the newest state in the spare directory only?"""
         return bool(self.spare and checkpoint.steps(self.spare)[-1:] == [self.saved])
 
-    def save_at_last(self):
+    def save_at_last(self, log):
         """Save when nothing comes afterwards: where there is no room, try again for a minute."""
         for pause in PAUSES:
             try:
-                return self.save()
+                return self.save(log)
             except NoRoomError as error:
                 self.alert(f"{error}; trying again in {pause} s, for room may be made")
                 time.sleep(pause)
         try:
-            return self.save()
+            return self.save(log)
         except NoRoomError as error:
             raise NoRoomError(f"{error}, and what was trained since is lost; a run with --spare DIRECTORY has a second "
                               "place") from error
