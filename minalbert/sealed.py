@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 
 from . import files
-from .errors import DamagedError
+from .errors import DamagedError, FileError
 from .files import Record
 
 STATE = "state.json"                                 # a checkpoint's note
@@ -33,6 +33,21 @@ def read_note(path, advice):
     if hashlib.sha256(raw.replace(known, NO_HASH.encode(), 1)).hexdigest().encode() != known:
         raise DamagedError(files.said(f"{path} is damaged: it differs from its own SHA-256", advice))
     return note
+
+
+def check_owner(directory, advice):
+    """Raise DamagedError for a checkpoint in a run that by its config.toml is another one than the checkpoint's."""
+    directory = Path(directory).absolute()
+    if not files.exists(directory / STATE, advice):
+        return
+    note = read_note(directory / STATE, advice)
+    try:
+        owner = files.read_toml(directory.parent / "config.toml", "")["run"]["id"]
+    except (FileError, KeyError, TypeError):
+        return                                       # it lies somewhere else, or version 0.1.0 made it
+    if note.get("run", owner) != owner:
+        said = f"{directory} is a checkpoint of another run ({note['run']}; this one is {owner}) and must not lie here"
+        raise DamagedError(files.said(said, advice))
 
 
 def records_of(paths, advice):

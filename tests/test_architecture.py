@@ -41,7 +41,7 @@ MAY_IMPORT = {
     "parallel": "backend model params",
     "analysis": "backend config errors layers model parallel params",
     "encoding": "backend batch errors model parallel",
-    "albert": "backend batch compute config encoding errors interop layers model parallel params",
+    "albert": "backend batch compute config encoding errors interop layers model parallel params sealed",
     "train": "albert backend batch config data errors files fused interop layers lazy optim parallel params sealed",
     "__init__": "albert backend batch config errors interop model params",
     "commands": "__init__ analysis backend config data errors fused gradcheck kernels layers optim params plots train",

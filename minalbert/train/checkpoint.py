@@ -111,7 +111,7 @@ def path_of(run, step):
 
 def step_of(path):
     """That of a checkpoint's directory; if it has another name, so large that all others are earlier."""
-    name = Path(path).resolve().name
+    name = Path(os.path.abspath(path)).name
     return int(name[5:]) if re.fullmatch(NAME, name) else math.inf
 
 

@@ -29,7 +29,7 @@ class Trained(NamedTuple):
 def open_trained(path, tokenizer=None, kernels="plain"):
     """Open a run, a checkpoint or a model. `tokenizer`: a file, instead of the one beside the weights."""
     directory = model_directory(path)
-    with offering_an_earlier_one(path, directory):
+    with offering_an_earlier_one(directory):
         config, params = huggingface.load(directory)
     file = Path(tokenizer) if tokenizer else tokenizer_file(directory)
     if params.dtype == "float16":                    # a form to keep weights in, not to compute with
@@ -45,14 +45,16 @@ def open_trained(path, tokenizer=None, kernels="plain"):
 def weights_of(path, dtype, device):
     """The model of a run, a checkpoint or a directory, to train on with."""
     directory = model_directory(path)
-    with offering_an_earlier_one(path, directory):
-        return Albert.from_pretrained(directory, dtype, device)
+    with offering_an_earlier_one(directory):
+        config, params = huggingface.load(directory, dtype)
+    return Albert(config, params.to(device, copy=False))
 
 
 @contextmanager
-def offering_an_earlier_one(path, directory):
+def offering_an_earlier_one(directory):
     """Where a checkpoint is damaged, or in a run another run's, name the newest before it that is whole."""
-    run, owner = directory.parent, None if Path(path) == directory else run_directory.identity(path)
+    run = directory.absolute().parent
+    owner = run_directory.identity(run) if any((run / name).exists() for name in RUN_FILES[:2]) else None
     try:
         if exists(directory / checkpoint.STATE, ""):
             checkpoint.read_note_of(directory, owner)
