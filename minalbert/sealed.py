@@ -35,12 +35,14 @@ def read_note(path, advice):
     return note
 
 
-def check_owner(directory, advice):
-    """Raise DamagedError for a checkpoint in a run that by its config.toml is another one than the checkpoint's."""
+def check_place(directory, advice):
+    """Raise DamagedError for a checkpoint under another step's name, or in a run that is another by its config.toml."""
     directory = Path(directory).absolute()
     if not files.exists(directory / STATE, advice):
         return
     note = read_note(directory / STATE, advice)
+    if directory.name.startswith("step-") and directory.name != f"step-{note['step']:08d}":
+        raise DamagedError(files.said(f"{directory} is the checkpoint of step {note['step']}", advice))
     try:
         owner = files.read_toml(directory.parent / "config.toml", "")["run"]["id"]
     except (FileError, KeyError, TypeError):

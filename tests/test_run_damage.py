@@ -221,6 +221,8 @@ def test_checkpoints_that_changed_places_are_damaged(worlds, run, capsys):
     one, other, third = run / "step-00000004", run / "step-00000008", run / "third"
     for old, new in ((one, third), (other, one), (third, other)):
         old.rename(new)
+    with pytest.raises(DamagedError, match=r"step-00000008 is the checkpoint of step 4; "):
+        Albert.from_pretrained(other)
     code, said = resume(run, capsys)
     assert code == 2
     assert "step-00000008/state.json is damaged: it is that of step 4; it is now damaged-step-00000008" in said
