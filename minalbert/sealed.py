@@ -7,6 +7,7 @@ A checkpoint's state.json is one. Whoever opens a file beside it compares the fi
 
 import hashlib
 import json
+import re
 from pathlib import Path
 
 from . import files
@@ -41,7 +42,7 @@ def check_place(directory, advice):
     if not files.exists(directory / STATE, advice):
         return
     note = read_note(directory / STATE, advice)
-    if directory.name.startswith("step-") and directory.name != f"step-{note['step']:08d}":
+    if re.fullmatch(r"step-[0-9]{8,}", directory.name) and int(directory.name[5:]) != note["step"]:
         raise DamagedError(files.said(f"{directory} is the checkpoint of step {note['step']}", advice))
     try:
         owner = files.read_toml(directory.parent / "config.toml", "")["run"]["id"]

@@ -106,7 +106,7 @@ def test_a_terminal_that_closes_leaves_a_saved_run(tmp_path):
         stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
     )  # fmt: skip
     os.close(theirs)
-    wait_for(lambda: checkpoint.steps(run))
+    wait_for(lambda: (run / "metrics.jsonl").exists() and '"step": 3,' in (run / "metrics.jsonl").read_text())
     os.close(ours)
     assert child.wait(timeout=60) == 75
     assert checkpoint.steps(run)[-1] > 0

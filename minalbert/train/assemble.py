@@ -55,6 +55,8 @@ def pretrain(settings, run, corpus=None, held_out=None, observer=None, from_step
         data = prepare(settings, corpus, held_out)
         settings = settings.change(vocab_size=data.config.vocab_size)
         name, spare = identity_of(run, settings.checkpoints.spare)
+        if spare:
+            checkpoint.clear_leftovers(spare)
         place = place_of(run, spare, from_step)
         changes = run_directory.changes(run, settings, place, from_step)
         facts = environment(settings.training.device) | data.hashes | (own_code.facts if own_code else {})

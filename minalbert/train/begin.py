@@ -55,7 +55,8 @@ def begin(settings, data, facts, run, place, name, from_step=None, own_code=None
             raise TrainError(f"the {fact}{where} is {facts[fact]}; {run} was trained with {before.get(fact)}, and "
                              "resumes with that only: name it with --corpus")
     if from_step is not None:
-        messages += [message for directory in {run, place} for message in checkpoint.put_aside(directory, from_step)]
+        for directory in dict.fromkeys((run, place)):
+            messages += checkpoint.put_aside(directory, from_step)
     saved = on_device(saved, settings.training.device)
     if saved.step < settings.training.steps:
         messages.append(f"resuming from step {saved.step:,}{'' if place == run else f', saved in {place}'}")
