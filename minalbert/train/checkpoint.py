@@ -179,6 +179,7 @@ def _save(run, path, config, state, note):
         _give_name(partial, path)
     except (OSError, SafetensorError, FileError) as error:
         shutil.rmtree(partial, ignore_errors=True)
+        error = error.__cause__ or error
         cause = getattr(error, "strerror", None) or str(error).split(": ")[-1]
         newest = steps(run)[-1:]
         stays = f"the newest checkpoint is that of step {newest[0]}" if newest else "there is no earlier checkpoint"
