@@ -22,6 +22,7 @@ from .model import PLAIN, Pairs, Totals
 from .model.encoder import encoder_attention, encoder_states
 from .model.heads import mlm_forward, pooler_forward, sop_forward
 from .parallel import Workers, add_losses, blas_threads, totals_of
+from .sealed import check_place
 
 OPTIONS = ("kernels", "precision", "pairs", "seed", "heads", "dtype", "device", "strict")    # of any way to a model
 
@@ -71,6 +72,7 @@ class Albert:
         """
         from .interop import huggingface
 
+        check_place(directory, huggingface.ADVICE)
         config, params = huggingface.load(directory, dtype, strict)
         return cls(config, params.to(device, copy=False), **compute)
 

@@ -50,12 +50,20 @@ class TrainError(MinalbertError, RuntimeError):
     """A run that cannot begin, resume or be read."""
 
 
+class NoRoomError(TrainError):
+    """A disk that has no room for what a run must save."""
+
+
 class PretrainedError(MinalbertError, ValueError):
     """A directory of pretrained weights that cannot be read."""
 
 
 class SlowWarning(UserWarning):
     """A choice that is no faster on this machine than a better one."""
+
+
+class DamagedWarning(UserWarning):
+    """A file that is not what was written there, of which nothing depends but what is shown."""
 
 
 def nearest(name, names):

@@ -121,6 +121,19 @@ def to_disk(handle):
     os.fsync(handle)
 
 
+def rename_aside(path, kind):
+    """Rename a file or directory damaged-NAME, or as the kind is. Returns the end of a sentence about it."""
+    number, name = 1, f"{kind}-{path.name}"
+    while os.path.lexists(path.parent / name):
+        number += 1
+        name = f"{kind}-{path.name}-{number}"
+    try:
+        os.rename(path, path.parent / name)
+    except OSError as error:
+        return f"it cannot be renamed {name} ({error.strerror})"
+    return f"it is now {name}"
+
+
 class Record(NamedTuple):
     """What was noted of a file when it was written."""
 
@@ -153,7 +166,7 @@ def read(path, advice, record=None):
 
 
 def read_json(path, advice, record=None):
-    return parsed(path, advice, record, json.loads, "JSON")
+    return parsed(path, advice, record, lambda content: json.loads(content.decode()), "JSON")
 
 
 def read_toml(path, advice, record=None):
@@ -181,6 +194,20 @@ def map_array(path, dtype, length, advice):
         return np.zeros(0, dtype)                    # an empty file cannot be mapped
     with explained(path, advice):
         return np.memmap(path, dtype, mode="r", shape=(length,)).view(np.ndarray)
+
+
+def exists(path, advice):
+    """Is there anything? Where that cannot be told, it is a FileError."""
+    try:
+        with explained(path, advice):
+            os.stat(path)
+    except MissingFileError:
+        return False
+    except FileError as error:
+        if isinstance(error.__cause__, NotADirectoryError):
+            return False
+        raise
+    return True
 
 
 @contextlib.contextmanager

@@ -17,7 +17,8 @@ from minalbert.train import checkpoint, pretrain
 from minalbert.train.records import read_lines
 from minalbert.train.settings import Settings
 
-CLOCK = ("seconds", "tokens_per_second", "data", "forward", "backward", "optimiser")  # keys that no two runs share
+CLOCK = ("seconds", "tokens_per_second", "data", "forward", "backward", "optimiser")
+OWN = (*CLOCK, "run")  # keys that no two runs share
 SMALL = {
     "hidden_size": 16, "embedding_size": 8, "num_attention_heads": 2, "num_hidden_layers": 2, "intermediate_size": 32,
     "max_length": 24, "max_predictions": 4, "hidden_dropout_prob": 0.1, "attention_probs_dropout_prob": 0.1,
@@ -43,12 +44,12 @@ def train(run, **changes):
 
 
 def computed(run):
-    """A hash of weights, moments and place, and the lines of the log but for what the clock says and who resumed."""
+    """A hash of weights, moments and place, and the lines of the log but for what is each run's own and who resumed."""
     _, state, _, _ = checkpoint.load(run)
     vectors = (state.params, *state.moments)
     hashed = hashlib.sha256(b"".join(vector.flat.tobytes() for vector in vectors)).hexdigest()
     lines = [
-        {key: value for key, value in line.items() if key not in CLOCK}
+        {key: value for key, value in line.items() if key not in OWN}
         for line in read_lines(run)
         if line.get("event") != "resumed"
     ]

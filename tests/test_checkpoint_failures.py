@@ -163,7 +163,8 @@ def test_a_full_disk_and_a_read_only_one_cost_nothing(tmp_path):
     assert done.stderr == ""
     assert done.stdout.splitlines() == [
         f"{run / 'step-00000015'} could not be saved ({read_only}); the newest checkpoint is that of step 10",
-        f"{run / '.lock'} cannot be opened ({read_only}); a run must be able to write there",
+        f"{run / '.lock'} cannot be opened ({read_only}); a run must be able to write there: name another "
+        "directory, or make it writable",
         f"{run / '.step-00000001.partial'}, left behind by a kill, cannot be removed: {read_only}",
     ]
 

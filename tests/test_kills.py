@@ -4,6 +4,7 @@ More kills than CI has time for: pytest tests/test_kills.py --kills 500
 """
 
 import json
+import os
 import random
 import signal
 import subprocess
@@ -12,8 +13,12 @@ import time
 from pathlib import Path
 
 import pytest
-from small_run import computed, train
+from small_run import computed, small_settings, train
 
+from minalbert.data.build import build
+from minalbert.data.sources import story_sources
+from minalbert.data.tiny_worlds import TinyWorlds
+from minalbert.data.word_tokenizer import WordTokenizer
 from minalbert.train import checkpoint
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no signals")]
@@ -55,7 +60,7 @@ def test_killed_runs_end_as_a_run_that_was_not(tmp_path, request, half):
     assert not list(run.glob(".step-*"))  # nothing half-written is left behind
 
 
-@pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 75), ("SIGUSR1", 75)])
+@pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 75), ("SIGUSR1", 75), ("SIGHUP", 75)])
 def test_a_signal_saves_at_a_steps_end_and_has_its_code(tmp_path, name, code):
     if not hasattr(signal, name):
         pytest.skip(f"this system has no {name}")
@@ -73,6 +78,38 @@ def test_a_signal_saves_at_a_steps_end_and_has_its_code(tmp_path, name, code):
     child.communicate(timeout=120)
     assert child.returncode == 0
     assert computed(run) == computed(tmp_path / "whole")
+
+
+def test_under_nohup_a_closed_terminal_stops_nothing(tmp_path):
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        child = start(tmp_path, steps=40)  # which ignores it, too
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    child.send_signal(signal.SIGHUP)
+    _, said = child.communicate(timeout=60)
+    assert child.returncode == 0, said
+
+
+def test_a_terminal_that_closes_leaves_a_saved_run(tmp_path):
+    """A session of its own, whose terminal goes: SIGHUP, and nobody to print for."""
+    ours, theirs = os.openpty()
+    stories = TinyWorlds(seed=1)
+    build(story_sources(stories, 30), WordTokenizer(stories.words()), tmp_path / "corpus")
+    settings = small_settings(corpus=str(tmp_path / "corpus"), steps=10**6, every=10**6)
+    (tmp_path / "my.toml").write_text(settings.toml(comment_defaults=True), encoding="utf-8")
+    run = tmp_path / "run"
+    program = "import fcntl, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0)\nfrom minalbert.commands import main\n"
+    words = ["pretrain", str(run), "--config", str(tmp_path / "my.toml")]
+    child = subprocess.Popen(
+        [sys.executable, "-c", f"{program}sys.exit(main({words!r}))"],
+        stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
+    )  # fmt: skip
+    os.close(theirs)
+    wait_for(lambda: (run / "metrics.jsonl").exists() and '"step": 3,' in (run / "metrics.jsonl").read_text())
+    os.close(ours)
+    assert child.wait(timeout=60) == 75
+    assert checkpoint.steps(run)[-1] > 0
 
 
 def test_a_second_ctrl_c_does_not_wait(tmp_path):

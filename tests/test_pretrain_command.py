@@ -69,7 +69,7 @@ def test_all_settings_are_printed_as_a_file_that_can_be_used(tmp_path, capsys, w
         (["--corpus", "nowhere"], "corpus nowhere does not exist, seen from"),
         (["--corpus", ""], "no corpus is given; it must be a directory that `minalbert data build` made"),
         (["--micro-batch", "512", "--batch", "512"], "micro_batch is 512; the corpus has only"),
-        (["--config", "nowhere.toml"], "nowhere.toml cannot be read"),
+        (["--config", "nowhere.toml"], "nowhere.toml is missing"),
         (["--weights", "nowhere"], "nowhere is not a directory"),
         (["--vocab-size", "100"], "vocab_size is 100; the corpus has a vocabulary of 1558"),
         (["--from-step", "3"], "has no checkpoint of step 3; it has none at all"),
@@ -198,7 +198,7 @@ def test_a_fresh_run_begins_a_fresh_log(tmp_path):
 
 
 def test_a_broken_line_in_the_middle_is_named(tmp_path):
-    (tmp_path / FILE).write_text('{"position": 1}\nnonsense\n{"position": 2}\n')
+    (tmp_path / FILE).write_text('{"kind": "x", "step": 1}\nnonsense\n{"kind": "x", "step": 2}\n')
     with pytest.raises(TrainError, match=r"metrics.jsonl:2 is no line of metrics: nonsense"):
         read_lines(tmp_path)
 
@@ -250,7 +250,9 @@ def test_a_line_broken_by_others_stops_no_run(tmp_path):
     lines = (tmp_path / FILE).read_text().splitlines()
     (tmp_path / FILE).write_text("\n".join([lines[0], "{nonsense", *lines[1:]]) + "\n")
     train(tmp_path, steps=6)
-    assert any("{nonsense; it is left out" in line.get("text", "") for line in read_lines(tmp_path))
+    assert (tmp_path / "damaged-metrics.jsonl").read_text() == "{nonsense\n"
+    (said,) = [line["text"] for line in read_lines(tmp_path) if "no metrics" in line.get("text", "")]
+    assert said.endswith("metrics.jsonl that are no metrics: 1, now in damaged-metrics.jsonl")
 
 
 def test_an_event_file_that_cannot_grow_stops_no_training(tmp_path, capsys, monkeypatch):

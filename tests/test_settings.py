@@ -83,6 +83,52 @@ def test_a_mistake_is_named(tmp_path, text, said):
     assert str(error.value).startswith(str(path))
 
 
+@pytest.mark.parametrize(
+    ("text", "words", "found"),
+    [
+        ("[recipe]\nmax_length = 128", ["--preset", "mini"], {"max_length": 128, "hidden_size": 128}),
+        ("[training]\nbatch = 48", ["--micro-batch", "48"], {"batch": 48, "micro_batch": 48}),
+        ("[model]\nhidden_dropout_prob = 0.2", ["--preset", "mini"], {"hidden_dropout_prob": 0.2, "hidden_size": 128}),
+        ("[model]\npreset = 'tiny'\nsharing = 'none'", ["--preset", "mini"], {"sharing": "none", "hidden_size": 128}),
+        ("[schedule]\nwarmup = 90\n[training]\nsteps = 50", ["--steps", "100"], {"warmup": 90}),
+        ("[training]\nrecompute = 4", ["--num-hidden-layers", "4"], {"recompute": 4}),
+    ],
+)
+def test_a_file_is_judged_with_its_options(tmp_path, text, words, found):
+    path = tmp_path / "my.toml"
+    path.write_text(text)
+    settings = settings_of(options("--config", str(path), *words))
+    values = {name: value for table in settings.tables().values() for name, value in table.items()}
+    assert {name: values[name] for name in found} == found
+
+
+def test_what_does_not_fit_when_complete_is_named_with_the_file(tmp_path):
+    path = tmp_path / "my.toml"
+    path.write_text("[training]\nbatch = 48")
+    with pytest.raises(ConfigError, match=r"my\.toml, with the options given: batch 48 is 6 times micro_batch 8"):
+        settings_of(options("--config", str(path), "--micro-batch", "8"))
+
+
+def test_a_file_of_a_whole_model_and_a_preset_must_agree(tmp_path):
+    path = tmp_path / "my.toml"
+    path.write_text(Settings().change(preset="mini", hidden_dropout_prob=0.1).toml())
+    with pytest.raises(ConfigError, match=r"preset 'tiny' has embedding_size 32, and \[model\], .* 64; leave out one"):
+        settings_of(options("--config", str(path), "--preset", "tiny"))
+    with pytest.raises(ConfigError, match=r"preset 'mini' has hidden_dropout_prob 0.0, and \[model\], .* 0.1"):
+        settings_of(options("--config", str(path), "--preset", "mini"))
+
+
+def test_a_run_and_a_preset(tmp_path):
+    """The command that began a run resumes it, and another preset is refused."""
+    run_directory.keep(tmp_path, "5eed", settings_of(options("--preset", "mini")), Words())
+    assert settings_of(options("--preset", "mini"), tmp_path).model == PRESETS["mini"]
+    (tmp_path / "step-00000000").mkdir()
+    with pytest.raises(ConfigError, match=r"vocab_size is 30000; .* was begun with 8192"):
+        run_directory.changes(tmp_path, settings_of(options("--preset", "albert-base-v2"), tmp_path))
+    with pytest.raises(ConfigError, match=r"config\.toml, with the options given: max_length is 128; the model has"):
+        settings_of(options("--preset", "tiny"), tmp_path)
+
+
 def test_rates_that_are_not_said_are_the_optimisers_own():
     assert Settings().peak_rate == 0.001
     assert Settings().optimiser.bias_correction
@@ -110,7 +156,7 @@ class Words:
 def test_a_run_keeps_its_settings_and_says_what_changed(tmp_path):
     settings = Settings().change(steps=10)
     assert run_directory.changes(tmp_path, settings) == []
-    run_directory.keep(tmp_path, settings, Words())
+    run_directory.keep(tmp_path, "5eed", settings, Words())
     assert run_directory.kept_settings(tmp_path).tables() == settings.tables()
     (tmp_path / "step-00000004").mkdir()
     assert run_directory.changes(tmp_path, settings) == []
@@ -122,7 +168,7 @@ def test_a_run_keeps_its_settings_and_says_what_changed(tmp_path):
     "change", [{"batch": 32}, {"seed": 1}, {"hidden_size": 128}, {"max_ngram": 1}, {"optimiser": "lamb"}]
 )
 def test_what_weights_depend_on_cannot_change(tmp_path, change):
-    run_directory.keep(tmp_path, Settings(), Words())
+    run_directory.keep(tmp_path, "5eed", Settings(), Words())
     assert run_directory.changes(tmp_path, Settings().change(**change)) == []  # before the first checkpoint all may
     (tmp_path / "step-00000000").mkdir()
     with pytest.raises(ConfigError, match="name another directory for a new run"):

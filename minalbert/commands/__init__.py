@@ -15,7 +15,7 @@ from difflib import get_close_matches
 from importlib.metadata import entry_points
 
 from .. import __version__
-from ..errors import MinalbertError, SlowWarning, nearest
+from ..errors import DamagedWarning, MinalbertError, SlowWarning, nearest
 
 COMMANDS = {
     "demo": ("minalbert.commands.demo", "make a corpus, train a small model, see what it has learnt"),
@@ -34,6 +34,9 @@ COMMANDS = {
 }
 
 
+OURS = SlowWarning, DamagedWarning
+
+
 def all_commands():
     """{name: (module, purpose)}: our commands, and those that other packages add."""
     added = {}
@@ -47,7 +50,7 @@ def all_commands():
 
 def show(prog, otherwise, message, category, *where, **more):
     """Print one of our warnings as a line, and any other one as Python does."""
-    if issubclass(category, SlowWarning):
+    if issubclass(category, OURS):
         print(f"{prog}: {message}", file=sys.stderr)
     else:
         otherwise(message, category, *where, **more)
@@ -97,7 +100,8 @@ def main(argv=None):
             stream.reconfigure(errors="replace")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("always", SlowWarning)
+            for category in OURS:
+                warnings.simplefilter("always", category)
             warnings.showwarning = functools.partial(show, options.prog, warnings.showwarning)
             code = options.execute(options)
         sys.stdout.flush()

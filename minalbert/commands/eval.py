@@ -13,9 +13,9 @@ from ..errors import ConfigError, TrainError
 from ..train import checkpoint
 from ..train.assemble import one_thread_each
 from ..train.evaluation import baselines, evaluate
-from ..train.run_directory import kept_settings
+from ..train.run_directory import settings_at
 from ..train.settings import Settings
-from ..train.trained import model_directory, open_trained
+from ..train.trained import model_directory, offering_an_earlier_one, open_trained
 from ..train.training_data import digest, first_of, prepare
 from .options import add_section, given_fields
 from .printing import print_result
@@ -36,7 +36,7 @@ def add_arguments(parser):
 
 def run(options):
     directory = model_directory(options.model).resolve()
-    kept = kept_settings(directory.parent) if directory.name.startswith("step-") else None
+    kept = settings_at(directory) if directory.name.startswith("step-") else None
     kernels = "fused" if kept and kept.training.kernels != "plain" else "plain"      # to the run's last digit
     trained = open_trained(options.model, options.tokenizer, kernels)
     settings = settings_of(options, trained, kept)
@@ -74,7 +74,8 @@ def settings_of(options, trained, kept):
 def own_documents(trained, settings):
     """Return (batch, baselines, which documents these are, where the baselines' words were counted)."""
     data, section = prepare(settings), settings.data
-    before = checkpoint.verify(trained.directory)["circumstances"].get("held-out data")
+    with offering_an_earlier_one(trained.directory):
+        before = checkpoint.read_note_of(trained.directory)["circumstances"].get("held-out data")
     now = data.hashes["held-out data"]
     if before != now:
         raise TrainError(f"the held-out data is {now}; {trained.directory} was tested on {before}: name a corpus with "

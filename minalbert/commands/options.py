@@ -67,11 +67,13 @@ def given_fields(options, *sections):
 
 
 def settings_of(options, run=None):
-    """The settings of the file that is named, or that the run keeps; and then the options."""
-    settings = Settings.read(options.config) if options.config else (kept_settings(run) if run else None) or Settings()
+    """The settings of the file that is named, or that the run keeps, with the options in their places."""
     changes = given_fields(options, *SECTIONS)
     if options.code:
         changes = {"kernels": "plain", **changes, "code": os.pathsep.join(options.code)}
     if options.preset:
         changes["preset"] = options.preset
-    return settings.change(**changes)
+    if options.config:
+        return Settings.read(options.config, **changes)
+    kept = kept_settings(run, **changes) if run else None
+    return kept or Settings.from_tables({}, **changes)

@@ -1,5 +1,9 @@
 """`minalbert pretrain RUN`: train a model, watch it, stop it, resume it."""
 
+import os
+import sys
+from contextlib import contextmanager
+
 from ..train import pretrain
 from .options import add_settings_arguments, settings_of
 from .own_code import own_code
@@ -33,5 +37,16 @@ def run(options):
         progress.alert(f"stopped at once; {options.run} resumes from its newest checkpoint")
         return 130
     again = f"minalbert pretrain {options.run}" if options.from_step is not None else "the same command"
-    print_result(options, as_json(result), result_lines(result, again))
+    with surviving_a_closed_terminal():
+        print_result(options, as_json(result), result_lines(result, again))
+        sys.stdout.flush()
     return result.code
+
+
+@contextmanager
+def surviving_a_closed_terminal():
+    """A run that was saved because its terminal closed ends with that code, though nobody reads its last words."""
+    try:
+        yield
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -12,7 +12,9 @@ import numpy as np
 
 from ..config import PRESETS, AlbertConfig
 from ..errors import ConfigError, PretrainedError
+from ..files import exists
 from ..params import HEADS, Params, shapes
+from ..sealed import STATE, read_note, verify_noted
 from .safetensors_files import ONE_FILE, locate, read, read_json, write, write_json
 from .state_dict import DECODER, WHOLE, compare, first, from_state_dict, hf_groups, to_state_dict
 
@@ -20,6 +22,7 @@ DEFAULTS = dataclasses.asdict(PRESETS["albert-xxlarge-v2"])  # theirs, for missi
 OURS = ("sharing", "num_hidden_groups", "embedding_projection")      # transformers may need one group per layer
 VARIANTS = ("reversible", "attention", "attention_window", "attention_stride", "attention_global")
 OFFICIAL = [key for key in DEFAULTS if key not in OURS + VARIANTS or key == "num_hidden_groups"]
+ADVICE = "restore it from a copy, or name another directory"
 FIXED = {
     "model_type": "albert",
     "inner_group_num": 1,
@@ -39,6 +42,7 @@ def load(directory, dtype=None, strict=True):
     dtype: float16, float32 or float64; the file's dtype if none is given. A tensor that the model does not have is an
     error, or with strict=False a warning.
     """
+    _verify(Path(directory))
     config, places = read_config(directory), locate(Path(directory))
     found = compare(places, config)
     if found.missing:
@@ -57,6 +61,12 @@ def load(directory, dtype=None, strict=True):
     if dtype is None:
         dtype = np.result_type(*(array.dtype for array in arrays.values()))
     return config, Params.from_arrays(arrays, shapes(config, heads), dtype)
+
+
+def _verify(directory):
+    """Compare a checkpoint's model with its state.json."""
+    if exists(directory / STATE, ADVICE):
+        verify_noted(directory, read_note(directory / STATE, ADVICE), ("config.json", ONE_FILE), ADVICE)
 
 
 def save(directory, config, params):

@@ -3,7 +3,7 @@
     from minalbert import train
     result = train.pretrain(train.Settings().change(corpus="corpus", steps=500), "runs/first")
 
-    settings        what a run is told, in sections            assemble: from settings to a run
+    settings        what a run is told, in sections            assemble, begin: from settings to a run
     loop            the loop                                   gradient_step: one step of it
     state           where a run is                             watch: which steps to refuse
     checkpoint      what a kill leaves                         process, environment, run_directory

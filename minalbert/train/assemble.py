@@ -12,28 +12,26 @@ import functools
 from contextlib import closing
 from pathlib import Path
 
-from ..albert import Albert
 from ..backend import check_device
 from ..data.order import batches
-from ..errors import ConfigError, TrainError
+from ..errors import ConfigError
 from ..fused import optimiser_for
-from ..optim import Moments, rate_warning
+from ..optim import rate_warning
 from ..parallel import Workers, blas_threads, is_small
-from ..params import HEADS, count
+from ..params import count
 from . import checkpoint, run_directory
-from .environment import differences, environment
+from .begin import begin, identity_of, place_of
+from .environment import environment
 from .gradient_step import gradient_step
 from .loop import Trainer
 from .process import StopSignals, lock
 from .records import Metrics, Observer, Records, first_evaluation
-from .state import Checkpoints, RunState, on_device
+from .state import Checkpoints
 from .tensorboard import Board
-from .trained import model_directory
 from .training_data import prepare
 
 SMALL = 128                                          # H, up to which models bear far larger rates than LAMB's rule
 FEW = 100                                            # instances, for a score in per cent
-DROPOUTS = ("hidden_dropout_prob", "attention_probs_dropout_prob")
 KERNELS = {
     "plain": "plain kernels: the files that you read; --kernels fused is faster, in less memory",
     "fused": "fused kernels; --kernels plain runs the files that you read, line by line",
@@ -56,23 +54,29 @@ def pretrain(settings, run, corpus=None, held_out=None, observer=None, from_step
         checkpoint.clear_leftovers(run)
         data = prepare(settings, corpus, held_out)
         settings = settings.change(vocab_size=data.config.vocab_size)
-        changes = run_directory.changes(run, settings)
+        name, spare = identity_of(run, settings.checkpoints.spare)
+        if spare:
+            checkpoint.clear_leftovers(spare)
+        place = place_of(run, spare, from_step)
+        changes = run_directory.changes(run, settings, place, from_step)
         facts = environment(settings.training.device) | data.hashes | (own_code.facts if own_code else {})
-        state, messages = begin(settings, data, facts, run, from_step, own_code)
-        with (closing(make_records(settings, run, state, data, observer)) as records,
+        state, messages = begin(settings, data, facts, run, place, name, from_step, own_code)
+        origin = {"run": name, "settings": settings.tables()}
+        with (closing(make_records(settings, run, state, data, observer, origin, place)) as records,
               Workers(state.model, settings.training.workers) as workers):
             trainer = Trainer(
                 state, batches_of(settings, data), step_of(settings, workers, state.model.params, own_code),
                 settings.make_schedule(), settings.training.seed, records,
-                Checkpoints(run, state, facts, settings.checkpoints.every, settings.checkpoints.keep),
+                Checkpoints(run, state, facts, settings.checkpoints.every, settings.checkpoints.keep, origin, spare,
+                            observer.alert),
                 settings.records.evaluate_every,
             )
-            run_directory.keep(run, settings, data.tokenizer)
+            run_directory.keep(run, name, settings, data.tokenizer)
             if own_code:
                 own_code.keep(run / "code")
             introduce(settings, run, state, data, records, own_code, [*messages, *changes])
             if state.fresh:
-                start(settings, trainer)
+                start(settings, trainer, name)
             return trainer.train(stop)
 
 
@@ -108,9 +112,10 @@ def step_of(settings, workers, params, own_code=None):
     )
 
 
-def make_records(settings, run, state, data, observer):
+def make_records(settings, run, state, data, observer, origin, place):
+    written = {} if state.fresh else checkpoint.note_of(place, state.step).get("log")
     board = Board(run, state.step, observer.alert) if settings.records.tensorboard else None
-    metrics = Metrics(run, state.batch_index, state.fresh, board, observer.alert)
+    metrics = Metrics(run, state.batch_index, state.fresh, board, observer.alert, origin["run"], written)
     return Records(metrics, observer, state, data, settings.records.log_every, first_evaluation(run))
 
 
@@ -120,8 +125,10 @@ def introduce(settings, run, state, data, records, own_code, messages):
         records.observer.message(line)
     if own_code:
         records.event("your code", f"your own code: {own_code}")
-    if not state.finished:
-        for message in [*messages, *records.metrics.broken]:
+    for message in [*messages, *records.metrics.broken]:
+        if state.finished:                           # its log is left as it is
+            records.observer.message(message)
+        else:
             records.event("resumed", message)
 
 
@@ -142,78 +149,13 @@ def introduction(settings, run, state, data):
         yield f"only {held_out} held-out instances: their scores mean little; more text or --held-out-share gives more"
 
 
-def start(settings, trainer):
+def start(settings, trainer, name):
     """Write down what a fresh run is, test it, and save it: step 0."""
     records, batch = trainer.records, settings.training.batch
     parameters = trainer.state.model.params.flat.size
-    records.write("start", parameters=parameters, batch=batch, **records.data.baselines._asdict())
+    records.write("start", run=name, parameters=parameters, batch=batch, **records.data.baselines._asdict())
     warning = rate_warning(settings.peak_rate, batch)
     if warning and settings.optimiser.optimiser == "lamb" and records.data.config.hidden_size > SMALL:
         records.event("warning", warning)
     records.evaluate()
     trainer.save(regular=True)
-
-
-# The state that a run begins with.
-
-
-def begin(settings, data, facts, run, from_step=None, own_code=None):
-    """Return (RunState, messages): from the newest checkpoint, or with fresh weights. facts: the environment."""
-    if not checkpoint.steps(run):
-        if from_step is not None:
-            raise TrainError(f"{run} has no checkpoint of step {from_step}; it has none at all")
-        if left := sorted(path.name for path in run.glob("damaged-step-*")):
-            raise TrainError(f"{run} has no whole checkpoint, but {', '.join(left)}: name another directory for a new "
-                             "run, or remove those")
-        return fresh_state(settings, data, own_code), []
-    config, saved, before, messages = checkpoint.load(run, from_step)
-    check_sizes(config, data.config, run)
-    if saved.step > settings.training.steps:
-        raise TrainError(f"steps is {settings.training.steps}; {run} has done {saved.step:,} already: more steps, an "
-                         "earlier checkpoint (--from-step), or another directory")
-    for name in data.hashes:
-        if before.get(name) != facts[name]:
-            raise TrainError(f"the {name} is {facts[name]}; {run} was trained with {before.get(name)}, and resumes "
-                             "with that only")
-    if from_step is not None:
-        messages += checkpoint.put_aside(run, from_step)
-    saved = on_device(saved, settings.training.device)
-    messages += [f"resuming from step {saved.step:,}", *differences(before, facts)]
-    model = Albert(data.config, saved.params, **compute_of(settings, own_code))
-    return state_of(settings, model, saved), messages
-
-
-def fresh_state(settings, data, own_code=None):
-    """The RunState before the first step."""
-    training, config, compute = settings.training, data.config, compute_of(settings, own_code)
-    if training.weights:
-        model = Albert.from_pretrained(model_directory(training.weights), training.dtype, training.device)
-        check_sizes(model.config, config, training.weights)
-        if not {"mlm.bias", "sop.b"} & set(model.params):
-            raise TrainError(f"weights {training.weights} have neither an mlm nor a sop head, so there is no loss")
-        model = Albert(config, model.params, **compute)
-    else:
-        heads = HEADS if settings.recipe.segments == 2 else ("mlm",)
-        model = Albert.init(config, training.seed, heads, training.dtype, training.device, **compute)
-    saved = checkpoint.SavedState(0, 0, model.params, Moments.zeros(model.params), {})
-    return state_of(settings, model, saved, fresh=True)
-
-
-def compute_of(settings, own_code):
-    """What Albert computes with: kernels, precision, and a student's own pairs."""
-    return settings.training.compute | ({"pairs": own_code.pairs} if own_code and own_code.pairs else {})
-
-
-def state_of(settings, model, saved, fresh=False):
-    return RunState(
-        model, saved, fresh, steps=settings.training.steps, minutes=settings.schedule.minutes,
-        precision=settings.training.precision, rules=settings.watch, pass_over=settings.watch.batches_passed_over(),
-    )
-
-
-def check_sizes(found, wanted, where):
-    """Dropout may change from one training to the next; nothing else of a config may."""
-    found, wanted = (vars(config.replace(**dict.fromkeys(DROPOUTS, 0.0))) for config in (found, wanted))
-    for name in found:
-        if found[name] != wanted[name]:
-            raise TrainError(f"{name} is {wanted[name]!r}; the weights in {where} were made with {found[name]!r}")

@@ -3,19 +3,22 @@
     runs/first/step-00000500/
       config.json, model.safetensors    as transformers and Albert.from_pretrained read them
       moments.safetensors               "m" and "v", each one vector
-      state.json                        step, place in the data, environment; each file's SHA-256, also its own
+      state.json                        step, place in the data, run, settings, environment; the files' SHA-256
 
 It is written under a hidden name, and in this order:
 
     files written, synced  ->  their directory synced  ->  renamed to step-...  ->  the run synced  ->  old ones removed
 
 So a kill or a power cut, at whatever instant, leaves the checkpoints that were there. An old one loses its name before
-its files, for the same reason. Random numbers need no room here: each is a function of the seed and its place.
+its files, for the same reason. On a full disk those go first that would go afterwards, but never the newest. Random
+numbers need no room here: each is a function of the seed and its place.
 """
 
-import hashlib
+import errno
 import json
+import math
 import os
+import re
 import shutil
 from contextlib import suppress
 from pathlib import Path
@@ -23,20 +26,22 @@ from typing import NamedTuple
 
 from safetensors import SafetensorError
 
-from .. import files
 from ..backend import to_host
-from ..errors import DamagedError, TrainError
-from ..files import PARTIAL, Record, settle, sync
+from ..errors import DamagedError, FileError, NoRoomError, TrainError
+from ..files import PARTIAL, rename_aside, settle, sync
 from ..interop import huggingface
 from ..interop.safetensors_files import read, write
 from ..optim import Moments
 from ..params import Params
+from ..sealed import STATE, read_note, records_of, seal, verify_noted
 
-MOMENTS, STATE = "moments.safetensors", "state.json"
+MOMENTS = "moments.safetensors"
+ORIGIN = "run", "settings", "log"                    # whose it is, made with what, and the log's size and SHA-256 then
 FORMAT = 1
 REPLACED, REMOVED = ".replaced", ".removed"          # endings of hidden names, as PARTIAL is
 ADVICE = ""                                          # whoever reads it knows which other checkpoint is whole
-NO_HASH = "0" * 64                                   # stands in state.json while its own is computed
+NAME = r"step-([0-9]{8}|[1-9][0-9]{8,})"
+NO_ROOM = {errno.ENOSPC, errno.EDQUOT}
 
 
 class SavedState(NamedTuple):
@@ -45,6 +50,7 @@ class SavedState(NamedTuple):
     params: Params
     moments: Moments | None
     extra: dict                                      # of what JSON can hold
+    origin: dict = {}                                # noqa: RUF012  of ORIGIN; version 0.1.0 wrote none
 
 
 def save(run, config, state, environment, keep=2, always=()):
@@ -52,38 +58,37 @@ def save(run, config, state, environment, keep=2, always=()):
     if keep < 1:
         raise TrainError(f"keep is {keep}; at least 1 checkpoint must be kept")
     path = path_of(run, state.step)
-    note = {"format": FORMAT, "step": state.step, "position": state.batch_index, "extra": state.extra,
+    note = {"format": FORMAT, "step": state.step, "position": state.batch_index, **state.origin, "extra": state.extra,
             "circumstances": environment}
     there = _note_if_whole(path)
-    if there and all(json.dumps(there[name]) == json.dumps(note[name]) for name in ("step", "position", "extra")):
+    same = {"step", "position", "extra", *state.origin} - {"log"}
+    if there and all(json.dumps(there.get(name)) == json.dumps(note[name]) for name in same):
         return path                                  # this very state
-    partial = _hidden(path, PARTIAL)
     try:
-        _write(partial, config, state, note)
-        _give_name(partial, path)
-    except (OSError, SafetensorError) as error:
-        shutil.rmtree(partial, ignore_errors=True)
-        cause = getattr(error, "strerror", None) or str(error).split(": ")[-1]
-        newest = steps(run)[-1:]
-        stays = f"the newest checkpoint is that of step {newest[0]}" if newest else "there is no earlier checkpoint"
-        raise TrainError(f"{path} could not be saved ({cause}); {stays}") from error
+        _save(run, path, config, state, note)
+    except NoRoomError:
+        if not _make_room(run, keep, always):
+            raise
+        _save(run, path, config, state, note)
     _remove_all_but(run, {*steps(run)[-keep:], *always, state.step})
     return path
 
 
-def load(run, step=None):
+def load(run, step=None, owner=None):
     """Return (config, SavedState on the host, environment, messages): the newest that is whole, or that of a step.
 
-    Newer ones that are damaged are put aside.
+    Newer ones that are damaged are put aside. With an owner, another run's checkpoint is an error.
     """
     if step is not None:
-        return *_load_step(run, step), []
-    messages = []
+        return *_load_step(run, step, owner), []
+    messages = [f"{path} is no directory; {rename_aside(path, 'damaged')}" for path in strays(run)]
     for step in reversed(steps(run)):
         try:
-            found = _read(path_of(run, step))
+            found = _read(path_of(run, step), owner)
         except DamagedError as fault:
-            messages.append(f"{fault}; {_rename_aside(path_of(run, step), 'damaged')}")
+            messages.append(f"{fault}; {rename_aside(path_of(run, step), 'damaged')}")
+        except (FileError, TrainError) as fault:
+            raise type(fault)(f"{fault}; {_offer(run, step, owner)}") from fault
         else:
             whole = [f"the newest checkpoint that is whole is that of step {step}"] if messages else []
             return *found, messages + whole
@@ -92,20 +97,46 @@ def load(run, step=None):
 
 def steps(run):
     """The steps of which a checkpoint is there, in order."""
-    found = [path for path in Path(run).glob("step-*") if path.name[5:].isdecimal() and path.is_dir()]
-    return sorted(int(path.name[5:]) for path in found if path == path_of(run, int(path.name[5:])))
+    return sorted(int(path.name[5:]) for path in _named(run) if path.is_dir())
+
+
+def _named(run):
+    """Whatever has the name of a checkpoint."""
+    return [path for path in Path(run).glob("step-*") if re.fullmatch(NAME, path.name)]
 
 
 def path_of(run, step):
     return Path(run) / f"step-{step:08d}"
 
 
-def extra(run, step):
-    """The extra of a state, read without the rest; {} if it is damaged."""
+def step_of(path):
+    """That of a checkpoint's directory; if it has another name, so large that all others are earlier."""
+    name = Path(os.path.abspath(path)).name
+    return int(name[5:]) if re.fullmatch(NAME, name) else math.inf
+
+
+def note_of(run, step, owner=None):
+    """What state.json holds, read without the rest; {} if it is damaged, or not this run's, or cannot be read."""
     try:
-        return _read_note(path_of(run, step) / STATE)["extra"]
-    except DamagedError:
+        return read_note_of(path_of(run, step), owner)
+    except (FileError, TrainError):
         return {}
+
+
+def whole_before(run, step, owner=None):
+    """The step of the newest whole checkpoint before this one, or None."""
+    before = [one for one in reversed(steps(run)) if one < step]
+    return next((one for one in before if _note_if_whole(path_of(run, one), owner)), None)
+
+
+def newest_note(run):
+    """What the newest checkpoint that can be read says of itself; {} without one."""
+    return next(filter(None, (note_of(run, step) for step in reversed(steps(run)))), {})
+
+
+def strays(run):
+    """What has the name of a checkpoint and is no directory."""
+    return sorted(path for path in _named(run) if not path.is_dir())
 
 
 def remove_after(run, step):
@@ -113,18 +144,16 @@ def remove_after(run, step):
     _remove_all_but(run, {one for one in steps(run) if one <= step})
 
 
-def verify(path):
+def verify(path, owner=None):
     """Read every byte. Returns what state.json holds; raises DamagedError, which names a file and its fault."""
-    path = Path(path)
-    note = _read_note(path / STATE)
-    for name, known in note["files"].items():
-        files.verify(path / name, Record(**known), ADVICE)
+    note = read_note_of(path, owner)
+    verify_noted(path, note, note["files"], ADVICE)
     return note
 
 
 def put_aside(run, step):
     """Rename the checkpoints after this step, so that the run resumes from it. Returns messages."""
-    return [f"{path_of(run, later)} is of a later step; {_rename_aside(path_of(run, later), 'aside')}"
+    return [f"{path_of(run, later)} is of a later step; {rename_aside(path_of(run, later), 'aside')}"
             for later in reversed(steps(run)) if later > step]
 
 
@@ -135,10 +164,43 @@ def clear_leftovers(run):
         try:
             if path.suffix == REPLACED and not real.exists():    # killed between its two renames
                 os.rename(path, real)
-            elif path.suffix in (PARTIAL, REPLACED, REMOVED):
+            elif path.suffix in (PARTIAL, REPLACED, REMOVED) and path.is_dir():
                 shutil.rmtree(path)
+            elif path.suffix in (PARTIAL, REPLACED, REMOVED):
+                path.unlink()
         except OSError as error:
             raise TrainError(f"{path}, left behind by a kill, cannot be removed: {error.strerror}") from error
+
+
+def _save(run, path, config, state, note):
+    partial = _hidden(path, PARTIAL)
+    try:
+        _write(partial, config, state, note)
+        _give_name(partial, path)
+    except (OSError, SafetensorError, FileError) as error:
+        shutil.rmtree(partial, ignore_errors=True)
+        error = error.__cause__ or error
+        cause = getattr(error, "strerror", None) or str(error).split(": ")[-1]
+        newest = steps(run)[-1:]
+        stays = f"the newest checkpoint is that of step {newest[0]}" if newest else "there is no earlier checkpoint"
+        kind = NoRoomError if _number_of(error) in NO_ROOM else TrainError
+        raise kind(f"{path} could not be saved ({cause}); {stays}") from error
+
+
+def _number_of(error):
+    """The operating system's number of an error, which safetensors has in its text alone."""
+    number = re.search(r"\(os error (\d+)\)", str(error))
+    return int(number[1]) if number else getattr(error, "errno", None)
+
+
+def _make_room(run, keep, always):
+    """Remove what goes when a further one is saved, but never the newest, nor any before that one is known as whole."""
+    there = steps(run)
+    stay = {*there[-max(1, keep - 1):], *always}
+    if set(there) <= stay or not _note_if_whole(path_of(run, there[-1])):
+        return False
+    _remove_all_but(run, stay)
+    return True
 
 
 def _write(directory, config, state, note):
@@ -148,11 +210,7 @@ def _write(directory, config, state, note):
     if state.moments is not None:
         write(directory / MOMENTS, {name: to_host(getattr(state.moments, name).flat) for name in ("m", "v")})
     written = sorted(directory.iterdir())
-    records = {file.name: files.record_of(file, ADVICE)._asdict() for file in written}
-    note = {"sha256": NO_HASH, **note, "files": records}
-    text = json.dumps(note, indent=1) + "\n"
-    text = text.replace(NO_HASH, hashlib.sha256(text.encode()).hexdigest(), 1)
-    (directory / STATE).write_bytes(text.encode())
+    (directory / STATE).write_bytes(seal({**note, "files": records_of(written, ADVICE)}))
     for file in (*written, directory / STATE):
         sync(file)
     settle(directory)
@@ -185,59 +243,55 @@ def _remove_all_but(run, stay):
             shutil.rmtree(hidden)
 
 
-def _note_if_whole(path):
+def _note_if_whole(path, owner=None):
     try:
-        return verify(path)
-    except DamagedError:
+        return verify(path, owner)
+    except (FileError, TrainError):
         return None
 
 
-def _load_step(run, step):
+def _offer(run, step, owner):
+    before = whole_before(run, step, owner)
+    if before is None:
+        return "none before it is whole: restore it from a copy, or name another directory for a new run"
+    return f"the one before it that is whole is of step {before} (--from-step {before})"
+
+
+def _load_step(run, step, owner):
     present = steps(run)
     if step not in present:
         raise TrainError(f"{run} has no checkpoint of step {step}; it has {', '.join(map(str, present)) or 'none'}")
     try:
-        return _read(path_of(run, step))
-    except DamagedError as fault:
-        before = next((one for one in reversed(present) if one < step and _note_if_whole(path_of(run, one))), None)
-        offer = "none before it is whole" if before is None else f"the one before it that is whole is of step {before}"
-        raise TrainError(f"{fault}; {offer}") from fault
+        return _read(path_of(run, step), owner)
+    except (FileError, TrainError) as fault:
+        raise TrainError(f"{fault}; {_offer(run, step, owner)}") from fault
 
 
-def _read(path):
-    note = verify(path)
-    config, params = huggingface.load(path)
+def _read(path, owner):
+    note = read_note_of(path, owner)
+    verify_noted(path, note, [MOMENTS], ADVICE)
+    config, params = huggingface.load(path)          # verified there
     moments = None
     if MOMENTS in note["files"]:
         flat = read(dict.fromkeys(("m", "v"), path / MOMENTS))
         moments = Moments(*(Params(flat[name], params.shapes) for name in ("m", "v")))
-    return config, SavedState(note["step"], note["position"], params, moments, note["extra"]), note["circumstances"]
+    origin = {name: note[name] for name in ORIGIN if name in note}
+    state = SavedState(note["step"], note["position"], params, moments, note["extra"], origin)
+    return config, state, note["circumstances"]
 
 
-def _read_note(file):
-    raw = files.read(file, ADVICE)
-    try:
-        note = json.loads(raw)
-        known = note["sha256"].encode()
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise DamagedError(f"{file} is damaged: it is not the JSON that was written") from None
-    if hashlib.sha256(raw.replace(known, NO_HASH.encode(), 1)).hexdigest().encode() != known:
-        raise DamagedError(f"{file} is damaged: it differs from its own SHA-256")
-    if note["format"] != FORMAT:
-        raise TrainError(f"{file} has format {note['format']}; this version of minalbert reads format {FORMAT}")
+def read_note_of(path, owner=None):
+    """What its state.json holds."""
+    file = Path(path) / STATE
+    note = read_note(file, ADVICE)
+    if note.get("format") != FORMAT:
+        raise TrainError(f"{file} has format {note.get('format')}; this version of minalbert reads format {FORMAT}")
+    if step_of(path) not in (note["step"], math.inf):
+        raise DamagedError(f"{file} is damaged: it is that of step {note['step']}")
+    if owner is not None and note.get("run", owner) != owner:       # version 0.1.0 wrote none
+        raise TrainError(f"{path} is a checkpoint of another run ({note['run']}; this one is {owner}) and must not lie "
+                         "here")
     return note
-
-
-def _rename_aside(path, kind):
-    number, name = 1, f"{kind}-{path.name}"
-    while (path.parent / name).exists():
-        number += 1
-        name = f"{kind}-{path.name}-{number}"
-    try:
-        os.rename(path, path.parent / name)
-    except OSError as error:
-        return f"it cannot be renamed {name} ({error.strerror})"
-    return f"it is now {name}"
 
 
 def _hidden(path, ending):

@@ -9,13 +9,16 @@ What is missing in a line is NaN. Where a run went back to a checkpoint, what it
 """
 
 import math
+import warnings
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import TrainError
-from .records import FILE, read_lines
+from .. import files
+from ..errors import DamagedError, DamagedWarning, MissingFileError, TrainError
+from . import checkpoint
+from .records import FILE, differs, read_lines
 
 TRAIN = ("step", "loss", "mlm_loss", "sop_loss", "rate", "gradient_norm", "tokens_per_second", "seconds")
 HELD_OUT = ("step", "mlm_loss", "mlm_accuracy", "sop_loss", "sop_accuracy", "sop_recall_in_order", "sop_recall_swapped")
@@ -43,13 +46,19 @@ class Curves(NamedTuple):
 
 
 def read_curves(run):
+    """The curves of a run. If its log is not what its newest checkpoint recorded, a DamagedWarning says so."""
     path = Path(run) / FILE
-    if not path.is_file():
-        raise TrainError(f"{run} has no {FILE}; it must be the directory of a run")
+    try:
+        content = files.read(path, f"`minalbert pretrain {run}` puts it aside")
+    except MissingFileError as error:
+        raise TrainError(f"{run} has no {FILE}; it must be the directory of a run, and `minalbert pretrain {run}` "
+                         "begins a log anew") from error
     lines = read_lines(run)
-    for number, line in enumerate(lines, 1):
-        if not isinstance(line, dict) or not isinstance(line.get("step"), int):
-            raise TrainError(f"{path}:{number} is no line of metrics: it must be an object with a step")
+    if differs(content, checkpoint.newest_note(run).get("log")):
+        sentence = f"{path} is not what was written there until the newest checkpoint"
+        if not lines:
+            raise DamagedError(f"{sentence}, and nothing of it can be read; restore it from a copy")
+        warnings.warn(f"{sentence}; curves may be wrong", DamagedWarning, stacklevel=2)
     return curves_of(lines, Path(run).resolve().name)
 
 

@@ -11,13 +11,14 @@ from typing import Any, NamedTuple
 from ..backend import DropoutKey
 from ..errors import TrainError
 from .evaluation import evaluate
+from .process import AGAIN
 
 
 class RunResult(NamedTuple):
     model: Any
     directory: str
     step: int
-    code: int                                        # 0: finished, else that of the signal that stopped it
+    code: int                                        # 0: finished; 75: its end is in the spare directory; or a signal's
     before: object                                   # the run's first evaluation
     after: object                                    # of its last step; None if it was stopped at another
     baselines: object
@@ -52,7 +53,7 @@ class Trainer:
             self.records.event("time is up", f"the limit of {state.minutes:g} minutes ended the run at step "
                                f"{state.step:,} of {state.steps:,}; its result depends on the clock")
         if self.checkpoints.saved != state.step:     # else it is there, from before the batches refused since
-            self.timed(self.save)
+            self.timed(lambda: self.checkpoints.save_at_last(self.records.metrics.sync()))
         return self.result(stop)
 
     def result(self, stop):
@@ -60,9 +61,14 @@ class Trainer:
         if self.records.evaluated != state.step:     # it is not of now
             after = evaluate(state.model, data.held_out) if state.finished else None
         return RunResult(
-            state.model, str(self.checkpoints.run), state.step, 0 if state.finished else stop.code,
+            state.model, str(self.checkpoints.run), state.step, self.code(stop),
             self.records.before, after, data.baselines, state.seconds, dict(self.clocks),
         )
+
+    def code(self, stop):
+        if not self.state.finished:
+            return stop.code
+        return AGAIN if self.checkpoints.in_spare else 0
 
     def next_step(self):
         """Take the next batch, and make a step if it is a good one. Was there a step?"""
@@ -108,15 +114,14 @@ class Trainer:
         self.state.seconds += spent
 
     def save(self, regular=False):
-        self.records.metrics.sync()
-        self.checkpoints.save(regular)
+        self.checkpoints.save(self.records.metrics.sync(), regular)
 
     def save_if_possible(self):
         """There will be room again, perhaps, at the next checkpoint."""
         try:
             self.save(regular=True)
         except TrainError as error:
-            self.records.observer.message(f"{error}; training goes on")
+            self.records.observer.alert(f"{error}; training goes on, to be saved at the next checkpoint")
 
     def roll_back(self):
         step, batches = self.checkpoints.roll_back(self.schedule.peak)

@@ -4,8 +4,8 @@ The lock belongs to the operating system and does not depend on a file's existen
 holds it, however that ends. The file .lock stays; it names the last holder.
 
 A signal stops a run where it does no harm: at the end of a step. Ctrl-C leaves with 130, the shells' code for it.
-SIGTERM and SIGUSR1 come from machines that need the place for others: 75, the code for "try again later", tells them
-that the same command continues the run.
+SIGTERM and SIGUSR1 come from machines that need the place for others, SIGHUP from a terminal that closes: 75, the code
+for "try again later", tells them that the same command continues the run. Under nohup, SIGHUP is ignored as before.
 """
 
 import os
@@ -19,7 +19,8 @@ from ..errors import TrainError
 
 NAME = ".lock"
 FAR = 2**30                                          # Windows lets nobody read a locked byte: lock one beyond the end
-CODES = {"SIGINT": 130, "SIGTERM": 75, "SIGUSR1": 75}  # Windows has no SIGUSR1
+AGAIN = 75
+CODES = {"SIGINT": 130, "SIGTERM": AGAIN, "SIGUSR1": AGAIN, "SIGHUP": AGAIN}     # Windows lacks the last two
 
 
 @contextmanager
@@ -28,7 +29,8 @@ def lock(run):
     try:
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     except OSError as error:
-        raise TrainError(f"{path} cannot be opened ({error.strerror}); a run must be able to write there") from error
+        raise TrainError(f"{path} cannot be opened ({error.strerror}); a run must be able to write there: name "
+                         "another directory, or make it writable") from error
     try:
         _take(handle, run)
         with suppress(OSError):                      # a full disk
@@ -78,7 +80,9 @@ class StopSignals:
     def __enter__(self):
         if threading.current_thread() is threading.main_thread():        # elsewhere Python takes no signals
             for name in CODES:
-                if number := getattr(signal, name, None):
+                number = getattr(signal, name, None)
+                ignored = name == "SIGHUP" and number and signal.getsignal(number) == signal.SIG_IGN
+                if number and not ignored:
                     self._before[number] = signal.signal(number, self._handle)
         return self
 

@@ -1,21 +1,27 @@
-"""A run's directory, and the settings it keeps.
+"""A run's directory: the settings it keeps, and its identity.
 
     runs/first/
-      config.toml           every setting
+      config.toml           the run's identity, every setting
       tokenizer.json        or tokenizer.model: of the corpus
       metrics.jsonl         what happened
       step-00000500/        a checkpoint, which transformers and Albert.from_pretrained read as well
+
+config.toml is for people to read and to change. What a run was made with is in its checkpoints: with that settings are
+compared, wherever they come from, and from there config.toml is restored where it is damaged.
 """
 
+import secrets
 from contextlib import suppress
 from pathlib import Path
 
-from ..errors import ConfigError, TrainError
+from .. import files
+from ..errors import ConfigError, DataError, FileError, MissingFileError, TrainError
 from ..files import settle, write_atomically
-from . import checkpoint
-from .settings import Settings
+from . import checkpoint, records
+from .settings import RUN, Settings
 
 CONFIG = "config.toml"
+RESTORED = "without the file, settings are those of the checkpoint"
 CHANGEABLE = {                                       # of sections on which the weights or the place in the data depend
     "model": ("hidden_dropout_prob", "attention_probs_dropout_prob"),
     "recipe": (),
@@ -32,30 +38,135 @@ def make(run):
         settle(Path(run).resolve().parent)
 
 
-def kept_settings(run):
-    """The settings that a run keeps, or None."""
-    path = Path(run) / CONFIG
-    return Settings.read(path) if path.exists() else None
+# Identity
 
 
-def changes(run, settings):
-    """Messages: one for each setting that was another at the last checkpoint; an error for one that may not change."""
-    before, messages = kept_settings(run) if checkpoint.steps(run) else None, []
-    old, now = (before or settings).tables(), settings.tables()
+def identity(run):
+    """The random name that a run was given at its start; None if it has none yet.
+
+    config.toml, the log's first line and each checkpoint have it. What two of them say it is; else they are believed in
+    this order.
+    """
+    names = list(filter(None, (id_in_config(run), records.owner_of(run), next(newest_ids(run), None))))
+    return max(names, key=names.count, default=None)
+
+
+def id_in_config(run):
+    try:
+        return table_of(files.read_toml(Path(run) / CONFIG, ""), RUN).get("id")
+    except FileError:
+        return None
+
+
+def newest_ids(run):
+    return (note["run"] for note in newest_notes(run) if "run" in note)
+
+
+def new_identity():
+    return secrets.token_hex(8)
+
+
+def newest_notes(run, owner=None):
+    """What the checkpoints say of themselves, the newest first; those that cannot be read are left out."""
+    return filter(None, (checkpoint.note_of(run, step, owner) for step in reversed(checkpoint.steps(run))))
+
+
+# Settings
+
+
+def made_with(place, owner, step=None):
+    """{section: {name: value}} that the newest checkpoint was made with, or that of a step; {} if it does not say."""
+    notes = newest_notes(place, owner) if step is None else [checkpoint.note_of(place, step, owner)]
+    return next((note["settings"] for note in notes if "settings" in note), {})
+
+
+def kept_tables(run):
+    """({section: {name: value}} or None, messages): config.toml, or if it is not whole what checkpoints say."""
+    path, name = Path(run) / CONFIG, identity(run)
+    saved = made_with(run, name)
+    try:
+        tables = files.read_toml(path, "")
+    except FileError as fault:
+        if saved:
+            return saved, [f"{fault}; it is restored from the newest checkpoint"]
+        if isinstance(fault, MissingFileError) or not Path(run).is_dir():
+            return None, []
+        raise type(fault)(f"{fault}; remove it, and give the settings again") from fault
+    lacking = [name for section in saved for name in saved[section] if name not in table_of(tables, section)]
+    if saved and table_of(tables, RUN).get("id", name) != name:
+        return saved, [f"{path} is another run's; it is restored from the newest checkpoint"]
+    if lacking:
+        first = ", ".join(lacking[:3]) + ", ..." * (len(lacking) > 3)
+        return saved, [f"{path} is not whole, it lacks {first}; it is restored from the newest checkpoint"]
+    return tables, []
+
+
+def table_of(tables, section):
+    found = tables.get(section)
+    return found if isinstance(found, dict) else {}
+
+
+def kept_settings(run, **changes):
+    """The settings that a run keeps, with others in their places; None if it keeps none."""
+    tables, _ = kept_tables(run)
+    if tables is None:
+        return None
+    preset = changes.pop("preset", None)
+    if preset is not None:                           # takes the place of the whole model
+        tables = tables | {"model": {"preset": preset}}
+    try:
+        return Settings.from_tables(tables, **changes)
+    except (ConfigError, DataError) as error:
+        given = ", with the options given" if changes or preset else f" ({RESTORED})"
+        raise type(error)(f"{Path(run) / CONFIG}{given}: {error}") from error
+
+
+def settings_at(directory):
+    """The settings that a checkpoint was made with, but for where config.toml says that the corpora are now."""
+    run = directory.parent
+    kept, saved = kept_settings(run), checkpoint.note_of(run, checkpoint.step_of(directory)).get("settings")
+    if kept is None or saved is None:
+        return kept
+    return Settings.from_tables(saved, corpus=kept.data.corpus, held_out=kept.data.held_out)
+
+
+def changes(run, settings, place=None, from_step=None):
+    """Messages: one for each setting that was another at the checkpoint; an error for one that may not change.
+
+    place      the directory of the checkpoint, if it is not the run
+    """
+    tables, messages = kept_tables(run)
+    saved = made_with(place or run, identity(run), from_step)
+    if not (saved or (tables and checkpoint.steps(run))):
+        return messages
+    before = Settings.from_tables(saved or tables)
+    old, now = before.tables(), settings.tables()
     for section in now:
         for name in now[section] | old[section]:
             was, is_ = old[section].get(name), now[section].get(name)
             if was == is_:
                 continue
             if (section in CHANGEABLE and name not in CHANGEABLE[section]) or name == "optimiser":
-                raise ConfigError(f"{name} is {is_!r}; {run} was begun with {was!r}, and resumes with that only: name "
-                                  "another directory for a new run")
+                of_file = f" ({CONFIG} says so; {RESTORED})" if table_of(tables or {}, section).get(name) == is_ else ""
+                raise ConfigError(f"{name} is {is_!r}{of_file}; {run} was begun with {was!r}, and resumes with that "
+                                  "only: name another directory for a new run")
             messages.append(f"{name} is now {is_!r}, no longer {was!r}")
     return messages
 
 
-def keep(run, settings, tokenizer):
-    write_atomically(Path(run) / CONFIG, settings.toml().encode())
+def keep(run, name, settings, tokenizer):
+    """Write down the run's identity and settings, and its tokenizer."""
+    content = f'[{RUN}]\nid = "{name}"\n\n{settings.toml()}'.encode()
+    path = Path(run) / CONFIG
+    if not (path.exists() and same(path, content)):  # a full disk stops no run that goes on as it was
+        write_atomically(path, content)
     place = Path(run) / tokenizer.file_name
     if not place.exists():
         tokenizer.save(place)
+
+
+def same(path, content):
+    try:
+        return files.read(path, "") == content
+    except FileError:
+        return False

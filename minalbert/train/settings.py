@@ -11,16 +11,15 @@ Settings end where a run is assembled (assemble.py): the loop and all that it ca
 import dataclasses
 import json
 import math
-import tomllib
 import types
 import typing
 from dataclasses import dataclass, field
-from pathlib import Path
 
+from .. import files
 from ..config import ACTIVATIONS, ATTENTION, PRESETS, SHARING, AlbertConfig
 from ..data import recipe
 from ..data.recipe import Recipe
-from ..errors import ConfigError, DataError
+from ..errors import ConfigError, DataError, FileError
 from ..optim import AdamW, Lamb, Schedule, sqrt_rule
 
 
@@ -120,6 +119,8 @@ class RecordSettings(Section):
 class CheckpointSettings(Section):
     every: int = setting(500, "steps between checkpoints", 1)
     keep: int = setting(2, "newest checkpoints that are kept", 1)
+    spare: str = setting("", "another directory, where the newest state is saved while the run's has no room",
+                         metavar="DIR")
 
 
 @dataclass(frozen=True)
@@ -188,27 +189,30 @@ class Settings:
                               f"{self.recipe.segments} segments, each with a type of its own")
 
     @classmethod
-    def read(cls, path):
+    def read(cls, path, **changes):
+        """The settings of a TOML file, changed as in `from_tables`."""
         try:
-            text = Path(path).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
-        try:
-            return cls.from_tables(tomllib.loads(text))
-        except tomllib.TOMLDecodeError as error:
-            raise ConfigError(f"{path} is not TOML: {error}") from error
+            return cls.from_tables(files.read_toml(path, ""), **changes)
+        except FileError as error:
+            raise ConfigError(str(error)) from error
         except (ConfigError, DataError) as error:
-            raise type(error)(f"{path}: {error}") from error
+            given = ", with the options given" if changes else ""
+            raise type(error)(f"{path}{given}: {error}") from error
 
     @classmethod
-    def from_tables(cls, tables):
-        """Settings of {section: {name: value}}, as TOML has it. `preset`, in [model], comes before what changes it."""
+    def from_tables(cls, tables, preset=None, **changes):
+        """Settings of {section: {name: value}}, as TOML has it, with others in their places, judged when complete.
+
+        `preset`, in [model] or here, comes before what the tables change of it. A run's [run] is passed over.
+        """
         given = {}
         for section, table in tables.items():
+            if section == RUN:
+                continue
             if section not in SECTIONS or not isinstance(table, dict):
                 raise ConfigError(f"there is no section {section!r}; the sections are {', '.join(SECTIONS)}")
             given[section] = dict(table)
-        preset = given.get("model", {}).pop("preset", "tiny")
+        preset = given.get("model", {}).pop("preset", "tiny") if preset is None else preset_over(preset, given)
         for section, table in given.items():
             names = [item.name for item in dataclasses.fields(SECTIONS[section])]
             for name in table:
@@ -218,7 +222,7 @@ class Settings:
         training = given.get("training", {})
         if training.get("kernels") == "numpy":       # as version 0.1.0 wrote it
             training["kernels"] = "plain" if training.get("code") else "fused"
-        return cls(preset, given)
+        return cls(preset, with_changes(given, changes))
 
     def change(self, **changes):
         """These settings with others in their place; another preset replaces all that was given of the model."""
@@ -226,11 +230,7 @@ class Settings:
         if "preset" in changes:
             given.pop("model", None)
         preset = changes.pop("preset", self.preset)
-        for name, value in changes.items():
-            if name not in SECTION_OF:
-                raise ConfigError(f"there is no setting {name!r}")
-            given.setdefault(SECTION_OF[name], {})[name] = value
-        return Settings(preset, given)
+        return Settings(preset, with_changes(given, changes))
 
     def given_in(self, section):
         """{name: value} of what was given; the rest are defaults."""
@@ -285,10 +285,34 @@ class Settings:
 
 SECTIONS = {item.name: item.type for item in dataclasses.fields(Settings) if not item.init}
 SECTION_OF = {item.name: name for name, cls in SECTIONS.items() for item in dataclasses.fields(cls)}
+WHOLE = {item.name for item in dataclasses.fields(AlbertConfig)} - {"vocab_size", "embedding_projection"}
+RUN = "run"                                          # the section of a run's own file that is no setting
 METADATA = {item.name: item.metadata for cls in SECTIONS.values() for item in dataclasses.fields(cls) if item.metadata}
 HELP = recipe.HELP | {name: metadata["help"] for name, metadata in METADATA.items()}
 CHOICES = (recipe.CHOICES | {"sharing": SHARING, "attention": ATTENTION, "hidden_act": tuple(ACTIVATIONS)}
            | {name: metadata["choices"] for name, metadata in METADATA.items()})
+
+
+def with_changes(given, changes):
+    """{section: {name: value}} with {name: value} in their places."""
+    given = {section: dict(table) for section, table in given.items()}
+    for name, value in changes.items():
+        if name not in SECTION_OF:
+            raise ConfigError(f"there is no setting {name!r}")
+        given.setdefault(SECTION_OF[name], {})[name] = value
+    return given
+
+
+def preset_over(preset, given):
+    """A preset instead of the file's own. Where a file gives a whole model, the two must agree."""
+    model = given.get("model", {})
+    model.pop("preset", None)
+    if preset in PRESETS and model.keys() >= WHOLE:
+        for name, value in vars(PRESETS[preset]).items():
+            if name in WHOLE and model[name] != value:
+                raise ConfigError(f"preset {preset!r} has {name} {value!r}, and [model], which gives all of a model, "
+                                  f"{model[name]!r}; leave out one of the two")
+    return preset
 
 
 def recipe_for(model, given):

@@ -1,6 +1,9 @@
 """Where a run is: all that a checkpoint holds, and all that decides how the run goes on."""
 
-from ..errors import TrainError
+import time
+from contextlib import suppress
+
+from ..errors import NoRoomError, TrainError
 from ..optim import Moments
 from . import checkpoint
 from .gradient_step import LossScale
@@ -8,6 +11,7 @@ from .watch import SpikeWatch
 
 SLACK = 0.05                                         # a hiccup of the machine changes no bit
 ROLLBACKS = 3                                        # to one checkpoint, before giving up
+PAUSES = 1, 2, 4, 8, 15, 30                          # seconds between tries of the last save
 
 
 class RunState:
@@ -62,22 +66,76 @@ class RunState:
 
 
 class Checkpoints:
-    """Those of one run: when they are saved, and which one to go back to."""
+    """Those of one run: when they are saved, where, and which one to go back to."""
 
-    def __init__(self, run, state, environment, every, keep):
+    def __init__(self, run, state, environment, every, keep, origin, spare, alert):
+        """
+        origin           the run's identity and what it was told, for each checkpoint
+        spare            another directory, for the newest state where it cannot be saved in the run; or None
+        alert(text)      tells a person of that
+        """
         self.run, self.state, self.environment, self.every, self.keep = run, state, environment, every, keep
-        self.saved = None if state.fresh else state.step         # the step of the last one
+        self.origin, self.spare, self.alert = origin, spare, alert
+        self.saved = state.step if state.step in checkpoint.steps(run) else None     # the step of the last one
         self.rollbacks = []
 
-    def save(self, regular=False):
+    def save(self, log, regular=False):
+        """log: the Record of the log until now."""
         needed = () if regular else self.regular()[-1:]          # to go back to
         state = self.state
-        checkpoint.save(self.run, state.model.config, state.saved(regular), self.environment, self.keep, needed)
+        saved = state.saved(regular)._replace(origin=self.origin | {"log": log._asdict()})
+        what = state.model.config, saved, self.environment
+        try:
+            checkpoint.save(self.run, *what, self.keep, needed)
+        except TrainError as error:
+            if not self.spare:
+                raise
+            self.alert(f"{error}; {self.save_in_spare(what)}")
+        else:
+            self.forget_spare()
         self.saved = state.step
+
+    def save_in_spare(self, what):
+        try:
+            self.spare.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise TrainError(f"spare {self.spare} cannot be made a directory: {error.strerror}") from error
+        return f"it is saved as {checkpoint.save(self.spare, *what, keep=1)}"
+
+    def forget_spare(self):
+        """What the spare directory holds is older than the run's newest checkpoint."""
+        if self.spare and self.spare.exists():
+            checkpoint.remove_after(self.spare, -1)
+            with suppress(OSError):
+                self.spare.rmdir()
+
+    @property
+    def in_spare(self):
+        """Is the newest state in the spare directory only?"""
+        return bool(self.spare and checkpoint.steps(self.spare)[-1:] == [self.saved])
+
+    def save_at_last(self, log):
+        """Save when nothing comes afterwards: where there is no room, try again for a minute."""
+        for pause in PAUSES:
+            try:
+                return self.save(log)
+            except NoRoomError as error:
+                self.alert(f"{error}; trying again in {pause} s, for room may be made")
+                time.sleep(pause)
+        try:
+            return self.save(log)
+        except NoRoomError as error:
+            raise NoRoomError(f"{error}, and what was trained since is lost; a run with --spare DIRECTORY has a second "
+                              "place") from error
 
     def regular(self):
         """Steps of the checkpoints that this run has whenever it was stopped."""
-        return [step for step in checkpoint.steps(self.run) if checkpoint.extra(self.run, step).get("regular")]
+        found = []
+        for step in checkpoint.steps(self.run):
+            note = checkpoint.note_of(self.run, step, self.origin["run"])
+            if note.get("extra", {}).get("regular"):
+                found.append(step)
+        return found
 
     def roll_back(self, rate):
         """Go back to the newest of those, and pass over the batches since then. Returns (step, range of batches)."""
@@ -95,6 +153,7 @@ class Checkpoints:
         state.passed_over, state.refused, state.batch_index = [*earlier, batches], refused, last
         self.saved = step
         checkpoint.remove_after(self.run, step)      # they are of a way that was given up
+        self.forget_spare()
         return step, batches
 
 

@@ -19,7 +19,11 @@ class Board:
         except ImportError as error:
             raise TrainError("tensorboard needs a writer of event files: pip install 'minalbert[train]'") from error
         self._event, self._scalar = Event, scalar
-        self._writer = RecordWriter(str(Path(run) / f"events.out.tfevents.{time.time_ns()}"))
+        self._writer = None
+        try:
+            self._writer = RecordWriter(str(Path(run) / f"events.out.tfevents.{time.time_ns()}"))
+        except OSError as error:
+            alert(f"no event file can be written ({error.strerror}); training goes on without")
         self._record(file_version="brain.Event:2")
         self._record(step=step + 1, session_log=SessionLog(status=SessionLog.START))
 

@@ -5,14 +5,16 @@
     albert-base-v2                  a Hugging Face directory, with spiece.model beside config.json
 """
 
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..albert import Albert
 from ..data.tokenizers import FILE_NAMES, load_tokenizer
-from ..errors import TrainError
+from ..errors import FileError, TrainError
+from ..files import exists
 from ..interop import huggingface
-from . import checkpoint
+from . import checkpoint, run_directory
 
 RUN_FILES = ("config.toml", "metrics.jsonl", *FILE_NAMES)
 RELEASED = "spiece.model"
@@ -27,10 +29,9 @@ class Trained(NamedTuple):
 def open_trained(path, tokenizer=None, kernels="plain"):
     """Open a run, a checkpoint or a model. `tokenizer`: a file, instead of the one beside the weights."""
     directory = model_directory(path)
+    with offering_an_earlier_one(directory):
+        config, params = huggingface.load(directory)
     file = Path(tokenizer) if tokenizer else tokenizer_file(directory)
-    if (directory / checkpoint.STATE).exists():
-        checkpoint.verify(directory)
-    config, params = huggingface.load(directory)
     if params.dtype == "float16":                    # a form to keep weights in, not to compute with
         params = params.astype("float32")
     found = load_tokenizer(file)
@@ -41,14 +42,43 @@ def open_trained(path, tokenizer=None, kernels="plain"):
     return Trained(Albert(config, params, kernels), found, directory)
 
 
+def weights_of(path, dtype, device):
+    """The model of a run, a checkpoint or a directory, to train on with."""
+    directory = model_directory(path)
+    with offering_an_earlier_one(directory):
+        config, params = huggingface.load(directory, dtype)
+    return Albert(config, params.to(device, copy=False))
+
+
+@contextmanager
+def offering_an_earlier_one(directory):
+    """Where a checkpoint is damaged, or in a run another run's, name the newest before it that is whole."""
+    run = directory.absolute().parent
+    owner = run_directory.identity(run) if any((run / name).exists() for name in RUN_FILES[:2]) else None
+    try:
+        if exists(directory / checkpoint.STATE, ""):
+            checkpoint.read_note_of(directory, owner)
+        yield
+    except (FileError, TrainError) as fault:
+        if not checkpoint.steps(run):
+            raise
+        before = checkpoint.whole_before(run, checkpoint.step_of(directory), owner)
+        way = "restore it from a copy" if before is None else f"name {checkpoint.path_of(run, before)}, which is whole"
+        raise type(fault)(f"{fault}; {way}") from fault
+
+
 def model_directory(path):
     path = Path(path)
     if not path.is_dir():
         raise TrainError(f"{path} is not a directory; it must be a run, one of its checkpoints, or a model in the "
                          "form of Hugging Face")
-    if (path / "config.json").exists():
+    advice = "make it readable, or name another directory"
+    if any(exists(path / name, advice) for name in ("config.json", checkpoint.STATE)):
         return path
-    if steps := checkpoint.steps(path):
+    strays, steps = checkpoint.strays(path), checkpoint.steps(path)
+    if strays and checkpoint.step_of(strays[-1]) > max(steps, default=-1):
+        raise TrainError(f"{strays[-1]} is no directory, and was a checkpoint; remove it, or name another")
+    if steps:
         return checkpoint.path_of(path, steps[-1])
     if any((path / name).exists() for name in RUN_FILES):
         raise TrainError(f"{path} has no checkpoint yet")

@@ -35,7 +35,8 @@ from ..backend import DropoutKey
 from ..errors import ConfigError
 from ..optim import Schedule
 from ..parallel import Workers
-from .assemble import batches_of, fresh_state, one_thread_each, step_of, with_own_code
+from .assemble import batches_of, one_thread_each, step_of, with_own_code
+from .begin import fresh_state
 from .records import Observer
 from .training_data import prepare
 from .watch import Verdict

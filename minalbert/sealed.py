@@ -1,0 +1,66 @@
+"""A note in JSON about the files of a directory: the size and SHA-256 of each, and in its first line its own SHA-256.
+
+    {"sha256": "4be1...", ..., "files": {"model.safetensors": {"size": 83296, "sha256": "90aa..."}}}
+
+A checkpoint's state.json is one. Whoever opens a file beside it compares the file with what the note says.
+"""
+
+import hashlib
+import json
+import re
+from pathlib import Path
+
+from . import files
+from .errors import DamagedError, FileError
+from .files import Record
+
+STATE = "state.json"                                 # a checkpoint's note
+NO_HASH = "0" * 64                                   # stands in a note while its own is computed
+
+
+def seal(note):
+    """The bytes of a note. note: what JSON can hold."""
+    text = json.dumps({"sha256": NO_HASH, **note}, indent=1) + "\n"
+    return text.replace(NO_HASH, hashlib.sha256(text.encode()).hexdigest(), 1).encode()
+
+
+def read_note(path, advice):
+    raw = files.read(path, advice)
+    try:
+        note = json.loads(raw.decode())
+        known = note["sha256"].encode()
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise DamagedError(files.said(f"{path} is damaged: it is not the JSON that was written", advice)) from None
+    if hashlib.sha256(raw.replace(known, NO_HASH.encode(), 1)).hexdigest().encode() != known:
+        raise DamagedError(files.said(f"{path} is damaged: it differs from its own SHA-256", advice))
+    return note
+
+
+def check_place(directory, advice):
+    """Raise DamagedError for a checkpoint under another step's name, or in a run that is another by its config.toml."""
+    directory = Path(directory).absolute()
+    if not files.exists(directory / STATE, advice):
+        return
+    note = read_note(directory / STATE, advice)
+    if re.fullmatch(r"step-[0-9]{8,}", directory.name) and int(directory.name[5:]) != note["step"]:
+        raise DamagedError(files.said(f"{directory} is the checkpoint of step {note['step']}", advice))
+    try:
+        owner = files.read_toml(directory.parent / "config.toml", "")["run"]["id"]
+    except (FileError, KeyError, TypeError):
+        return                                       # it lies somewhere else, or version 0.1.0 made it
+    if note.get("run", owner) != owner:
+        said = f"{directory} is a checkpoint of another run ({note['run']}; this one is {owner}) and must not lie here"
+        raise DamagedError(files.said(said, advice))
+
+
+def records_of(paths, advice):
+    """What a note says of these files: {name: {"size", "sha256"}}."""
+    return {path.name: files.record_of(path, advice)._asdict() for path in paths}
+
+
+def verify_noted(directory, note, names, advice):
+    """Compare files of a directory, as far as the note knows them, with it."""
+    known = note.get("files", {})
+    for name in names:
+        if name in known:
+            files.verify(Path(directory) / name, Record(**known[name]), advice)

@@ -1,0 +1,101 @@
+"""The state that a run begins with: a checkpoint's, or fresh weights."""
+
+from pathlib import Path
+
+from ..albert import Albert
+from ..errors import TrainError
+from ..optim import Moments
+from ..params import HEADS
+from . import checkpoint, run_directory
+from .environment import differences
+from .state import RunState, on_device
+from .trained import weights_of
+
+DROPOUTS = ("hidden_dropout_prob", "attention_probs_dropout_prob")
+
+
+def identity_of(run, spare):
+    """(the run's identity, its own directory in the spare one or None). A run that begins is a new one."""
+    name = run_directory.identity(run)
+    if name and not (checkpoint.steps(run) or (spare and checkpoint.steps(Path(spare) / name))):
+        name = None
+    name = name or run_directory.new_identity()
+    return name, Path(spare) / name if spare else None
+
+
+def place_of(run, spare, step=None):
+    """Where the newest checkpoint is, or that of a step: in the run, unless it is in the spare directory only."""
+    there, other = checkpoint.steps(run), checkpoint.steps(spare) if spare else []
+    only = step in other and step not in there if step is not None else other[-1:] > there[-1:]
+    return spare if only else run
+
+
+def begin(settings, data, facts, run, place, name, from_step=None, own_code=None):
+    """Return (RunState, messages): from the newest checkpoint, or with fresh weights.
+
+    facts     the environment
+    place     the directory with the checkpoint: the run, or its spare one
+    name      the run's identity
+    """
+    if not checkpoint.steps(place):
+        if from_step is not None:
+            raise TrainError(f"{run} has no checkpoint of step {from_step}; it has none at all")
+        if left := sorted(path.name for kind in ("damaged-step-*", "step-*") for path in run.glob(kind)):
+            raise TrainError(f"{run} has no whole checkpoint, but {', '.join(left)}: name another directory for a new "
+                             "run, or remove those")
+        return fresh_state(settings, data, own_code), []
+    config, saved, before, messages = checkpoint.load(place, from_step, name)
+    check_sizes(config, data.config, place)
+    if saved.step > settings.training.steps:
+        raise TrainError(f"steps is {settings.training.steps}; {run} has done {saved.step:,} already: more steps, an "
+                         "earlier checkpoint (--from-step), or another directory")
+    for fact in data.hashes:
+        if before.get(fact) != facts[fact]:
+            where = f" of corpus {settings.data.corpus}" if settings.data.corpus else ""
+            raise TrainError(f"the {fact}{where} is {facts[fact]}; {run} was trained with {before.get(fact)}, and "
+                             "resumes with that only: name it with --corpus")
+    if from_step is not None:
+        for directory in dict.fromkeys((run, place)):
+            messages += checkpoint.put_aside(directory, from_step)
+    saved = on_device(saved, settings.training.device)
+    if saved.step < settings.training.steps:
+        messages.append(f"resuming from step {saved.step:,}{'' if place == run else f', saved in {place}'}")
+    messages += differences(before, facts)
+    model = Albert(data.config, saved.params, **compute_of(settings, own_code))
+    return state_of(settings, model, saved), messages
+
+
+def fresh_state(settings, data, own_code=None):
+    """The RunState before the first step."""
+    training, config, compute = settings.training, data.config, compute_of(settings, own_code)
+    if training.weights:
+        model = weights_of(training.weights, training.dtype, training.device)
+        check_sizes(model.config, config, training.weights)
+        if not {"mlm.bias", "sop.b"} & set(model.params):
+            raise TrainError(f"weights {training.weights} have neither an mlm nor a sop head, so there is no loss")
+        model = Albert(config, model.params, **compute)
+    else:
+        heads = HEADS if settings.recipe.segments == 2 else ("mlm",)
+        model = Albert.init(config, training.seed, heads, training.dtype, training.device, **compute)
+    saved = checkpoint.SavedState(0, 0, model.params, Moments.zeros(model.params), {})
+    return state_of(settings, model, saved, fresh=True)
+
+
+def compute_of(settings, own_code):
+    """What Albert computes with: kernels, precision, and a student's own pairs."""
+    return settings.training.compute | ({"pairs": own_code.pairs} if own_code and own_code.pairs else {})
+
+
+def state_of(settings, model, saved, fresh=False):
+    return RunState(
+        model, saved, fresh, steps=settings.training.steps, minutes=settings.schedule.minutes,
+        precision=settings.training.precision, rules=settings.watch, pass_over=settings.watch.batches_passed_over(),
+    )
+
+
+def check_sizes(found, wanted, where):
+    """Dropout may change from one training to the next; nothing else of a config may."""
+    found, wanted = (vars(config.replace(**dict.fromkeys(DROPOUTS, 0.0))) for config in (found, wanted))
+    for name in found:
+        if found[name] != wanted[name]:
+            raise TrainError(f"{name} is {wanted[name]!r}; the weights in {where} were made with {found[name]!r}")
