@@ -1,4 +1,4 @@
-"""What is wrong with a run's files is named with the way on, and costs no work: config.toml, checkpoints, the log."""
+"""A fault in a run's files is named with the way on, and costs no work: config.toml, checkpoints, the log."""
 
 import json
 import os
