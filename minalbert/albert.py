@@ -135,7 +135,7 @@ class Albert:
         """The input of each layer, and the output of the last: L + 1 arrays (B, T, H), or those of `layers`."""
         inputs = self._inputs(input_ids, attention_mask, token_type_ids).to(self.params.device)
         wanted = self._layers(layers, self.config.num_hidden_layers + 1)
-        with self._workers.memory() as memory:
+        with self._workers.memory() as memory, self._workers.limited(inputs.input_ids.size):
             states = enumerate(islice(self._states(inputs, memory), max(wanted, default=-1) + 1))
             states = {number: x.copy() for number, x in states if number in wanted}
         if any(number not in states for number in wanted):
@@ -152,9 +152,10 @@ class Albert:
         inputs = self._inputs(input_ids, attention_mask, token_type_ids).to(self.params.device)
         wanted = self._layers(layers, self.config.num_hidden_layers)
         ctx = PLAIN.context(PLAIN, self.config, self.params, inputs.attention_mask)
-        x, _ = PLAIN.embeddings.forward(inputs.input_ids, inputs.token_type_ids, ctx)
-        maps = enumerate(islice(encoder_attention(x, ctx), max(wanted, default=-1) + 1))
-        maps = {number: probs for number, probs in maps if number in wanted}
+        with self._workers.limited(inputs.input_ids.size):
+            x, _ = PLAIN.embeddings.forward(inputs.input_ids, inputs.token_type_ids, ctx)
+            maps = enumerate(islice(encoder_attention(x, ctx), max(wanted, default=-1) + 1))
+            maps = {number: probs for number, probs in maps if number in wanted}
         return [maps[number] for number in wanted]
 
     def mlm_logits(self, hidden, positions=None):
@@ -163,7 +164,8 @@ class Albert:
         ctx = PLAIN.context(PLAIN, self.config, self.params, array_module(hidden).ones(hidden.shape[:2], "int64"))
         positions = None if positions is None else self._positions(positions, hidden.shape)
         hidden, _ = gather_forward(hidden, positions)
-        return mlm_forward(hidden, ctx)[0]
+        with self._workers.limited(hidden.shape[0] * hidden.shape[1]):
+            return mlm_forward(hidden, ctx)[0]
 
     def sop_logits(self, pooled):
         """pooled (B, H) -> (B, 2): scores for "in order" and "swapped"."""

@@ -7,7 +7,8 @@ import pytest
 from small_batches import CONFIG, KEY, both_kernels
 
 from minalbert import Albert, Batch
-from minalbert.model import pretraining_forward
+from minalbert.model import PLAIN, Pair, pretraining_forward
+from minalbert.model.heads import mlm_forward
 from minalbert.parallel import Workers, blas_threads
 from minalbert.parallel.threads import _limit, blas, threads
 
@@ -197,3 +198,17 @@ def test_a_fork_by_the_thread_that_limits_blas(two_threads):
         assert in_a_fork(child) == (1, 2)
     finally:
         limit.__exit__(None, None, None)
+
+
+def test_looking_inside_leaves_no_thread_of_blas_spinning(two_threads, monkeypatch):
+    seen, batch, scores = [], Batch.random(CONFIG, 2, 12, 3), mlm_forward
+    forward, backward = PLAIN.embeddings
+    noting = PLAIN._replace(embeddings=Pair(lambda *given: seen.append(threads()) or forward(*given), backward))
+    model = Albert.init(CONFIG, pairs=noting)
+    monkeypatch.setattr("minalbert.albert.PLAIN", noting)
+    monkeypatch.setattr("minalbert.albert.mlm_forward", lambda *given: seen.append(threads()) or scores(*given))
+    hidden = model.hidden_states(batch.input_ids)[-1]
+    model.attention_maps(batch.input_ids)
+    model.mlm_logits(hidden)
+    assert seen == [1, 1, 1]
+    assert threads() == 2

@@ -104,7 +104,7 @@ def gather_forward(x, positions):
 
 def gather_backward(dy, cache):
     """dy: (B, P, H)   Returns dx (B, T, H), and None for positions."""
-    ### HINT Rows go home to where they came from. What if two come from the same place, and what if none does?
+    ### HINT Rows are added where they came from. What if two come from the same place, and what if none does?
     ### HINT Start from zeros; dx[b, positions[b, p]] += dy[b, p] for every b and p.
     ### HINT dx[index] += dy keeps only one of several: np.add.at(dx, (np.arange(B)[:, None], positions), dy) adds all.
     ### BEGIN SOLUTION

@@ -90,9 +90,9 @@ def attention_half_backward(dy, cache, ctx, grads):
     dq, dk, dv = ctx.temporary("dq", xq.shape), ctx.temporary("dk", x.shape), ctx.temporary("dv", x.shape)
     do.gemm(read.T, dh, out=dwo, add=True)
     do.gemm(dh, wo.T, out=dread)
-    if read is not context:
+    if read is not context:                          # sparse attention, some rows
         dcontext = ctx.temporary("dcontext of all", x.shape)
-        send_home(do, dread, rows, out=dcontext)
+        scatter(do, dread, rows, out=dcontext)
     dropout = ctx.dropout(config.attention_probs_dropout_prob, len(xq) // B, layer=layer, site=PROBS_SITE)
     qkv, heads, pattern = (cache.q, cache.k, cache.v), config.num_attention_heads, pattern_of(config)
     if pattern is None:
@@ -100,14 +100,14 @@ def attention_half_backward(dy, cache, ctx, grads):
     else:
         do.sparse_attention_backward(dcontext, *qkv, ctx.mask, heads, dropout, pattern, context, cache.lse,
                                      dq=dq, dk=dk, dv=dv)  # fmt: skip
-    for dy, z, dw, db in ((dq, xq, dwq, dbq), (dk, x, dwk, dbk), (dv, x, dwv, dbv)):
-        do.column_sums(dy, out=db)
-        do.gemm(z.T, dy, out=dw, add=True)
-    if xq is not x:
+    for dz, z, dw, db in ((dq, xq, dwq, dbq), (dk, x, dwk, dbk), (dv, x, dwv, dbv)):
+        do.column_sums(dz, out=db)
+        do.gemm(z.T, dz, out=dw, add=True)
+    if xq is not x:                                  # queries of some rows: dq belongs to these
         do.gemm(dq, wq.T, out=d, add=True)
     if rows is not None:
-        send_home(do, d, rows, out=dx)
-    if xq is x:
+        scatter(do, d, rows, out=dx)
+    if xq is x:                                      # queries of all
         do.gemm(dq, wq.T, out=dx, add=True)
     do.gemm(dk, wk.T, out=dx, add=True)
     do.gemm(dv, wv.T, out=dx, add=True)
@@ -168,8 +168,8 @@ def taken(ctx, label, x, rows):
     return y
 
 
-def send_home(do, dy, rows, *, out):
-    """The gradient of `taken`: each row is added where it was taken from, because it may be taken twice."""
+def scatter(do, dy, rows, *, out):
+    """The gradient of `taken`: each row is added where it was taken from, because a row may be taken twice."""
     out.fill(0)
     do.add_rows(dy, rows, out=out)
 

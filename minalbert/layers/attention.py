@@ -41,13 +41,13 @@ class AttentionCache(NamedTuple):
 
 
 class MultiHeadCache(NamedTuple):
-    asked: Any                                       # gather's cache, of the queries
+    query_rows: Any                                  # gather's cache
     q: Any                                           # linear's cache, and so are the next two
     k: Any
     v: Any
     attention: Any                                   # the cache of the pair that computed it
     attend_backward: Callable                        # of this pair
-    taken: Any                                       # gather's cache, of the contexts
+    context_rows: Any                                # gather's cache
     output: Any                                      # linear's cache
     heads: int
 
@@ -99,15 +99,17 @@ def multi_head_forward(x, wq, bq, wk, bk, wv, bv, wo, bo, mask, heads, rate=0.0,
     sparse: a pair in the place of attention's own; its tiles are of all queries, so contexts are taken after it
     """
     attend, attend_backward = sparse or (attention_forward, attention_backward)
-    xq, asked = gather_forward(x, None if sparse else positions)
+    xq, query_rows = gather_forward(x, None if sparse else positions)
     q, q_cache = linear_forward(xq, wq, bq)
     k, k_cache = linear_forward(x, wk, bk)
     v, v_cache = linear_forward(x, wv, bv)
     q, k, v = (split_heads(x, heads) for x in (q, k, v))
     context, attention = attend(q, k, v, mask, rate, key)
-    context, taken = gather_forward(merge_heads(context), positions if sparse else None)
+    context, context_rows = gather_forward(merge_heads(context), positions if sparse else None)
     y, output = linear_forward(context, wo, bo)
-    return y, MultiHeadCache(asked, q_cache, k_cache, v_cache, attention, attend_backward, taken, output, heads)
+    return y, MultiHeadCache(
+        query_rows, q_cache, k_cache, v_cache, attention, attend_backward, context_rows, output, heads
+    )
 
 
 def attention_probs(cache):
@@ -117,12 +119,12 @@ def attention_probs(cache):
 
 def multi_head_backward(dy, cache):
     dcontext, dwo, dbo = linear_backward(dy, cache.output)
-    dcontext, _ = gather_backward(dcontext, cache.taken)
+    dcontext, _ = gather_backward(dcontext, cache.context_rows)
     dq, dk, dv, _ = cache.attend_backward(split_heads(dcontext, cache.heads), cache.attention)
     dx_v, dwv, dbv = linear_backward(merge_heads(dv), cache.v)
     dx_k, dwk, dbk = linear_backward(merge_heads(dk), cache.k)
     dxq, dwq, dbq = linear_backward(merge_heads(dq), cache.q)
-    dx, _ = gather_backward(dxq, cache.asked)        # x was read three times
+    dx, _ = gather_backward(dxq, cache.query_rows)        # x was read three times
     dx += dx_k
     dx += dx_v
     return dx, dwq, dbq, dwk, dbk, dwv, dbv, dwo, dbo, None

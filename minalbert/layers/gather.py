@@ -2,7 +2,7 @@
 
     y[b, p] = x[b, positions[b, p]]
 
-Backward sends each row of dy home. Two predictions may come from one position (unused slots all point
+Backward adds each row of dy where it was taken from. Two predictions may come from one position (unused slots all point
 at position 0), so rows must be added, never assigned:
 
     dx[b, positions[b, p]] += dy[b, p]

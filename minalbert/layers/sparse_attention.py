@@ -65,7 +65,7 @@ class SparseAttentionCache(NamedTuple):
         return probs
 
 
-@functools.lru_cache(maxsize=16)
+@functools.lru_cache(maxsize=64)
 def tiles(pattern, length, xp):
     """All tiles of a sequence: every pair that sees each other is in one of them. xp: NumPy or CuPy"""
     kind, w, s, g, queries = pattern

@@ -145,7 +145,7 @@ def reversible_backward(dx, cache, ctx, grads):
             x1, x2, cache = reversible_block_inputs(x1, x2, layer, ctx)
         dx1, dx2 = reversible_block_backward(dx1, dx2, cache, ctx, grads)
         del cache                                    # before the next layer makes its own
-    if streams_apart(x1, x2) > LARGEST_ERROR:
+    if not streams_apart(x1, x2) <= LARGEST_ERROR:   # not a number is no small error either
         advice = "fewer layers" if x1.dtype == "float64" else "float64 or fewer layers"
         warnings.warn(f"{last + 1} reversible layers reconstruct their input in {x1.dtype} with an error above "
                       f"{LARGEST_ERROR:g} of it, so that gradients are no longer exact: use {advice}",

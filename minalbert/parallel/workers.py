@@ -11,8 +11,8 @@ from typing import NamedTuple
 from ..backend import to_device
 from ..model.pretraining import Losses, Totals, pretraining_backward, pretraining_forward
 from ..params import Params
-from .slices import blas_limit, cut, cut_each
-from .threads import blas_threads
+from .slices import blas_limit, cut, cut_each, is_small
+from .threads import blas_threads, cores
 from .tree import TreeSum
 
 
@@ -29,7 +29,7 @@ class Workers:
     def __init__(self, model, count=0):
         """model: has config, params and pairs. count: 0 for one thread per core. A GPU shares a batch itself: one."""
         self.config, self.params, self.pairs = model.config, model.params, model.pairs
-        self.count = 1 if model.params.device == "cuda" else count or os.cpu_count() or 1
+        self.count = 1 if model.params.device == "cuda" else count or cores()
         self._begin()
 
     def __enter__(self):
@@ -117,6 +117,10 @@ class Workers:
     def limit(self, slices):
         """The number of threads that BLAS may use for these slices."""
         return blas_limit(slices, self.config.hidden_size)
+
+    def limited(self, tokens):
+        """BLAS limited for so many tokens in one piece."""
+        return blas_threads(1 if is_small(tokens, self.config.hidden_size) else None)
 
     def gradients(self, number, into=None):
         """What slice `number` adds to: the first to `into`, if it is given, the others to zeros of their own."""

@@ -2,7 +2,7 @@
 
     for each tile     attention of its queries and keys, under a mask of its own: (B, queries, keys)
 
-Backward adds the gradients of a tile's keys and values home, because a key lies in several tiles.
+Backward adds the gradients of a tile's keys and values, because a key lies in several tiles.
 
 q, k, v, context: (B·T, H)   mask: (B, T)   lse: (B, N, T)   attend: the full attention of these kernels
 """
