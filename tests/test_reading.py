@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from minalbert import files
 from minalbert.errors import DamagedError, FileError, MissingFileError
-from minalbert.files import Record, map_array, read, read_json, read_toml, record_of, verify, write_atomically
+from minalbert.files import ArrayFile, Record, read, read_json, read_toml, record_of, verify, write_atomically
 
 ADVICE = "make it again"
 
@@ -37,7 +38,7 @@ def test_a_changed_file_is_damaged(written, content, words):
         verify(path, record, ADVICE)
     assert str(path) in str(error.value)
     assert str(error.value).endswith("; make it again")
-    with pytest.raises(DamagedError, match="its SHA-256 is"):
+    with pytest.raises(DamagedError, match=words):
         read(path, ADVICE, record)
 
 
@@ -94,11 +95,33 @@ def test_json_and_toml_are_dicts(tmp_path):
         read_toml(path, ADVICE)
 
 
-def test_an_array_is_mapped_if_its_file_has_the_size(tmp_path):
+def test_slices_of_an_array_are_read_if_its_file_has_the_size(tmp_path):
     path, array = tmp_path / "file", np.arange(5, dtype="<u2")
     array.tofile(path)
-    assert (map_array(path, "<u2", 5, ADVICE) == array).all()
+    found = ArrayFile(path, "<u2", 5, ADVICE)
+    assert len(found) == 5
+    for which in (slice(None), slice(1, 3), slice(3, 99), slice(-2, None), slice(4, 2)):
+        assert found[which].tolist() == array[which].tolist()
     with pytest.raises(DamagedError, match="has 10 bytes; it must have 12"):
-        map_array(path, "<u2", 6, ADVICE)
+        ArrayFile(path, "<u2", 6, ADVICE)
     path.write_bytes(b"")
-    assert map_array(path, "<u2", 0, ADVICE).size == 0
+    assert ArrayFile(path, "<u2", 0, ADVICE)[:].size == 0
+
+
+def test_an_array_whose_file_is_cut_off_meanwhile_is_one_sentence(tmp_path):
+    path = tmp_path / "file"
+    np.arange(5000, dtype="<u2").tofile(path)
+    found = ArrayFile(path, "<u2", 5000, ADVICE)
+    os.truncate(path, 4100)
+    assert found[:2050][-1] == 2049
+    with pytest.raises(DamagedError, match="file was cut off while it was read: it ends at byte 4,100; make it again"):
+        found[2040:2060]
+
+
+def test_a_large_file_is_looked_at_block_by_block(tmp_path, monkeypatch):
+    path, content, seen = tmp_path / "file", bytes(range(256)) * 5, []
+    record = Record(len(content), write_atomically(path, content))
+    monkeypatch.setattr(files, "BLOCK", 1000)
+    verify(path, record, ADVICE, lambda block: seen.append(bytes(block)))
+    assert [len(block) for block in seen] == [1000, 280]
+    assert b"".join(seen) == content
