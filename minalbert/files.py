@@ -151,7 +151,7 @@ def record_of(path, advice):
 
 
 def verify(path, record, advice, look=None):
-    """Raise DamagedError unless the file is the one that was recorded. `look` is called with each block of its bytes."""
+    """Raise DamagedError unless the file is the one that was recorded. `look` is called with each block of it."""
     check_size(path, record, advice)                 # before the hash, which takes as long as the file is large
     found, block = hashlib.sha256(), memoryview(bytearray(BLOCK))
     with opened(path, advice) as file:
@@ -208,7 +208,7 @@ def parsed(path, advice, record, parse, format):
 class ArrayFile:
     """An array in a file. Its slices are read when they are wanted.
 
-    It could be mapped into memory instead; but a mapped file that is cut off meanwhile ends the process, without a word.
+    It could be mapped into memory instead, but a mapped file that is cut off meanwhile ends the process without a word.
     """
 
     def __init__(self, path, dtype, length, advice):
@@ -236,6 +236,13 @@ class ArrayFile:
             end = f"{self.path} was cut off while it was read: it ends at byte {place + len(content):,}"
             raise DamagedError(said(end, self.advice))
         return np.frombuffer(content, self.dtype)
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(self[:], dtype)
+
+    @property
+    def nbytes(self):
+        return self._length * self.dtype.itemsize
 
     def _bytes(self, size, place):
         if hasattr(os, "pread"):
@@ -278,6 +285,12 @@ def status(path, advice):
         kind = "a directory" if stat.S_ISDIR(found.st_mode) else "a pipe or a device"
         raise DamagedError(said(f"{path} is {kind} where a file must be", advice))
     return found
+
+
+def identity(path, advice):
+    """Size, times of change in nanoseconds, and inode: a file that was changed or replaced has others."""
+    found = status(path, advice)
+    return [found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino]
 
 
 @contextlib.contextmanager

@@ -23,10 +23,11 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from ..errors import DataError
-from ..files import PARTIAL, AtomicFile, settle, write_atomically
+from ..errors import DamagedError, DataError, FileError
+from ..files import PARTIAL, AtomicFile, read_json, settle, write_atomically
+from .manifest import AGAIN, COUNTS, FORMAT, MANIFEST, checksum, read_manifest
 from .packing import Packer, token_dtype
-from .shards import FORMAT, MANIFEST, Corpus, check_shard, checksum, read_manifest
+from .shards import Corpus, verify_shard
 from .tokenizer import Tokenizer
 from .tokenizers import FILE_NAMES, load_tokenizer
 
@@ -103,12 +104,12 @@ def build_shard(task):
 def finished(task):
     """The record of the shard if it is there, complete, and made by the same task; else None."""
     try:
-        content = json.loads((Path(task.directory) / f"{task.name}.json").read_text(encoding="utf-8"))
+        content = read_json(Path(task.directory) / f"{task.name}.json", AGAIN)
         record = content["record"]
         if content["settings"] != task.settings or record["source"] != task.source.describe():
             return None
-        check_shard(task.directory, record, task.settings["vocab_size"], verify=True)
-    except (OSError, ValueError, KeyError, TypeError):
+        verify_shard(task.directory, record, task.settings["vocab_size"])
+    except (FileError, KeyError, TypeError):
         return None
     return record
 
@@ -195,7 +196,7 @@ def same_tokenizer(directory, name, loaded):
     """Is the directory's copy the tokenizer that is wanted? A damaged copy of it is written again."""
     try:
         return load_tokenizer(directory / name).digest == loaded.digest
-    except DataError:                                # damaged
+    except (DataError, DamagedError):
         if read_manifest(directory)["tokenizer_digest"] != loaded.digest:
             return False
     loaded.save(directory / name)
@@ -206,7 +207,7 @@ def of_this_corpus(tasks, directory, settings):
     """The tasks; an error if the directory has a manifest of other text or settings."""
     try:
         manifest = read_manifest(directory)
-    except DataError:
+    except (DataError, DamagedError):
         yield from tasks
         return
     other = f"{directory} holds another corpus"
@@ -235,7 +236,7 @@ def finish(directory, records, tokenizer_file, settings):
         "tokenizer_digest": settings["tokenizer_digest"],
         "vocab_size": settings["vocab_size"],
         "token_dtype": token_dtype(settings["vocab_size"]).name,
-        "totals": {key: sum(record[key] for record in records) for key in ("documents", "sentences", "tokens")},
+        "totals": {key: sum(record[key] for record in records) for key in COUNTS},
         "settings": settings,
         "shards": records,
     }
