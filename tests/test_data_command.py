@@ -19,7 +19,7 @@ from minalbert.data.shards import Corpus
 from minalbert.data.stats import histogram
 from minalbert.data.tiny_worlds import TinyWorlds
 from minalbert.data.word_tokenizer import WordTokenizer
-from minalbert.errors import DataError, FileError
+from minalbert.errors import DamagedError, DataError, FileError
 
 ESCAPE = re.compile(r"\033\[[0-9;]*m")
 
@@ -306,8 +306,9 @@ def test_verify_names_the_altered_file(capsys, tmp_path):
     content = bytearray(path.read_bytes())
     content[4] ^= 8
     path.write_bytes(content)
-    with pytest.raises(DataError, match=r"shard-000000\.doc was altered"):
-        run("verify", tmp_path / "corpus")
+    for command in ("verify", "stats", "show", "audit"):
+        with pytest.raises(DamagedError, match=r"shard-000000\.doc is damaged"):
+            run(command, tmp_path / "corpus")
 
 
 def test_audit_of_pairs_that_all_have_one_label_says_so(capsys, tmp_path, model):

@@ -1,6 +1,6 @@
 """Which documents are held out from training, to test on.
 
-A rule has a name, and a name's meaning never changes: a run keeps it in its checkpoints and resumes with it.
+A rule has a name, and a name's meaning never changes: a run notes it in its checkpoints, and resumes with it.
 
     one of each stretch    The documents of the whole corpus, in their order, are divided into as many stretches of
                            equal length as documents are wanted. Of each stretch one document is held out, the one with
@@ -10,6 +10,7 @@ A rule has a name, and a name's meaning never changes: a run keeps it in its che
 """
 
 from numbers import Real
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,6 +18,26 @@ from ..errors import DataError
 from .chunks import BEFORE_ALL
 from .random_draws import Choice, bits, keys
 from .recipe import whole_number
+
+
+class Split(NamedTuple):
+    """What decides which documents are held out, besides their share. As a text, the note in a run's checkpoints."""
+
+    seed: int = 0
+    rule: str = "one of each stretch"
+
+    def __str__(self):
+        return f"{self.rule}, seed {self.seed}"
+
+    @classmethod
+    def noted(cls, text):
+        """The Split of a note; None is that of a run of version 0.1.0, which had no other rule."""
+        if text is None:
+            return cls(0, OLDEST)
+        rule, _, seed = str(text).rpartition(", seed ")
+        if rule not in RULES or not seed.isdecimal():
+            raise DataError(f"the run's documents were held out by {text!r}, which this minalbert does not know")
+        return cls(int(seed), rule)
 
 
 def held_out(counts, share, seed=0, rule="one of each stretch"):

@@ -23,7 +23,7 @@ from ..files import read, verify
 from .held_out import NEWEST, held_out
 from .manifest import AGAIN, read_manifest, shard_files
 from .packing import pack
-from .token_file import Selection, TokenFile, check_ids
+from .token_file import ChosenTokens, TokenFile, check_ids
 from .tokenizers import load_tokenizer
 from .verified import Verified
 
@@ -45,7 +45,7 @@ class Shard(NamedTuple):
         if isinstance(self.tokens, np.ndarray):
             tokens = np.concatenate([self.tokens[start:stop] for start, stop in ranges])
         else:
-            tokens = Selection(self.tokens, ranges)
+            tokens = ChosenTokens(self.tokens, ranges)
         sentences = np.diff(self.sentences)[np.repeat(chosen, np.diff(self.documents))]
         documents = np.diff(self.documents)[chosen]
         return Shard(tokens, offsets(sentences, self.sentences.dtype), offsets(documents, self.documents.dtype),

@@ -1,7 +1,7 @@
 """The tokens of a shard of a large corpus, which stay in their file: slices of them are arrays.
 
     tokens = TokenFile(file, vocab_size, verified)       # verified when the first slice is read
-    Selection(tokens, ranges)                            # those in some ranges, as if there were no others
+    ChosenTokens(tokens, ranges)                            # those in some ranges, as if there were no others
 """
 
 import numpy as np
@@ -30,7 +30,7 @@ class TokenFile(files.ArrayFile):
         check_ids(np.frombuffer(block, self.dtype), self._vocab_size, self.path)
 
 
-class Selection:
+class ChosenTokens:
     """The tokens in some ranges (R, 2) of others, one range after the other."""
 
     def __init__(self, tokens, ranges):
