@@ -318,6 +318,15 @@ def test_another_tokenizer_is_refused(corpus):
         corpus.tokenizer()
 
 
+@pytest.mark.parametrize("content", [None, b"", b"{}", b"\n", b"[" * 100_000])
+def test_a_damaged_tokenizer_of_a_corpus_is_named_with_the_way_on(corpus, content):
+    path = corpus.directory / "tokenizer.json"
+    path.unlink() if content is None else path.write_bytes(content)
+    with pytest.raises(DamagedError, match=r"tokenizer\.json.*; build it again with `minalbert data build`") as error:
+        corpus.tokenizer()
+    assert str(error.value).count("build it again") == 1
+
+
 @pytest.mark.parametrize("documents", [[], [Document([])], [Document(["", " "])]])
 def test_an_empty_corpus_is_refused(documents):
     with pytest.raises(DataError, match="the corpus is empty"):

@@ -86,7 +86,7 @@ class Corpus:
         """The tokenizer that made the corpus, from the copy beside the shards."""
         path = self.directory / self.manifest["tokenizer"]
         try:
-            tokenizer = load_tokenizer(path)
+            tokenizer = load_tokenizer(path, AGAIN)
             self.check_tokenizer(tokenizer)
         except DataError as error:
             raise DamagedError(f"{path} is damaged: {error}; {AGAIN}") from error
