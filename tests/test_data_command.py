@@ -266,6 +266,40 @@ def test_stats_are_counts_of_the_corpus(capsys, stories):
     assert max(map(len, text.splitlines())) <= 110
 
 
+@pytest.mark.parametrize("recipe", [["--max-length", 64], ["--max-length", 16], ["--pairs", "none"]])
+def test_stats_say_how_much_of_the_text_an_epoch_reads(capsys, tmp_path, model, recipe):
+    """Long sentences, of which two do not fit, and documents of one sentence."""
+    texts = [["one two three four five six seven eight nine ten " * 2] * (1 + i % 3) for i in range(60)]
+    path = small_text.write_lines(tmp_path / "text.txt", texts)
+    run("build", path, "--tokenizer", model, "--out", tmp_path / "corpus")
+    capsys.readouterr()
+    argv = ["stats", tmp_path / "corpus", "--sample", 20, "--max-predictions", 3, *recipe]
+    found = json.loads(printed(capsys, *argv, "--json"))["instances"]["tokens"]
+    assert sum(found.values()) == pytest.approx(1)
+    corpus = Corpus.open(tmp_path / "corpus")
+    options = {key.strip("-").replace("-", "_"): value for key, value in zip(recipe[::2], recipe[1::2], strict=True)}
+    instances = Instances(corpus, corpus.tokenizer(), Recipe(max_predictions=3, **options))
+    details = [instances.detail(0, number) for number in range(len(instances))]
+    read = sum(segment.stop - segment.start for detail in details for segment in detail.segments)
+    assert found["read"] == pytest.approx(read / corpus.totals()["tokens"])
+    alone = 20 if instances.recipe.segments == 2 else 0
+    assert found["in_documents_left_out"] == pytest.approx(alone / 120)
+    text = printed(capsys, *argv)
+    assert f"an epoch reads {found['read']:.1%} of the corpus's tokens" in text
+    assert ("are cut off where sentences do not fit" in text) == (found["cut_off"] > 0)
+    assert ("are in documents left out" in text) == (alone > 0)
+
+
+def test_stats_say_how_long_spans_are(capsys, stories):
+    text = printed(capsys, "stats", stories, "--sample", 400)
+    found, asked = re.search(r"a span has ([\d.]+) words on average; asked for were ([\d.]+)", text).groups()
+    assert asked == "1.64"  # (1 + 2/2 + 3/3) / (1 + 1/2 + 1/3)
+    assert 1.3 < float(found) < 1.6
+    assert "a little shorter" not in text
+    assert "one that does not fit what is left to predict is shortened" in text
+    assert "a span has" not in printed(capsys, "stats", stories, "--sample", 50, "--max-ngram", 1)
+
+
 def test_stats_follow_the_recipe(capsys, stories):
     argv = ["stats", stories, "--sample", 100, "--json"]
     options = ["--max-ngram", 2, "--no-favor-shorter", "--pairs", "none", "--mask-fraction", 0.3, "--max-length", 48]
