@@ -54,6 +54,9 @@ class AtomicFile:
         self._hash = hashlib.sha256()
 
     def __enter__(self):
+        if self.path.exists() and not self.path.is_file():
+            kind = "a directory" if self.path.is_dir() else "a pipe or a device"
+            raise FileError(f"{self.path} could not be written: it is {kind}, and no file takes its place")
         with self._explained():
             self._file = open(self.partial, "wb")
         return self

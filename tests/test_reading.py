@@ -59,6 +59,27 @@ def test_a_pipe_is_refused_and_not_waited_for(tmp_path):
         read(tmp_path / "pipe", ADVICE)
 
 
+@pytest.mark.skipif(os.name == "nt", reason="modes are of other systems")
+@pytest.mark.parametrize("umask", [0o022, 0o077, 0o002])
+def test_a_new_file_has_the_usual_mode(tmp_path, umask):
+    before = os.umask(umask)
+    try:
+        write_atomically(tmp_path / "file", b"what it was")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "file").stat().st_mode & 0o777 == 0o666 & ~umask
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_no_file_takes_the_place_of_a_pipe_or_a_directory(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "directory").mkdir()
+    for name, kind in (("pipe", "a pipe or a device"), ("directory", "a directory")):
+        with pytest.raises(FileError, match=f"{name} could not be written: it is {kind}"):
+            write_atomically(tmp_path / name, b"what it was")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["directory", "pipe"]
+
+
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read every file")
 def test_a_file_that_may_not_be_read_is_not_called_damaged(written):
     path, record = written

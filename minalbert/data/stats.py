@@ -65,7 +65,7 @@ def instance_stats(instances, sample=SAMPLE, epoch=0):
 
 
 def token_shares(instances, epoch):
-    """Of the corpus's tokens, how many an epoch reads, how many it cuts off, and how many no epoch reads.
+    """Shares of the corpus's tokens: those that an epoch reads, those that it cuts off, those that no epoch reads.
 
     Of a large corpus, instances are looked at that are evenly spread. A token that is read twice counts twice.
     """
