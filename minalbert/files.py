@@ -56,7 +56,8 @@ class AtomicFile:
     def __enter__(self):
         if self.path.exists() and not self.path.is_file():
             kind = "a directory" if self.path.is_dir() else "a pipe or a device"
-            raise FileError(f"{self.path} could not be written: it is {kind}, and no file takes its place")
+            raise FileError(f"{self.path} could not be written: it is {kind}, whose place no file takes; remove it, or "
+                            "name another file")
         with self._explained():
             self._file = open(self.partial, "wb")
         return self
@@ -191,6 +192,12 @@ def read_json(path, advice, record=None):
     return parsed(path, advice, record, lambda content: json.loads(content.decode()), "JSON")
 
 
+def checksum(table):
+    """SHA-256 of a JSON object, without the checksum in it."""
+    content = {key: value for key, value in table.items() if key != "sha256"}
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
 def read_toml(path, advice, record=None):
     return parsed(path, advice, record, lambda content: tomllib.loads(content.decode()), "TOML")
 
@@ -302,6 +309,9 @@ def explained(path, advice):
         yield
     except FileNotFoundError:
         raise MissingFileError(said(f"{path} is missing", advice)) from None
+    except PermissionError as error:
+        sentence = f"{path} cannot be read ({error.strerror})"
+        raise FileError(f"{sentence}; chmod makes it, and the directories above it, readable") from error
     except OSError as error:
         kind = DamagedError if error.errno == errno.EIO else FileError
         raise kind(said(f"{path} cannot be read ({error.strerror})", advice)) from error

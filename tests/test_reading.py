@@ -84,7 +84,7 @@ def test_no_file_takes_the_place_of_a_pipe_or_a_directory(tmp_path):
 def test_a_file_that_may_not_be_read_is_not_called_damaged(written):
     path, record = written
     path.chmod(0)
-    with pytest.raises(FileError, match=r"cannot be read \(Permission denied\)") as error:
+    with pytest.raises(FileError, match=r"cannot be read \(Permission denied\); chmod makes it") as error:
         verify(path, record, ADVICE)
     assert not isinstance(error.value, DamagedError)
 
@@ -94,6 +94,7 @@ def test_a_file_that_may_not_be_read_is_not_called_damaged(written):
     [
         (b"{", "is not JSON"),
         (b"\xff", "is not JSON"),
+        (b"\0\0\0{", "is not JSON"),  # which looks like UTF-32
         (b"5", "holds a int"),
         (b"[" * 100_000, "is nested too deeply"),
         (b'{"a": ' + b"9" * 5000 + b"}", "is not JSON"),

@@ -505,7 +505,10 @@ def test_show(corpus):
         (("generate", "--stories", "1", "--out", "-", "--p-fill", "2"), "p_fill is 2.0"),
         (("show", "--index", "-1"), "index is -1"),
         (("generate", "--stories", "1", "--out", os.path.join("no", "such", "place")), "could not be written"),
-        (("generate", "--stories", "1", "--out", os.devnull), "it is a pipe or a device, and no file takes its place"),
+        (
+            ("generate", "--stories", "1", "--out", os.devnull),
+            "it is a pipe or a device, whose place no file takes; remove it",
+        ),
     ],
 )
 def test_complaints(corpus, argv, complaint):

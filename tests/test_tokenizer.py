@@ -397,17 +397,25 @@ def test_a_recipe_of_another_model_is_an_error(trained, text, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("before", "after"), [('"lower": true', '"lower": false'), ('"intended"', '"off"'), ('"lower": true', '"lower": 1')]
+    ("before", "after"),
+    [
+        ('"lower": true', '"lower": false'),
+        ('"intended"', '"off"'),
+        ('"lower": true', '"lower": 1'),
+        ('"seed": 0', '"seed": 1'),
+    ],
 )
 def test_a_recipe_whose_settings_were_changed_is_an_error(trained, tmp_path, before, after):
     trained.save(tmp_path / "spiece.model")
     path = tmp_path / "spiece.recipe.json"
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace(before, after), encoding="utf-8")
-    with pytest.raises(DamagedError, match=r"spiece\.recipe\.json is damaged: .* not those of its digest; remove it"):
+    with pytest.raises(
+        DamagedError, match=r"spiece\.recipe\.json is damaged: its checksum is not that of .*; remove it"
+    ):
         load_tokenizer(tmp_path / "spiece.model")
     recipe = json.loads(text)
-    del recipe["digest"]  # as version 0.1.0 wrote it
+    del recipe["sha256"]  # as version 0.1.0 wrote it
     path.write_text(json.dumps(recipe), encoding="utf-8")
     assert load_tokenizer(tmp_path / "spiece.model").digest == trained.digest
 

@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import DamagedError, DataError, FileError
-from ..files import PARTIAL, AtomicFile, read_json, settle, write_atomically
-from .manifest import AGAIN, COUNTS, FORMAT, MANIFEST, checksum, read_manifest
+from ..files import PARTIAL, AtomicFile, checksum, explained, read_json, settle, write_atomically
+from .manifest import AGAIN, COUNTS, FORMAT, MANIFEST, read_manifest
 from .packing import Packer, token_dtype
 from .shards import Corpus, verify_shard
 from .tokenizer import Tokenizer
@@ -179,8 +179,10 @@ def move_in(tokenizer, directory):
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DataError(f"{directory} cannot be made a directory: {error.strerror}") from error
+    with explained(directory, ""):
+        there = {path.name for path in directory.iterdir()}
     for name in FILE_NAMES:
-        if (directory / name).exists():
+        if name in there:
             if not any(directory.glob("shard-*.json")) and not (directory / MANIFEST).exists():
                 (directory / name).unlink()          # of a build that wrote no shard
                 continue

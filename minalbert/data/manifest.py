@@ -3,15 +3,13 @@
 The counts determine the size and the type of each file; so a file that is cut off, changed or another's is found.
 """
 
-import hashlib
-import json
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from ..errors import DamagedError, DataError, MissingFileError
-from ..files import Record, read_json
+from ..files import Record, checksum, read_json
 from .packing import offset_dtype, token_dtype
 from .tokenizers import FILE_NAMES
 
@@ -44,12 +42,6 @@ def shard_files(directory, shard, vocab_size):
                           Record(length * dtype.itemsize, shard["sha256"][ending]))
         for ending, (dtype, length) in arrays.items()
     }  # fmt: skip
-
-
-def checksum(manifest):
-    """SHA-256 of a manifest without its checksum."""
-    content = {key: value for key, value in manifest.items() if key != "sha256"}
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def read_manifest(directory):

@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import DamagedError, DataError
-from ..files import read, read_json
+from ..files import checksum, read, read_json
 from .normalise import Normaliser
 from .tokenizer import SPECIALS, UNK, Tokenizer, write_bytes
 
@@ -81,8 +81,8 @@ class SentencePieceTokenizer(Tokenizer):
 
     def save(self, path):
         """Save the model, and beside it a recipe: how it was trained and must be used."""
-        recipe = {"model_sha256": hashlib.sha256(self.model).hexdigest(), "digest": self.digest, **self.settings(),
-                  "training": self.recipe}
+        recipe = {"model_sha256": hashlib.sha256(self.model).hexdigest(), **self.settings(), "training": self.recipe}
+        recipe["sha256"] = checksum(recipe)
         write_bytes(recipe_path(path), (json.dumps(recipe, ensure_ascii=False, indent=1) + "\n").encode("utf-8"))
         write_bytes(path, self.model)
 
@@ -101,10 +101,9 @@ class SentencePieceTokenizer(Tokenizer):
             raise DataError(f"{beside} is no recipe that minalbert wrote; {remove}") from error
         if made_for != hashlib.sha256(model).hexdigest():
             raise DataError(f"{beside} belongs to another model than {path}; {remove}")
-        found = cls(model, normaliser, digit_commas, training, name=path)
-        if recipe.get("digest", found.digest) != found.digest:                    # version 0.1.0 wrote none
-            raise DamagedError(f"{beside} is damaged: its settings are not those of its digest; {remove}")
-        return found
+        if recipe.get("sha256", whole := checksum(recipe)) != whole:              # version 0.1.0 wrote none
+            raise DamagedError(f"{beside} is damaged: its checksum is not that of its content; {remove}")
+        return cls(model, normaliser, digit_commas, training, name=path)
 
 
 def sentencepiece():
