@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import DamagedError, DataError, FileError
-from ..files import PARTIAL, AtomicFile, checksum, explained, read_json, settle, write_atomically
+from ..files import PARTIAL, AtomicFile, checksum, explained, read, read_json, settle, write_atomically
 from .manifest import AGAIN, COUNTS, FORMAT, MANIFEST, read_manifest
 from .packing import Packer, token_dtype
 from .shards import Corpus, verify_shard
@@ -103,10 +103,13 @@ def build_shard(task):
 
 def finished(task):
     """The record of the shard if it is there, complete, and made by the same task; else None."""
+    path = Path(task.directory) / f"{task.name}.json"
     try:
-        content = read_json(Path(task.directory) / f"{task.name}.json", AGAIN)
+        content = read_json(path, AGAIN)
         record = content["record"]
         if content["settings"] != task.settings or record["source"] != task.source.describe():
+            return None
+        if read(path, AGAIN) != as_json(content):    # cut off, by white space perhaps
             return None
         verify_shard(task.directory, record, task.settings["vocab_size"])
     except (FileError, KeyError, TypeError):
@@ -195,13 +198,17 @@ def move_in(tokenizer, directory):
 
 
 def same_tokenizer(directory, name, loaded):
-    """Is the directory's copy the tokenizer that is wanted? A damaged copy of it is written again."""
+    """Is the corpus made with the tokenizer that is wanted? A damaged copy of it is written again."""
     try:
-        return load_tokenizer(directory / name).digest == loaded.digest
-    except (DataError, DamagedError):
-        if read_manifest(directory)["tokenizer_digest"] != loaded.digest:
+        copy = load_tokenizer(directory / name).digest
+    except (DataError, FileError):
+        copy = None
+    if copy != loaded.digest:
+        with suppress(DataError, DamagedError):      # no manifest, or a damaged one
+            copy = read_manifest(directory)["tokenizer_digest"]
+        if copy not in (None, loaded.digest):
             return False
-    loaded.save(directory / name)
+        loaded.save(directory / name)
     return True
 
 
@@ -259,4 +266,8 @@ def clear_up(directory, names):
 
 
 def write_json(path, content):
-    write_atomically(path, (json.dumps(content, indent=1) + "\n").encode())
+    write_atomically(path, as_json(content))
+
+
+def as_json(content):
+    return (json.dumps(content, indent=1) + "\n").encode()
