@@ -237,15 +237,18 @@ class ArrayFile:
     def __getitem__(self, which):
         """The array of a slice, without steps."""
         start, stop, _ = which.indices(self._length)
-        place, size = start * self.dtype.itemsize, max(0, stop - start) * self.dtype.itemsize
-        content = bytearray()
+        return self.slices([start], [max(start, stop)])[0]
+
+    def slices(self, starts, stops):
+        """The array of each slice start..stop-1."""
+        size, found = self.dtype.itemsize, []
         with explained(self.path, self.advice):
-            while len(content) < size and (more := self._bytes(size - len(content), place + len(content))):
-                content += more                      # Linux reads no more than 2 GB at once
-        if len(content) < size:
-            end = f"{self.path} was cut off while it was read: it ends at byte {place + len(content):,}"
-            raise DamagedError(said(end, self.advice))
-        return np.frombuffer(content, self.dtype)
+            for start, stop in zip(*(np.asarray(ends).tolist() for ends in (starts, stops)), strict=True):
+                content = self._bytes((stop - start) * size, start * size)
+                if len(content) < (stop - start) * size:
+                    raise self._cut_off(start * size + len(content))
+                found.append(np.frombuffer(content, self.dtype))
+        return found
 
     def __array__(self, dtype=None, copy=None):
         return np.array(self[:], dtype)
@@ -255,11 +258,20 @@ class ArrayFile:
         return self._length * self.dtype.itemsize
 
     def _bytes(self, size, place):
+        content = self._some(size, place)
+        while len(content) < size and (more := self._some(size - len(content), place + len(content))):
+            content += more                          # Linux reads no more than 2 GB at once
+        return content
+
+    def _some(self, size, place):
         if hasattr(os, "pread"):
             return os.pread(self._handle, size, place)
         with _one_reader:                            # Windows: the place is the file's own
             os.lseek(self._handle, place, os.SEEK_SET)
             return os.read(self._handle, size)
+
+    def _cut_off(self, end):
+        return DamagedError(said(f"{self.path} was cut off while it was read: it ends at byte {end:,}", self.advice))
 
 
 _one_reader = threading.Lock()

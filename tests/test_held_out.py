@@ -112,11 +112,12 @@ def test_instances_of_a_large_corpus_are_those_of_one_in_memory(tmp_path, monkey
     for memory in (2**28, 0):
         monkeypatch.setattr(shards, "IN_MEMORY", memory)
         corpus = build(text_sources([path], shard_tokens=400), tokenizer, tmp_path / "corpus")
-        training, _ = corpus.split(0.1)
-        instances = Instances(training, tokenizer, Recipe(max_length=16, max_predictions=3))
-        batches.append(instances.batch(0, np.arange(len(instances))))
-    for one, other in zip(*batches, strict=True):
-        np.testing.assert_array_equal(one, other)
+        for part in (corpus, *corpus.split(0.1), corpus.split(0.1)[0].split(0.1)[0]):
+            for pairs in ("sop", "none"):
+                instances = Instances(part, tokenizer, Recipe(max_length=16, max_predictions=3, pairs=pairs))
+                batches.append(instances.batch(0, np.arange(len(instances))))
+    for one, other in zip(batches[:8], batches[8:], strict=True):
+        assert all(np.array_equal(array, same) for array, same in zip(one, other, strict=True))
 
 
 # Runs

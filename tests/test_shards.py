@@ -7,20 +7,25 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+import small_run
 import small_text
 
 from minalbert import files
-from minalbert.data import packing, shards, verified
+from minalbert.commands import main
+from minalbert.data import instances, packing, shards, verified
 from minalbert.data.build import build
 from minalbert.data.documents import Document
 from minalbert.data.manifest import checksum
 from minalbert.data.packing import SENTENCES_AT_ONCE, offset_dtype
 from minalbert.data.shards import Corpus
-from minalbert.data.sources import text_sources
+from minalbert.data.sources import story_sources, text_sources
+from minalbert.data.tiny_worlds import TinyWorlds
 from minalbert.data.token_file import TokenFile
 from minalbert.data.word_tokenizer import WordTokenizer
 from minalbert.errors import DamagedError, DataError, FileError
 from minalbert.files import write_atomically
+from minalbert.train import pretrain
+from minalbert.train.records import Observer
 
 ENDINGS = ("tok", "sent", "doc", "topic")
 
@@ -331,3 +336,24 @@ def test_a_damaged_tokenizer_of_a_corpus_is_named_with_the_way_on(corpus, conten
 def test_an_empty_corpus_is_refused(documents):
     with pytest.raises(DataError, match="the corpus is empty"):
         Corpus.from_documents(documents, small_text.tokenizer())
+
+
+def test_a_large_shard_that_is_cut_off_in_mid_run_ends_it_with_one_sentence(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(shards, "IN_MEMORY", 0)
+    monkeypatch.setattr(instances, "ROWS_AT_ONCE", 16)
+    monkeypatch.chdir(tmp_path)
+    worlds = TinyWorlds(seed=1)
+    tokenizer = WordTokenizer(worlds.words())
+    build(story_sources(worlds, 40, 20), tokenizer, "corpus")
+    settings = small_run.small_settings(corpus="corpus", steps=12, every=2, log_every=1)
+    path, observer = tmp_path / "corpus" / "shard-000001.tok", Observer()
+    content = path.read_bytes()
+    observer.step = lambda step, *_: os.truncate(path, 100) if step == 5 else None
+    with pytest.raises(DamagedError, match=r"shard-000001\.tok was cut off while it was read: .*; build it again"):
+        pretrain(settings, "run", observer=observer)
+    assert main(["pretrain", "run"]) == 2
+    assert "shard-000001.tok has 100 bytes" in capsys.readouterr().err
+    path.write_bytes(content)
+    pretrain(settings, "run")
+    pretrain(settings, "whole")
+    assert small_run.computed("run")["hash"] == small_run.computed("whole")["hash"]

@@ -16,11 +16,11 @@ class TokenFile(files.ArrayFile):
         super().__init__(file.path, file.dtype, file.length, AGAIN)
         self._file, self._vocab_size, self._verified = file, vocab_size, verified
 
-    def __getitem__(self, which):
+    def slices(self, starts, stops):
         if self._verified is not None:
             self._verified.check(self._file, self._look)
             self._verified = None
-        return super().__getitem__(which)
+        return super().slices(starts, stops)
 
     def verify(self):
         """Read every byte, whether or not it was verified before."""
@@ -50,6 +50,13 @@ class ChosenTokens:
             pieces.append(self.tokens[start + shift : end + shift])
             start, place = end, place + 1
         return pieces[0] if len(pieces) == 1 else np.concatenate([np.zeros(0, self.dtype), *pieces])
+
+    def slices(self, starts, stops):
+        place = np.searchsorted(self._begins[:-1], starts, "right") - 1
+        shift = self.ranges[place, 0] - self._begins[place]
+        if (stops > self._begins[place + 1]).any():  # of several ranges
+            return [self[start:stop] for start, stop in zip(starts, stops, strict=True)]
+        return self.tokens.slices(starts + shift, stops + shift)
 
     def __array__(self, dtype=None, copy=None):
         return np.array(self[:], dtype)
