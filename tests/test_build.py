@@ -339,7 +339,7 @@ def test_a_file_of_white_space_among_others_is_no_matter(text, tmp_path):
 
 
 @pytest.mark.parametrize("manifest", [True, False])
-@pytest.mark.parametrize("damage", ["cut", "another", "loop", "nested"])
+@pytest.mark.parametrize("damage", ["cut", "newline", "another", "loop", "nested"])
 def test_a_damaged_tokenizer_is_made_again(text, tmp_path, damage, manifest):
     corpus = build(text_sources([text]), small_text.tokenizer(), tmp_path)
     copy = tmp_path / corpus.manifest["tokenizer"]
@@ -348,8 +348,9 @@ def test_a_damaged_tokenizer_is_made_again(text, tmp_path, damage, manifest):
     if damage == "loop":
         copy.symlink_to(copy.name)
     else:
-        changed = {"cut": content[:-9], "another": content.replace(b"w7", b"x7"), "nested": b"[" * 10**5}[damage]
-        copy.write_bytes(changed)
+        cuts = {"cut": content[:-9], "newline": content[:-1]}
+        changed = cuts | {"another": content.replace(b"w7", b"x7"), "nested": b"[" * 10**5}
+        copy.write_bytes(changed[damage])
     if not manifest:
         (tmp_path / "manifest.json").unlink()
         if damage == "another":  # then the copy is all that says what the corpus is

@@ -198,7 +198,7 @@ def move_in(tokenizer, directory):
 
 
 def same_tokenizer(directory, name, loaded):
-    """Is the corpus made with the tokenizer that is wanted? A damaged copy of it is written again."""
+    """Is the corpus made with the tokenizer that is wanted? Its copy is written again, in case it is damaged."""
     try:
         copy = load_tokenizer(directory / name).digest
     except (DataError, FileError):
@@ -208,7 +208,7 @@ def same_tokenizer(directory, name, loaded):
             copy = read_manifest(directory)["tokenizer_digest"]
         if copy not in (None, loaded.digest):
             return False
-        loaded.save(directory / name)
+    loaded.save(directory / name)
     return True
 
 
