@@ -54,7 +54,7 @@ def test_eighteen_shards_of_few_documents_give_the_share():
 def test_a_seed_is_a_choice():
     chosen = [held_out([1000], 0.1, seed) for seed in range(20)]
     assert len({tuple(np.flatnonzero(one)) for one in chosen}) == 20
-    assert abs(sum(chosen).std() - np.sqrt(20 * 0.1 * 0.9)) < 0.15  # independent, as coins are
+    assert abs(sum(chosen).std() - np.sqrt(20 * 0.1 * 0.9)) < 0.15  # independent of each other
     np.testing.assert_array_equal(chosen[3], held_out([1000], 0.1, 3))
 
 
