@@ -11,7 +11,7 @@ and `advice`, what to do, if there is any. A file that cannot be opened at all i
     read(path, advice, Record(size, sha256))         bytes
     read_json(path, advice), read_toml(path, advice) a dict
     verify(path, record, advice)                     for a file that something else reads afterwards
-    map_array(path, dtype, length, advice)           an array that is mapped into memory, and not read
+    ArrayFile(path, dtype, length, advice)           an array that is too large for memory: slices of it
 """
 
 import contextlib
@@ -21,7 +21,9 @@ import json
 import os
 import secrets
 import stat
+import threading
 import tomllib
+import weakref
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,6 +37,7 @@ except ImportError:                                  # Windows
     fcntl = None
 
 PARTIAL = ".partial"
+BLOCK = 2**20                                        # bytes: a block that is hashed is still in the processor's cache
 
 
 class AtomicFile:
@@ -51,6 +54,10 @@ class AtomicFile:
         self._hash = hashlib.sha256()
 
     def __enter__(self):
+        if self.path.exists() and not self.path.is_file():
+            kind = "a directory" if self.path.is_dir() else "a pipe or a device"
+            raise FileError(f"{self.path} could not be written: it is {kind}, whose place no file takes; remove it, or "
+                            "name another file")
         with self._explained():
             self._file = open(self.partial, "wb")
         return self
@@ -147,26 +154,48 @@ def record_of(path, advice):
         return Record(file.tell(), sha256)
 
 
-def verify(path, record, advice):
-    """Raise DamagedError unless the file is the one that was recorded."""
-    size = status(path, advice).st_size              # before the hash, which takes as long as the file is large
-    if size != record.size:
-        raise DamagedError(said(f"{path} is damaged: it has {size:,} bytes, and had {record.size:,}", advice))
-    if (now := record_of(path, advice)) != record:
-        raise changed(path, now.sha256, record.sha256, advice)
+def verify(path, record, advice, look=None):
+    """Raise DamagedError unless the file is the one that was recorded. `look` is called with each block of it."""
+    check_size(path, record, advice)                 # before the hash, which takes as long as the file is large
+    found, block = hashlib.sha256(), memoryview(bytearray(BLOCK))
+    with opened(path, advice) as file:
+        while size := file.readinto(block):
+            found.update(block[:size])
+            if look is not None:
+                look(block[:size])
+    check_hash(path, found.hexdigest(), record, advice)
 
 
 def read(path, advice, record=None):
     """The bytes of a file; with a record, only if they are those that were written."""
+    if record is not None:
+        check_size(path, record, advice)
     with opened(path, advice) as file:
         content = file.read()
-    if record is not None and Record(len(content), sha256 := hashlib.sha256(content).hexdigest()) != record:
-        raise changed(path, sha256, record.sha256, advice)
+    if record is not None:
+        check_hash(path, hashlib.sha256(content).hexdigest(), record, advice)
     return content
+
+
+def check_size(path, record, advice):
+    if (size := status(path, advice).st_size) != record.size:
+        raise DamagedError(said(f"{path} is damaged: it has {size:,} bytes, and had {record.size:,}", advice))
+
+
+def check_hash(path, now, record, advice):
+    if now != record.sha256:
+        raise DamagedError(said(f"{path} is damaged: its SHA-256 is {now[:12]}..., and was {record.sha256[:12]}... "
+                                "when it was written", advice))  # fmt: skip
 
 
 def read_json(path, advice, record=None):
     return parsed(path, advice, record, lambda content: json.loads(content.decode()), "JSON")
+
+
+def checksum(table):
+    """SHA-256 of a JSON object, without the checksum in it."""
+    content = {key: value for key, value in table.items() if key != "sha256"}
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def read_toml(path, advice, record=None):
@@ -186,14 +215,66 @@ def parsed(path, advice, record, parse, format):
     return table
 
 
-def map_array(path, dtype, length, advice):
-    size, wanted = status(path, advice).st_size, length * np.dtype(dtype).itemsize
-    if size != wanted:
-        raise DamagedError(said(f"{path} has {size:,} bytes; it must have {wanted:,}", advice))
-    if not length:
-        return np.zeros(0, dtype)                    # an empty file cannot be mapped
-    with explained(path, advice):
-        return np.memmap(path, dtype, mode="r", shape=(length,)).view(np.ndarray)
+class ArrayFile:
+    """An array in a file. Its slices are read when they are wanted.
+
+    It could be mapped into memory instead, but a mapped file that is cut off meanwhile ends the process without a word.
+    """
+
+    def __init__(self, path, dtype, length, advice):
+        self.path, self.dtype, self.advice = Path(path), np.dtype(dtype), advice
+        self._length = length
+        size, wanted = status(path, advice).st_size, length * self.dtype.itemsize
+        if size != wanted:
+            raise DamagedError(said(f"{path} has {size:,} bytes; it must have {wanted:,}", advice))
+        with explained(path, advice):
+            self._handle = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        weakref.finalize(self, os.close, self._handle)
+
+    def __len__(self):
+        return self._length
+
+    def __getitem__(self, which):
+        """The array of a slice, without steps."""
+        start, stop, _ = which.indices(self._length)
+        return self.slices([start], [max(start, stop)])[0]
+
+    def slices(self, starts, stops):
+        """The array of each slice start..stop-1."""
+        size, found = self.dtype.itemsize, []
+        with explained(self.path, self.advice):
+            for start, stop in zip(*(np.asarray(ends).tolist() for ends in (starts, stops)), strict=True):
+                content = self._bytes((stop - start) * size, start * size)
+                if len(content) < (stop - start) * size:
+                    raise self._cut_off(start * size + len(content))
+                found.append(np.frombuffer(content, self.dtype))
+        return found
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(self[:], dtype)
+
+    @property
+    def nbytes(self):
+        return self._length * self.dtype.itemsize
+
+    def _bytes(self, size, place):
+        content = self._some(size, place)
+        while len(content) < size and (more := self._some(size - len(content), place + len(content))):
+            content += more                          # Linux reads no more than 2 GB at once
+        return content
+
+    def _some(self, size, place):
+        if hasattr(os, "pread"):
+            return os.pread(self._handle, size, place)
+        with _one_reader:                            # Windows: the place is the file's own
+            os.lseek(self._handle, place, os.SEEK_SET)
+            return os.read(self._handle, size)
+
+    def _cut_off(self, end):
+        return DamagedError(said(f"{self.path} was cut off while it was read: it ends at byte {end:,}", self.advice))
+
+
+_one_reader = threading.Lock()
 
 
 def exists(path, advice):
@@ -228,20 +309,24 @@ def status(path, advice):
     return found
 
 
+def identity(path, advice):
+    """Size, times of change in nanoseconds, and inode: a file that was changed or replaced has others."""
+    found = status(path, advice)
+    return [found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino]
+
+
 @contextlib.contextmanager
 def explained(path, advice):
     try:
         yield
     except FileNotFoundError:
         raise MissingFileError(said(f"{path} is missing", advice)) from None
+    except PermissionError as error:
+        sentence = f"{path} cannot be read ({error.strerror})"
+        raise FileError(f"{sentence}; chmod makes it, and the directories above it, readable") from error
     except OSError as error:
         kind = DamagedError if error.errno == errno.EIO else FileError
         raise kind(said(f"{path} cannot be read ({error.strerror})", advice)) from error
-
-
-def changed(path, now, recorded, advice):
-    sentence = f"{path} is damaged: its SHA-256 is {now[:12]}..., and was {recorded[:12]}... when it was written"
-    return DamagedError(said(sentence, advice))
 
 
 def said(sentence, advice):

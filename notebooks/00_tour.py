@@ -88,6 +88,7 @@ assert tokenizer.vocab_size == 5 + len(number_of)
 # %%
 settings = train.Settings().change(
     preset="tiny", steps=300, batch=32, rate=0.003, max_length=32, evaluate_every=50, evaluate_instances=500,
+    seed=2,
 )  # fmt: skip
 corpus = data.Corpus.from_documents(stories, tokenizer)
 prepared = train.prepare(settings, (corpus, tokenizer))
@@ -114,10 +115,10 @@ plots.instance_strip(data.strip_of_instance(prepared.instances, tokenizer, epoch
 # \le \sum_w p_w \left(\frac{q_w}{p_w} - 1\right) = 0 :$$
 #
 # no guess is better than the frequencies themselves. With all $V$ words alike, $q_w = 1/V$, the loss is $\ln V$. Both
-# numbers are known before any training: 7.35 and about 5.42.
+# numbers are known before any training: 7.35 and about 5.35.
 
 # %%
-trained_on, _ = corpus.split(settings.data.held_out_share)     # the other stories are kept to test on
+trained_on, _ = corpus.split(settings.data.held_out_share, settings.training.seed)     # the others are kept to test on
 test = prepared.held_out
 
 counts = 1 + sum(np.bincount(shard.tokens, minlength=tokenizer.vocab_size) for shard in trained_on.shards)
@@ -129,7 +130,7 @@ print(f"all words alike {alike:.2f}, by frequency {by_frequency:.2f}")
 
 assert abs(by_frequency - prepared.baselines.unigram_entropy) < 0.001     # the library counts the same
 assert abs(alike - 7.35) < 0.01
-assert abs(by_frequency - 5.42) < 0.02
+assert abs(by_frequency - 5.35) < 0.02
 
 # %% [markdown]
 # ## Training

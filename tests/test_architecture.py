@@ -45,7 +45,8 @@ MAY_IMPORT = {
     "albert": "backend batch compute config encoding errors interop layers model parallel params sealed",
     "train": "albert backend batch config data errors files fused interop layers lazy optim parallel params sealed",
     "__init__": "albert backend batch config errors interop model params",
-    "commands": "__init__ analysis backend config data errors fused gradcheck kernels layers optim params plots train",
+    "commands": "__init__ analysis backend config data errors files fused gradcheck kernels layers optim params plots "
+                "train",
     "__main__": "commands",
 }  # fmt: skip
 MAY_IMPORT = {name: set(row.split()) for name, row in MAY_IMPORT.items()}

@@ -202,6 +202,13 @@ def test_what_is_damaged_is_made_again(text, tmp_path, undisturbed, ending):
     assert small_text.bytes_of(directory) == undisturbed
 
 
+def test_a_record_that_lost_its_last_byte_is_made_again(text, tmp_path, undisturbed):
+    path = tmp_path / "undisturbed" / "shard-000001.json"
+    path.write_bytes(path.read_bytes()[:-1])
+    build(text_sources([text], shard_tokens=300), small_text.tokenizer(), path.parent)
+    assert small_text.bytes_of(path.parent) == undisturbed
+
+
 def test_another_corpus_is_not_written_over(text, tmp_path, undisturbed):
     directory, words = tmp_path / "undisturbed", small_text.tokenizer()
     other = small_text.write_lines(tmp_path / "other.txt", small_text.documents(90, seed=1))
@@ -331,11 +338,27 @@ def test_a_file_of_white_space_among_others_is_no_matter(text, tmp_path):
     assert one.totals() == two.totals()
 
 
-def test_a_damaged_tokenizer_is_made_again(text, tmp_path):
+@pytest.mark.parametrize("manifest", [True, False])
+@pytest.mark.parametrize("damage", ["cut", "newline", "another", "loop", "nested"])
+def test_a_damaged_tokenizer_is_made_again(text, tmp_path, damage, manifest):
     corpus = build(text_sources([text]), small_text.tokenizer(), tmp_path)
     copy = tmp_path / corpus.manifest["tokenizer"]
-    copy.write_bytes(copy.read_bytes()[:-9])
+    content = copy.read_bytes()
+    copy.unlink()
+    if damage == "loop":
+        copy.symlink_to(copy.name)
+    else:
+        cuts = {"cut": content[:-9], "newline": content[:-1]}
+        changed = cuts | {"another": content.replace(b"w7", b"x7"), "nested": b"[" * 10**5}
+        copy.write_bytes(changed[damage])
+    if not manifest:
+        (tmp_path / "manifest.json").unlink()
+        if damage == "another":  # then the copy is all that says what the corpus is
+            with pytest.raises(DataError, match="holds a corpus made with another tokenizer"):
+                build(text_sources([text]), small_text.tokenizer(), tmp_path)
+            return
     assert build(text_sources([text]), small_text.tokenizer(), tmp_path).tokenizer().digest == corpus.tokenizer_digest
+    assert copy.read_bytes() == content
 
 
 class Endless:

@@ -19,7 +19,7 @@ from minalbert.data.shards import Corpus
 from minalbert.data.stats import histogram
 from minalbert.data.tiny_worlds import TinyWorlds
 from minalbert.data.word_tokenizer import WordTokenizer
-from minalbert.errors import DataError, FileError
+from minalbert.errors import DamagedError, MinalbertError
 
 ESCAPE = re.compile(r"\033\[[0-9;]*m")
 
@@ -93,7 +93,7 @@ def test_tiny_worlds_need_no_text_and_no_vocabulary(stories):
         (["build", "--tiny-worlds", "0", "--out", "{tmp}/c"], "0 stories"),
         (["build", "--tiny-worlds", "9", "--shard-tokens", "-5", "--out", "{tmp}/c"], "shard_tokens is -5"),
         (["show", "{stories}", "--epoch", "-1"], "epoch is -1; it must be a whole number"),
-        (["build", "{model}", "--tokenizer", "{tmp}/no.json", "--out", "{tmp}/c"], "no.json cannot be read"),
+        (["build", "{model}", "--tokenizer", "{tmp}/no.json", "--out", "{tmp}/c"], "no.json is missing"),
         (["stats", "{tmp}/c"], "no corpus"),
         (["show", "{tmp}"], "no corpus"),
         (["verify", "{tmp}"], "no corpus"),
@@ -110,7 +110,7 @@ def test_bad_input_is_one_sentence(tmp_path, stories, model, argv, words):
     if words.startswith("such"):
         pytest.importorskip("matplotlib", reason="matplotlib is not installed (pip install 'minalbert[notebooks]')")
     argv = [word.format(tmp=tmp_path, stories=stories, model=model) for word in argv]
-    with pytest.raises(FileError if words.startswith("such") else DataError, match=words) as error:
+    with pytest.raises(MinalbertError, match=words) as error:
         run(*argv)
     assert "\n" not in str(error.value)
 
@@ -266,6 +266,40 @@ def test_stats_are_counts_of_the_corpus(capsys, stories):
     assert max(map(len, text.splitlines())) <= 110
 
 
+@pytest.mark.parametrize("recipe", [["--max-length", 64], ["--max-length", 16], ["--pairs", "none"]])
+def test_stats_say_how_much_of_the_text_an_epoch_reads(capsys, tmp_path, model, recipe):
+    """Long sentences, of which two do not fit, and documents of one sentence."""
+    texts = [["one two three four five six seven eight nine ten " * 2] * (1 + i % 3) for i in range(60)]
+    path = small_text.write_lines(tmp_path / "text.txt", texts)
+    run("build", path, "--tokenizer", model, "--out", tmp_path / "corpus")
+    capsys.readouterr()
+    argv = ["stats", tmp_path / "corpus", "--sample", 20, "--max-predictions", 3, *recipe]
+    found = json.loads(printed(capsys, *argv, "--json"))["instances"]["tokens"]
+    assert sum(found.values()) == pytest.approx(1)
+    corpus = Corpus.open(tmp_path / "corpus")
+    options = {key.strip("-").replace("-", "_"): value for key, value in zip(recipe[::2], recipe[1::2], strict=True)}
+    instances = Instances(corpus, corpus.tokenizer(), Recipe(max_predictions=3, **options))
+    details = [instances.detail(0, number) for number in range(len(instances))]
+    read = sum(segment.stop - segment.start for detail in details for segment in detail.segments)
+    assert found["read"] == pytest.approx(read / corpus.totals()["tokens"])
+    alone = 20 if instances.recipe.segments == 2 else 0
+    assert found["in_documents_left_out"] == pytest.approx(alone / 120)
+    text = printed(capsys, *argv)
+    assert f"an epoch reads {found['read']:.1%} of the corpus's tokens" in text
+    assert ("are cut off where sentences do not fit" in text) == (found["cut_off"] > 0)
+    assert ("are in documents left out" in text) == (alone > 0)
+
+
+def test_stats_say_how_long_spans_are(capsys, stories):
+    text = printed(capsys, "stats", stories, "--sample", 400)
+    found, asked = re.search(r"a span has ([\d.]+) words on average; asked for were ([\d.]+)", text).groups()
+    assert asked == "1.64"  # (1 + 2/2 + 3/3) / (1 + 1/2 + 1/3)
+    assert 1.3 < float(found) < 1.6
+    assert "a little shorter" not in text
+    assert "one that does not fit what is left to predict is shortened" in text
+    assert "a span has" not in printed(capsys, "stats", stories, "--sample", 50, "--max-ngram", 1)
+
+
 def test_stats_follow_the_recipe(capsys, stories):
     argv = ["stats", stories, "--sample", 100, "--json"]
     options = ["--max-ngram", 2, "--no-favor-shorter", "--pairs", "none", "--mask-fraction", 0.3, "--max-length", 48]
@@ -306,8 +340,9 @@ def test_verify_names_the_altered_file(capsys, tmp_path):
     content = bytearray(path.read_bytes())
     content[4] ^= 8
     path.write_bytes(content)
-    with pytest.raises(DataError, match=r"shard-000000\.doc was altered"):
-        run("verify", tmp_path / "corpus")
+    for command in ("verify", "stats", "show", "audit"):
+        with pytest.raises(DamagedError, match=r"shard-000000\.doc is damaged"):
+            run(command, tmp_path / "corpus")
 
 
 def test_audit_of_pairs_that_all_have_one_label_says_so(capsys, tmp_path, model):

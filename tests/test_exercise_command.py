@@ -73,6 +73,17 @@ def test_start_never_overwrites(capsys, here):
     assert Path("ex05_attention.py").read_text() == "my work"
 
 
+def test_a_full_disk_leaves_nothing_that_start_would_refuse(capsys, here, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as broken:
+        broken.setattr("os.fsync", full)
+        assert "ex05_attention.py could not be written (No space left" in said(capsys, "start", "ex05", code=2)
+    assert list(here.iterdir()) == []
+    said(capsys, "start", "ex05")
+
+
 def test_the_report_names_the_cause(capsys, here):
     Path("ex05_attention.py").write_text(NO_SCALE, encoding="utf-8")
     out = said(capsys, "check", "ex05", code=1)

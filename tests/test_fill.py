@@ -13,7 +13,7 @@ from minalbert.commands.fill import lines
 from minalbert.commands.printing import ASCII
 from minalbert.data.tokenizer import SPECIALS, Tokenizer
 from minalbert.data.word_tokenizer import WordTokenizer
-from minalbert.errors import DamagedError, DataError, FileError, InputError, MinalbertError, TrainError
+from minalbert.errors import DamagedError, FileError, InputError, MinalbertError, TrainError
 from minalbert.optim import Moments
 from minalbert.train import checkpoint
 from minalbert.train.filling import Filled, Guess, chosen, encoded, fill
@@ -229,7 +229,7 @@ def test_what_is_no_model_is_one_sentence(tmp_path, model, trained):
         with pytest.raises(MinalbertError, match=words) as error:
             open_trained(tmp_path / path, file and tmp_path / file)
         assert "\n" not in str(error.value)
-    with pytest.raises(DataError, match=r"none\.json cannot be read"):
+    with pytest.raises(FileError, match=r"none\.json is missing"):
         open_trained(trained, tmp_path / "none.json")
 
 

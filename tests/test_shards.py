@@ -1,38 +1,86 @@
 """The files: what is in them, and that no damage to them goes unseen."""
 
 import json
+import os
+import shutil
 from itertools import pairwise
 
 import numpy as np
 import pytest
+import small_run
 import small_text
 
-from minalbert.data import packing
+from minalbert import files
+from minalbert.commands import main
+from minalbert.data import instances, packing, shards, verified
 from minalbert.data.build import build
 from minalbert.data.documents import Document
+from minalbert.data.manifest import checksum
 from minalbert.data.packing import SENTENCES_AT_ONCE, offset_dtype
-from minalbert.data.shards import Corpus, checksum, verify
-from minalbert.data.sources import text_sources
+from minalbert.data.shards import Corpus
+from minalbert.data.sources import story_sources, text_sources
+from minalbert.data.tiny_worlds import TinyWorlds
+from minalbert.data.token_file import TokenFile
 from minalbert.data.word_tokenizer import WordTokenizer
-from minalbert.errors import DataError
+from minalbert.errors import DamagedError, DataError, FileError
+from minalbert.files import write_atomically
+from minalbert.train import pretrain
+from minalbert.train.records import Observer
 
 ENDINGS = ("tok", "sent", "doc", "topic")
 
 
-@pytest.fixture
-def corpus(tmp_path):
-    """A corpus of several shards on disk."""
-    path = small_text.write_lines(tmp_path / "text.txt", small_text.documents())
-    corpus = build(text_sources([path], shard_tokens=400), small_text.tokenizer(), tmp_path / "corpus")
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    place = tmp_path_factory.mktemp("built")
+    path = small_text.write_lines(place / "text.txt", small_text.documents())
+    corpus = build(text_sources([path], shard_tokens=400), small_text.tokenizer(), place / "corpus")
     assert len(corpus.shards) > 2
+    return corpus.directory
+
+
+@pytest.fixture
+def corpus(built, tmp_path):
+    """A corpus of several shards on disk."""
+    return Corpus.open(shutil.copytree(built, tmp_path / "corpus"))
+
+
+@pytest.fixture
+def large(corpus, monkeypatch):
+    """The same, as if it were too large for memory, and some seconds old."""
+    monkeypatch.setattr(shards, "IN_MEMORY", 0)
+    monkeypatch.setattr(verified, "TICK", -60)
+    monkeypatch.setattr(verified, "BETWEEN", -1)
     return corpus
 
 
-def refused(directory, verify=False):
-    with pytest.raises(DataError) as error:
-        Corpus.open(directory, verify)
+def refused(directory, kind=DamagedError):
+    with pytest.raises(kind) as error:
+        read_all(Corpus.open(directory))
     assert "\n" not in str(error.value)
     return str(error.value)
+
+
+def read_all(corpus):
+    return np.concatenate([shard.tokens[:] for shard in corpus.shards])
+
+
+def file_of(corpus, ending, shard=-1):
+    return corpus.directory / f"{corpus.manifest['shards'][shard]['name']}.{ending}"
+
+
+def alter(path, place, change):
+    content = bytearray(path.read_bytes())
+    content[place] = change(content[place])
+    path.write_bytes(content)
+
+
+def forge(corpus, ending, content, shard=-1):
+    """Write another content, and a manifest that says it was built so."""
+    path, manifest = file_of(corpus, ending, shard), corpus.manifest
+    manifest["shards"][shard]["sha256"][ending] = write_atomically(path, content)
+    text = json.dumps({**manifest, "sha256": checksum(manifest)})
+    (corpus.directory / "manifest.json").write_text(text, encoding="utf-8")
 
 
 def test_arrays_say_where_sentences_and_documents_begin():
@@ -85,14 +133,21 @@ def test_offsets_past_four_billion_take_eight_bytes():
     assert offset_dtype(2**32) == np.uint64
 
 
-def test_what_was_built_is_mapped_not_read(corpus):
+def test_what_was_built_is_opened(corpus):
     reopened = Corpus.open(corpus.directory)
-    for shard in reopened.shards:
-        for array in shard:
-            assert isinstance(array.base, np.memmap)
-            assert not array.flags.writeable
+    assert not any(array.flags.writeable for shard in reopened.shards for array in shard)
     assert reopened.totals() == corpus.manifest["totals"]
-    assert verify(corpus.directory).totals() == corpus.totals()
+    assert not (corpus.directory / "verified.json").exists()
+
+
+def test_the_tokens_of_a_large_corpus_stay_in_their_files(large):
+    reopened = Corpus.open(large.directory)
+    for shard, before in zip(reopened.shards, large.shards, strict=True):
+        assert isinstance(shard.tokens, TokenFile)
+        assert shard.tokens[3:8].tolist() == before.tokens[3:8].tolist()
+        assert shard.tokens.nbytes == before.tokens.nbytes
+        np.testing.assert_array_equal(np.bincount(shard.tokens), np.bincount(before.tokens))
+    assert reopened.totals() == large.manifest["totals"]
 
 
 def test_documents_are_what_the_text_says(corpus):
@@ -116,33 +171,134 @@ def test_damage_to_a_files_size_is_always_found(corpus, ending, damage):
         path.write_bytes({"cut": content[:-1], "longer": content + b"\0", "empty": b""}[damage])
     sentence = refused(corpus.directory)
     assert path.name in sentence
-    assert "build" in sentence
+    assert "build it again with `minalbert data build`" in sentence
     if damage == "cut":
-        assert f"{len(content) - 1:,} bytes" in sentence
-        assert f"{len(content):,}" in sentence
+        assert f"it has {len(content) - 1:,} bytes, and had {len(content):,}" in sentence
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
 @pytest.mark.parametrize("place", [0, -1])
-def test_one_changed_bit_is_found_by_verify(corpus, ending, place):
-    path = corpus.directory / f"{corpus.manifest['shards'][-1]['name']}.{ending}"
-    content = bytearray(path.read_bytes())
-    content[place] ^= 1
-    path.write_bytes(content)
-    Corpus.open(corpus.directory)
-    assert path.name in refused(corpus.directory, verify=True)
+def test_one_changed_bit_is_found_at_opening(corpus, ending, place):
+    path = file_of(corpus, ending)
+    alter(path, place, lambda byte: byte ^ 1)
+    assert f"{path} is damaged: its SHA-256 is" in refused(corpus.directory)
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("place", [0, -1])
+def test_one_changed_bit_of_a_large_corpus_is_found_at_first_use(large, ending, place):
+    path = file_of(large, ending)
+    alter(path, place, lambda byte: byte ^ 1)
+    assert path.name in refused(large.directory)
+    with pytest.raises(DamagedError, match=path.name):
+        Corpus.open(large.directory, verify=True)
+
+
+def test_what_was_verified_is_remembered_until_it_changes(large, monkeypatch):
+    read_all(Corpus.open(large.directory))
+    hashed = []
+    whole = files.verify
+    monkeypatch.setattr(files, "verify", lambda path, *rest: (hashed.append(path.name), whole(path, *rest)))
+    read_all(Corpus.open(large.directory))
+    assert hashed == []
+    path = file_of(large, "tok", 1)
+    before = path.stat()
+    path.write_bytes(path.read_bytes())  # the same size, inode and content
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    read_all(Corpus.open(large.directory))
+    assert hashed == [path.name]
+    Corpus.open(large.directory, verify=True)
+    assert hashed[1:] == [f"{shard['name']}.tok" for shard in large.manifest["shards"]]
+
+
+def test_what_was_changed_just_now_is_not_remembered(large, monkeypatch):
+    monkeypatch.setattr(verified, "TICK", 60)
+    read_all(Corpus.open(large.directory))
+    assert not (large.directory / "verified.json").exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"[", b"5", b"{}", b'{"shard-000000.tok": 7}', b"[" * 100_000])
+def test_a_damaged_list_of_verified_files_is_no_matter(large, content):
+    (large.directory / "verified.json").write_bytes(content)
+    read_all(Corpus.open(large.directory))
+    assert len(json.loads((large.directory / "verified.json").read_bytes())) >= len(large.shards)
+    alter(file_of(large, "tok"), 0, lambda byte: byte ^ 1)
+    refused(large.directory)
+
+
+def test_where_nothing_can_be_written_nothing_is_remembered(large, monkeypatch):
+    def full(*_):
+        raise FileError("no space left")
+
+    monkeypatch.setattr(files, "write_atomically", full)
+    read_all(Corpus.open(large.directory))
+
+
+def test_a_large_shard_that_is_cut_off_after_opening_is_one_sentence(large):
+    opened = Corpus.open(large.directory)
+    read_all(opened)
+    path = file_of(large, "tok", 1)
+    os.truncate(path, 0)
+    with pytest.raises(DamagedError, match=f"{path.name} was cut off while it was read: it ends at byte 0; build it"):
+        read_all(opened)
+
+
+@pytest.mark.parametrize("memory", [0, 2**28])
+def test_an_id_beyond_the_vocabulary_is_named(corpus, monkeypatch, memory):
+    monkeypatch.setattr(shards, "IN_MEMORY", memory)
+    tokens = corpus.shards[-1].tokens.copy()
+    tokens[7] = 65
+    forge(corpus, "tok", tokens.tobytes())
+    assert "holds the id 65; the vocabulary has 65 pieces; build it again" in refused(corpus.directory)
+
+
+@pytest.mark.parametrize("ending", ["sent", "doc"])
+@pytest.mark.parametrize(("place", "value"), [(0, 1), (1, 0), (2, 10**6), (-1, 0)])
+def test_offsets_that_do_not_ascend_are_named(corpus, ending, place, value):
+    offsets = getattr(corpus.shards[-1], {"sent": "sentences", "doc": "documents"}[ending]).copy()
+    offsets[place] = value
+    forge(corpus, ending, offsets.tobytes())
+    sentence = refused(corpus.directory)
+    assert f".{ending} does not hold what it must: numbers that ascend from 0 to" in sentence
 
 
 def test_a_directory_without_a_manifest_is_no_corpus(corpus, tmp_path):
-    assert "no corpus" in refused(tmp_path / "nothing")
+    assert "no corpus" in refused(tmp_path / "nothing", DataError)
     (corpus.directory / "manifest.json").unlink()
-    assert "did not finish" in refused(corpus.directory)
+    assert "did not finish" in refused(corpus.directory, DataError)
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"format": 1}', "\0"])
-def test_a_manifest_of_others_is_refused(corpus, content):
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("", "is not JSON"),
+        ("{", "is not JSON"),
+        ("\0", "is not JSON"),
+        ("[" * 100_000, "is nested too deeply"),
+        ("[]", "holds a list"),
+        ("{}", "is not a manifest that"),
+        ('{"format": 1}', "is not a manifest that"),
+    ],
+)
+def test_a_manifest_of_others_is_refused(corpus, content, words):
     (corpus.directory / "manifest.json").write_text(content, encoding="utf-8")
-    assert "is not a manifest" in refused(corpus.directory)
+    sentence = refused(corpus.directory)
+    assert words in sentence
+    assert "build it again" in sentence
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("vocab_size", "65"), ("vocab_size", -1), ("tokenizer", "../tokenizer.json"), ("tokenizer_digest", None),
+        ("settings", []), ("shards", []), ("shards", [5]), ("shards", None), ("shards", [{"name": "shard-000000"}]),
+    ],
+)  # fmt: skip
+def test_a_manifest_with_a_checksum_that_describes_no_corpus_is_refused(corpus, key, value):
+    manifest = {**corpus.manifest, key: value}
+    text = json.dumps({**manifest, "sha256": checksum(manifest)})
+    (corpus.directory / "manifest.json").write_text(text, encoding="utf-8")
+    assert "manifest.json does not describe a corpus; build it again" in refused(corpus.directory)
 
 
 def test_an_altered_manifest_is_refused(corpus):
@@ -150,11 +306,11 @@ def test_an_altered_manifest_is_refused(corpus):
     manifest = json.loads(path.read_text(encoding="utf-8"))
     manifest["shards"].pop()
     path.write_text(json.dumps(manifest), encoding="utf-8")
-    assert "was altered" in refused(corpus.directory)
+    assert "is damaged: its checksum is not that of its content" in refused(corpus.directory)
 
     manifest["format"] = 2
     path.write_text(json.dumps({**manifest, "sha256": checksum(manifest)}), encoding="utf-8")
-    assert "format 2" in refused(corpus.directory)
+    assert "format 2" in refused(corpus.directory, DataError)
 
 
 def test_another_tokenizer_is_refused(corpus):
@@ -163,11 +319,41 @@ def test_another_tokenizer_is_refused(corpus):
         corpus.check_tokenizer(other)
     assert corpus.tokenizer().digest == small_text.tokenizer().digest
     other.save(corpus.directory / "tokenizer.json")
-    with pytest.raises(DataError, match="is not the one"):
+    with pytest.raises(DamagedError, match=r"tokenizer\.json is damaged: .* is not the one .*; build it again"):
         corpus.tokenizer()
+
+
+@pytest.mark.parametrize("content", [None, b"", b"{}", b"\n", b"[" * 100_000])
+def test_a_damaged_tokenizer_of_a_corpus_is_named_with_the_way_on(corpus, content):
+    path = corpus.directory / "tokenizer.json"
+    path.unlink() if content is None else path.write_bytes(content)
+    with pytest.raises(DamagedError, match=r"tokenizer\.json.*; build it again with `minalbert data build`") as error:
+        corpus.tokenizer()
+    assert str(error.value).count("build it again") == 1
 
 
 @pytest.mark.parametrize("documents", [[], [Document([])], [Document(["", " "])]])
 def test_an_empty_corpus_is_refused(documents):
     with pytest.raises(DataError, match="the corpus is empty"):
         Corpus.from_documents(documents, small_text.tokenizer())
+
+
+def test_a_large_shard_that_is_cut_off_in_mid_run_ends_it_with_one_sentence(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(shards, "IN_MEMORY", 0)
+    monkeypatch.setattr(instances, "ROWS_AT_ONCE", 16)
+    monkeypatch.chdir(tmp_path)
+    worlds = TinyWorlds(seed=1)
+    tokenizer = WordTokenizer(worlds.words())
+    build(story_sources(worlds, 40, 20), tokenizer, "corpus")
+    settings = small_run.small_settings(corpus="corpus", steps=12, every=2, log_every=1)
+    path, observer = tmp_path / "corpus" / "shard-000001.tok", Observer()
+    content = path.read_bytes()
+    observer.step = lambda step, *_: os.truncate(path, 100) if step == 5 else None
+    with pytest.raises(DamagedError, match=r"shard-000001\.tok was cut off while it was read: .*; build it again"):
+        pretrain(settings, "run", observer=observer)
+    assert main(["pretrain", "run"]) == 2
+    assert "shard-000001.tok has 100 bytes" in capsys.readouterr().err
+    path.write_bytes(content)
+    pretrain(settings, "run")
+    pretrain(settings, "whole")
+    assert small_run.computed("run")["hash"] == small_run.computed("whole")["hash"]

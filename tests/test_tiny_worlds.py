@@ -469,6 +469,18 @@ def test_generate(corpus, tmp_path):
     assert path.read_bytes() == expected.encode()
 
 
+def test_a_full_disk_leaves_no_half_of_the_stories(corpus, tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    path = tmp_path / "stories.txt"
+    monkeypatch.setattr("os.fsync", full)
+    code, _, err = corpus("generate", "--stories", "3", "--out", str(path))
+    assert (code, err.count("\n")) == (2, 1)
+    assert "stories.txt could not be written (No space left on device)" in err
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_generate_words(corpus):
     _, out, _ = corpus("generate", "--stories", "20", "--words", "--out", "-")
     assert set(out.split()) <= set(TinyWorlds().words())
@@ -492,7 +504,11 @@ def test_show(corpus):
         (("generate", "--stories", "0", "--out", "-"), "stories is 0"),
         (("generate", "--stories", "1", "--out", "-", "--p-fill", "2"), "p_fill is 2.0"),
         (("show", "--index", "-1"), "index is -1"),
-        (("generate", "--stories", "1", "--out", os.path.join("no", "such", "place")), "cannot be written"),
+        (("generate", "--stories", "1", "--out", os.path.join("no", "such", "place")), "could not be written"),
+        (
+            ("generate", "--stories", "1", "--out", os.devnull),
+            "it is a pipe or a device, whose place no file takes; remove it",
+        ),
     ],
 )
 def test_complaints(corpus, argv, complaint):

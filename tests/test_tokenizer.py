@@ -22,7 +22,7 @@ from minalbert.data.sentencepiece_training import SETTINGS, take_sample, train
 from minalbert.data.tokenizer import CLS, MASK, PAD, SEP, SPECIALS, UNK
 from minalbert.data.tokenizers import load_tokenizer
 from minalbert.data.word_tokenizer import WordTokenizer
-from minalbert.errors import DataError, FileError
+from minalbert.errors import DamagedError, DataError, FileError, MinalbertError, MissingFileError
 
 sentencepiece = pytest.importorskip("sentencepiece", reason="needs sentencepiece (pip install 'minalbert[train]')")
 
@@ -379,7 +379,7 @@ def test_a_file_that_is_no_model_of_alberts_is_named(tmp_path, content, complain
 
 def test_a_missing_file_is_named(tmp_path):
     for name in ("spiece.model", "words.json"):
-        with pytest.raises(DataError, match=f"{name} cannot be read: No such file"):
+        with pytest.raises(MissingFileError, match=f"{name} is missing"):
             load_tokenizer(tmp_path / name)
 
 
@@ -391,6 +391,33 @@ def test_a_recipe_of_another_model_is_an_error(trained, text, tmp_path):
     (tmp_path / "spiece.recipe.json").write_text("{}", encoding="utf-8")
     with pytest.raises(DataError, match=r"spiece\.recipe\.json is no recipe that minalbert wrote"):
         load_tokenizer(tmp_path / "spiece.model")
+    (tmp_path / "spiece.recipe.json").write_text("[" * 100_000, encoding="utf-8")
+    with pytest.raises(DamagedError, match=r"spiece\.recipe\.json is nested too deeply .*; remove it to use"):
+        load_tokenizer(tmp_path / "spiece.model")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('"lower": true', '"lower": false'),
+        ('"intended"', '"off"'),
+        ('"lower": true', '"lower": 1'),
+        ('"seed": 0', '"seed": 1'),
+    ],
+)
+def test_a_recipe_whose_settings_were_changed_is_an_error(trained, tmp_path, before, after):
+    trained.save(tmp_path / "spiece.model")
+    path = tmp_path / "spiece.recipe.json"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace(before, after), encoding="utf-8")
+    with pytest.raises(
+        DamagedError, match=r"spiece\.recipe\.json is damaged: its checksum is not that of .*; remove it"
+    ):
+        load_tokenizer(tmp_path / "spiece.model")
+    recipe = json.loads(text)
+    del recipe["sha256"]  # as version 0.1.0 wrote it
+    path.write_text(json.dumps(recipe), encoding="utf-8")
+    assert load_tokenizer(tmp_path / "spiece.model").digest == trained.digest
 
 
 @pytest.mark.parametrize("step", ["os.fsync", "os.replace"])
@@ -450,6 +477,7 @@ def test_special_ids_of_words():
         (["two words"], "'two words' is in the word list; a word must be"),
         ([""], "'' is in the word list"),
         ([5], "5 is in the word list"),
+        (["a\ud800"], r"'a\\ud800' is in the word list"),
         ([], "the word list is empty"),
     ],
 )
@@ -461,15 +489,18 @@ def test_bad_word_lists_are_errors(words, complaint):
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        ("{", "is no word list"),
-        ("[1]", "is no word list"),
+        ("{", "is not JSON"),
+        ("[1]", "holds a list"),
+        ("[" * 100_000, "is nested too deeply"),
         ('{"words": []}', "is no word list"),
+        ('{"words": 5, "format": 2}', "is no word list"),
+        ('{"words": "ab", "format": 2}', "is no word list"),
         ('{"words": ["a"], "format": 2}', "has the format 2; it must be 'minalbert word list 1'"),
     ],
 )
 def test_a_file_that_is_no_word_list_is_named(tmp_path, content, complaint):
     (tmp_path / "words.json").write_text(content, encoding="utf-8")
-    with pytest.raises(DataError, match=rf"words\.json {complaint}"):
+    with pytest.raises(MinalbertError, match=rf"words\.json {complaint}"):
         load_tokenizer(tmp_path / "words.json")
 
 
@@ -498,13 +529,22 @@ def test_the_command_trains_and_shows(tmp_path, text, trained, capsys):
     assert [int(i) for i in shown[4].split()] == trained.encode("The walkers")
 
 
+def test_whatever_the_command_calls_a_model_it_can_show(tmp_path, text, trained, capsys):
+    (tmp_path / "a.txt").write_text("\n".join(text), encoding="utf-8")
+    out = tmp_path / "t.json"
+    assert command("train", tmp_path / "a.txt", "--vocab-size", 240, "--out", out) == 0
+    assert command("show", out, "The walkers") == 0
+    assert "t.json: 240 pieces" in capsys.readouterr().out
+    assert load_tokenizer(out).digest == trained.digest
+
+
 def test_the_command_says_what_is_wrong_and_leaves_nothing(tmp_path, capsys):
     (tmp_path / "a.txt").write_text("one\n", encoding="utf-8")
     out = tmp_path / "out" / "spiece.model"
     for arguments, complaint in [
         (("train", tmp_path / "a.txt", "--vocab-size", 99, "--out", out), "this text gives"),
         (("train", tmp_path / "b.txt", "--vocab-size", 99, "--out", out), "does not exist"),
-        (("show", out), "cannot be read"),
+        (("show", out), "is missing"),
     ]:
         assert main(["tokenizer", *map(str, arguments)]) == 2
         assert complaint in capsys.readouterr().err

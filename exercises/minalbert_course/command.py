@@ -4,6 +4,8 @@ import json
 import sys
 from pathlib import Path
 
+from minalbert.files import write_atomically
+
 from .catalogue import all_lessons, find
 from .draw import PUBLIC
 from .errors import CourseError
@@ -58,7 +60,7 @@ def start(options):
     name, text = untouched(lesson, options.notebook)
     if files := there(lesson):
         raise CourseError(f"{files[0]} is there already, and stays as it is; to begin again, rename it first")
-    Path(name).write_text(text, encoding="utf-8")
+    write_atomically(name, text.encode())            # or nothing: start refuses a file that is there
     how = f"jupyter lab {name}" if options.notebook else f"open {name} in your editor"
     print(f"wrote {name}\n  write:  {how}\n  check:  minalbert exercise check {lesson.name}")
     return 0

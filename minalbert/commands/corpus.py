@@ -1,13 +1,14 @@
 """`minalbert corpus generate | show`: stories of tiny worlds as text, or one of them with its labels."""
 
 import sys
-from contextlib import nullcontext
+from contextlib import contextmanager
 from dataclasses import fields
 
 from tqdm import tqdm
 
 from ..data.tiny_worlds import TinyWorlds, words_of_sentence
 from ..errors import DataError
+from ..files import AtomicFile
 
 HELP = {
     "seed": "another seed, other stories",
@@ -72,20 +73,21 @@ def run_generate(options):
                         "it must be at least 1, and the first number at least 0")
     numbers = range(options.start, options.start + options.stories)
     spelling = words_of_sentence if options.words else str
-    with opened(options.out) as file:
+    with opened(options.out) as write:
         for index in tqdm(numbers, unit=" stories", leave=False, disable=None):
             blank = "\n" if index > options.start else ""
-            file.write(blank + "".join(spelling(text) + "\n" for text in world.story(index).sentences))
+            write(blank + "".join(spelling(text) + "\n" for text in world.story(index).sentences))
     return 0
 
 
+@contextmanager
 def opened(path):
+    """A function that writes text to standard output, or to a file, which is whole in the end or not there."""
     if path == "-":
-        return nullcontext(sys.stdout)
-    try:
-        return open(path, "w", encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise DataError(f"{path} cannot be written: {error.strerror}") from error
+        yield sys.stdout.write
+    else:
+        with AtomicFile(path) as file:
+            yield lambda text: file.write(text.encode())
 
 
 def run_show(options):

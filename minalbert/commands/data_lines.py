@@ -16,6 +16,7 @@ def instances(found):
            "were looked at")
     if found["documents_left_out"]:
         yield f"{found['documents_left_out']:,} documents have too few sentences to give an instance"
+    yield tokens_read(found["tokens"])
     yield ""
     yield f"{'':18}{'':18}{'found':>7}{'asked for':>11}{'of':>11}"
     previous = None
@@ -24,7 +25,27 @@ def instances(found):
         previous = row["group"]
         yield (f"{group:18} {row['name']:17}{row['share']:>7.1%}{row['asked_for']:>11.1%}{row['of']:>11,} "
                f"{bar(row['share'], 12)}").rstrip()
-    yield "(spans are a little shorter than asked for: one that no longer fits the budget is shortened)"
+    yield from span_lengths(found["shares"])
+
+
+def tokens_read(shares):
+    """How much of the corpus an epoch reads, and what becomes of the rest."""
+    rest = [f"{shares[name]:.1%} {what}" for name, what in (
+        ("cut_off", "are cut off where sentences do not fit, others in each epoch"),
+        ("in_documents_left_out", "are in documents left out"),
+    ) if shares[name] >= 0.0005]  # fmt: skip
+    return "; ".join([f"an epoch reads {shares['read']:.1%} of the corpus's tokens", *rest])
+
+
+def span_lengths(shares):
+    """What the table says of the spans, in a sentence."""
+    rows = [row for row in shares if row["group"] == "spans"]
+    if len(rows) == 1:
+        return
+    found, asked = (sum(n * row[key] for n, row in enumerate(rows, 1)) for key in ("share", "asked_for"))
+    yield f"a span has {found:.2f} words on average; asked for were {asked:.2f}"
+    if found < asked:
+        yield "(one that does not fit what is left to predict is shortened; one that would overlap another is left out)"
 
 
 def side_by_side(histograms, width):

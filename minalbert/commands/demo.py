@@ -15,7 +15,7 @@ from pathlib import Path
 from .. import plots
 from ..backend import to_host
 from ..data.build import build
-from ..data.shards import MANIFEST
+from ..data.manifest import MANIFEST
 from ..data.sources import story_sources
 from ..data.tiny_worlds import TinyWorlds
 from ..data.word_tokenizer import WordTokenizer

@@ -7,6 +7,7 @@ scored, all documents of it.
 
 import sys
 
+from ..data.held_out import Split
 from ..data.instances import Instances
 from ..data.shards import Corpus
 from ..errors import ConfigError, TrainError
@@ -16,7 +17,7 @@ from ..train.evaluation import baselines, evaluate
 from ..train.run_directory import settings_at
 from ..train.settings import Settings
 from ..train.trained import model_directory, offering_an_earlier_one, open_trained
-from ..train.training_data import digest, first_of, prepare
+from ..train.training_data import SPLIT, digest, first_of, prepare
 from .options import add_section, given_fields
 from .printing import print_result
 from .run_lines import evaluation_lines, guessing_line
@@ -73,9 +74,10 @@ def settings_of(options, trained, kept):
 
 def own_documents(trained, settings):
     """Return (batch, baselines, which documents these are, where the baselines' words were counted)."""
-    data, section = prepare(settings), settings.data
     with offering_an_earlier_one(trained.directory):
-        before = checkpoint.read_note_of(trained.directory)["circumstances"].get("held-out data")
+        noted = checkpoint.read_note_of(trained.directory)["circumstances"]
+    data, section = prepare(settings, split=Split.noted(noted.get(SPLIT))), settings.data
+    before = noted.get("held-out data")
     now = data.hashes["held-out data"]
     if before != now:
         raise TrainError(f"the held-out data is {now}; {trained.directory} was tested on {before}: name a corpus with "

@@ -23,10 +23,11 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from ..errors import DataError
-from ..files import PARTIAL, AtomicFile, settle, write_atomically
+from ..errors import DamagedError, DataError, FileError
+from ..files import PARTIAL, AtomicFile, checksum, explained, read, read_json, settle, write_atomically
+from .manifest import AGAIN, COUNTS, FORMAT, MANIFEST, read_manifest
 from .packing import Packer, token_dtype
-from .shards import FORMAT, MANIFEST, Corpus, check_shard, checksum, read_manifest
+from .shards import Corpus, verify_shard
 from .tokenizer import Tokenizer
 from .tokenizers import FILE_NAMES, load_tokenizer
 
@@ -102,13 +103,16 @@ def build_shard(task):
 
 def finished(task):
     """The record of the shard if it is there, complete, and made by the same task; else None."""
+    path = Path(task.directory) / f"{task.name}.json"
     try:
-        content = json.loads((Path(task.directory) / f"{task.name}.json").read_text(encoding="utf-8"))
+        content = read_json(path, AGAIN)
         record = content["record"]
         if content["settings"] != task.settings or record["source"] != task.source.describe():
             return None
-        check_shard(task.directory, record, task.settings["vocab_size"], verify=True)
-    except (OSError, ValueError, KeyError, TypeError):
+        if read(path, AGAIN) != as_json(content):    # cut off, by white space perhaps
+            return None
+        verify_shard(task.directory, record, task.settings["vocab_size"])
+    except (FileError, KeyError, TypeError):
         return None
     return record
 
@@ -178,8 +182,10 @@ def move_in(tokenizer, directory):
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DataError(f"{directory} cannot be made a directory: {error.strerror}") from error
+    with explained(directory, ""):
+        there = {path.name for path in directory.iterdir()}
     for name in FILE_NAMES:
-        if (directory / name).exists():
+        if name in there:
             if not any(directory.glob("shard-*.json")) and not (directory / MANIFEST).exists():
                 (directory / name).unlink()          # of a build that wrote no shard
                 continue
@@ -192,11 +198,15 @@ def move_in(tokenizer, directory):
 
 
 def same_tokenizer(directory, name, loaded):
-    """Is the directory's copy the tokenizer that is wanted? A damaged copy of it is written again."""
+    """Is the corpus made with the tokenizer that is wanted? Its copy is written again, in case it is damaged."""
     try:
-        return load_tokenizer(directory / name).digest == loaded.digest
-    except DataError:                                # damaged
-        if read_manifest(directory)["tokenizer_digest"] != loaded.digest:
+        copy = load_tokenizer(directory / name).digest
+    except (DataError, FileError):
+        copy = None
+    if copy != loaded.digest:
+        with suppress(DataError, DamagedError):      # no manifest, or a damaged one
+            copy = read_manifest(directory)["tokenizer_digest"]
+        if copy not in (None, loaded.digest):
             return False
     loaded.save(directory / name)
     return True
@@ -206,7 +216,7 @@ def of_this_corpus(tasks, directory, settings):
     """The tasks; an error if the directory has a manifest of other text or settings."""
     try:
         manifest = read_manifest(directory)
-    except DataError:
+    except (DataError, DamagedError):
         yield from tasks
         return
     other = f"{directory} holds another corpus"
@@ -235,7 +245,7 @@ def finish(directory, records, tokenizer_file, settings):
         "tokenizer_digest": settings["tokenizer_digest"],
         "vocab_size": settings["vocab_size"],
         "token_dtype": token_dtype(settings["vocab_size"]).name,
-        "totals": {key: sum(record[key] for record in records) for key in ("documents", "sentences", "tokens")},
+        "totals": {key: sum(record[key] for record in records) for key in COUNTS},
         "settings": settings,
         "shards": records,
     }
@@ -256,4 +266,8 @@ def clear_up(directory, names):
 
 
 def write_json(path, content):
-    write_atomically(path, (json.dumps(content, indent=1) + "\n").encode())
+    write_atomically(path, as_json(content))
+
+
+def as_json(content):
+    return (json.dumps(content, indent=1) + "\n").encode()

@@ -29,6 +29,7 @@ class Choice(IntEnum):
     SPAN = 10                                        # which word is next, and how many words
     REPLACE = 11                                     # [MASK], the same, or another
     REPLACEMENT = 12                                 # which other
+    HELD_OUT = 13                                    # which document of a stretch
 
 
 def mix(x):

@@ -22,9 +22,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ..errors import DataError
+from ..errors import DamagedError, DataError
+from ..files import checksum, read, read_json
 from .normalise import Normaliser
-from .tokenizer import SPECIALS, UNK, Tokenizer, read_bytes, write_bytes
+from .tokenizer import SPECIALS, UNK, Tokenizer, write_bytes
 
 WORD = "▁"                                           # U+2581, the first character of a piece that begins a word
 DIGIT_COMMAS = ("intended", "python3", "off")
@@ -81,23 +82,27 @@ class SentencePieceTokenizer(Tokenizer):
     def save(self, path):
         """Save the model, and beside it a recipe: how it was trained and must be used."""
         recipe = {"model_sha256": hashlib.sha256(self.model).hexdigest(), **self.settings(), "training": self.recipe}
+        recipe["sha256"] = checksum(recipe)
         write_bytes(recipe_path(path), (json.dumps(recipe, ensure_ascii=False, indent=1) + "\n").encode("utf-8"))
         write_bytes(path, self.model)
 
     @classmethod
-    def load(cls, path):
+    def load(cls, path, advice=""):
         """Load a model with the settings beside it, or with ALBERT's if there are none, as for released models."""
-        model, beside = read_bytes(path), recipe_path(path)
+        model, beside = read(path, advice), recipe_path(path)
         if not beside.exists():
             return cls(model, name=path)
+        remove = advice or f"remove it to use {path} as ALBERT"
+        recipe = read_json(beside, remove)
         try:
-            recipe = json.loads(read_bytes(beside))
             made_for, training = recipe["model_sha256"], recipe["training"]
             normaliser, digit_commas = Normaliser(**recipe["normaliser"]), recipe["digit_commas"]
-        except (ValueError, KeyError, TypeError) as error:
-            raise DataError(f"{beside} is no recipe that minalbert wrote; remove it to use {path} as ALBERT") from error
+        except (KeyError, TypeError) as error:
+            raise DataError(f"{beside} is no recipe that minalbert wrote; {remove}") from error
         if made_for != hashlib.sha256(model).hexdigest():
-            raise DataError(f"{beside} belongs to another model than {path}; remove it to use the model as ALBERT")
+            raise DataError(f"{beside} belongs to another model than {path}; {remove}")
+        if recipe.get("sha256", whole := checksum(recipe)) != whole:              # version 0.1.0 wrote none
+            raise DamagedError(f"{beside} is damaged: its checksum is not that of its content; {remove}")
         return cls(model, normaliser, digit_commas, training, name=path)
 
 

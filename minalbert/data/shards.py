@@ -1,50 +1,55 @@
-"""A corpus on disk: token arrays that are mapped into memory, not read.
-
-A corpus is a directory with a `manifest.json` and, for each shard, four little-endian files:
+"""A corpus on disk: a directory with a `manifest.json` and, for each shard, four little-endian files.
 
     shard-000000.tok    (n,)    uint16, or uint32 for a vocabulary of more than 65,535 pieces
     shard-000000.sent   (S+1,)  the first token of each sentence in .tok; uint32, or uint64 past 4 billion
     shard-000000.doc    (D+1,)  the first sentence of each document in .sent, in the same way
     shard-000000.topic  (D,)    int32, -1 if the topic is not known
 
-The manifest is written last: a directory without one is a build that did not finish. It holds the counts, which
-determine the size of each file, and the SHA-256 of each file, so that a changed file is found and named.
+The manifest is written last: a directory without one is a build that did not finish. Whoever opens a corpus gets what
+was built, or an error that names the file: all are compared with their SHA-256, and what they hold is checked.
+
+A corpus of up to 256 MB is read into memory. The tokens of a larger one stay in their files, and slices of them are
+read as they are wanted; those of a shard are verified at their first use, which is remembered (verified.py).
 """
 
-import hashlib
-import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import DataError
-from .packing import offset_dtype, pack, token_dtype
+from ..errors import DamagedError, DataError
+from ..files import read, verify
+from .held_out import NEWEST, held_out
+from .manifest import AGAIN, read_manifest, shard_files
+from .packing import pack
+from .token_file import ChosenTokens, TokenFile, check_ids
 from .tokenizers import load_tokenizer
+from .verified import Verified
 
-FORMAT = 1
-MANIFEST = "manifest.json"
-FILES = ("tok", "sent", "doc", "topic")
-AGAIN = "build it again with `minalbert data build`"
+IN_MEMORY = 2**28                                    # bytes
 
 
 class Shard(NamedTuple):
-    """The arrays of one shard, mapped into memory."""
+    """The arrays of one shard."""
 
-    tokens: np.ndarray                               # (n,)    uint16 or uint32
+    tokens: np.ndarray                               # (n,)    uint16 or uint32; may be a TokenFile, of which slices are
     sentences: np.ndarray                            # (S+1,)  sentence s is tokens[sentences[s] : sentences[s + 1]]
     documents: np.ndarray                            # (D+1,)  document d has sentences documents[d] : documents[d + 1]
     topics: np.ndarray                               # (D,)    -1 if unknown
 
-    def slice(self, first, last):
-        """A shard of the documents first..last-1; tokens are not copied."""
-        documents = self.documents[first : last + 1]
-        sentences = self.sentences[documents[0] : documents[-1] + 1]
-        tokens = self.tokens[sentences[0] : sentences[-1]]
-        if first:                                    # the other arrays count from the slice's first document
-            documents, sentences = documents - documents[0], sentences - sentences[0]
-        return Shard(tokens, sentences, documents, self.topics[first:last])
+    def select(self, chosen):
+        """A shard of the chosen documents alone; chosen: (D,) bool."""
+        edges = np.flatnonzero(np.diff(np.concatenate([[False], chosen, [False]]))).reshape(-1, 2)
+        ranges = self.sentences[self.documents].astype(np.int64)[edges]           # (R, 2) of tokens
+        if isinstance(self.tokens, np.ndarray):
+            tokens = np.concatenate([self.tokens[start:stop] for start, stop in ranges])
+        else:
+            tokens = ChosenTokens(self.tokens, ranges)
+        sentences = np.diff(self.sentences)[np.repeat(chosen, np.diff(self.documents))]
+        documents = np.diff(self.documents)[chosen]
+        return Shard(tokens, offsets(sentences, self.sentences.dtype), offsets(documents, self.documents.dtype),
+                     self.topics[chosen])
 
 
 @dataclass
@@ -59,13 +64,18 @@ class Corpus:
 
     @classmethod
     def open(cls, directory, verify=False):
-        """Open the corpus in a directory. Sizes of files are always checked, checksums with verify=True."""
+        """Open the corpus in a directory. verify: read every byte of a large one, too."""
         directory = Path(directory)
         manifest = read_manifest(directory)
-        for record in manifest["shards"]:
-            check_shard(directory, record, manifest["vocab_size"], verify)
-        shards = [map_shard(directory, record, manifest["vocab_size"]) for record in manifest["shards"]]
-        return cls(shards, manifest["vocab_size"], manifest["tokenizer_digest"], directory, manifest)
+        vocab_size = manifest["vocab_size"]
+        found = [shard_files(directory, shard, vocab_size) for shard in manifest["shards"]]
+        size = sum(file.record.size for shard in found for file in shard.values())
+        verified = Verified(directory, len(found)) if size > IN_MEMORY else None
+        shards = [open_shard(files, vocab_size, verified) for files in found]
+        if verify and verified:
+            for shard in shards:
+                shard.tokens.verify()
+        return cls(shards, vocab_size, manifest["tokenizer_digest"], directory, manifest)
 
     @classmethod
     def from_documents(cls, documents, tokenizer):
@@ -74,8 +84,12 @@ class Corpus:
 
     def tokenizer(self):
         """The tokenizer that made the corpus, from the copy beside the shards."""
-        tokenizer = load_tokenizer(self.directory / self.manifest["tokenizer"])
-        self.check_tokenizer(tokenizer)
+        path = self.directory / self.manifest["tokenizer"]
+        try:
+            tokenizer = load_tokenizer(path, AGAIN)
+            self.check_tokenizer(tokenizer)
+        except DataError as error:
+            raise DamagedError(f"{path} is damaged: {error}; {AGAIN}") from error
         return tokenizer
 
     def totals(self):
@@ -85,16 +99,15 @@ class Corpus:
             "tokens": sum(len(shard.tokens) for shard in self.shards),
         }
 
-    def split(self, share):
-        """Two corpora: all but the last documents of each shard, and those, about `share` of all documents."""
-        halves = [[], []]
-        for shard in self.shards:
-            count = len(shard.documents) - 1
-            middle = count - round(share * count)
-            for half, (first, last) in zip(halves, ((0, middle), (middle, count)), strict=True):
-                if first < last:
-                    half.append(shard.slice(first, last))
-        return [replace(self, shards=shards) for shards in halves]
+    def split(self, share, seed=0, rule=NEWEST):
+        """Two corpora: the documents to train on, and those held out, `share` of all. held_out.py says which."""
+        counts = [len(shard.documents) - 1 for shard in self.shards]
+        parts = np.split(held_out(counts, share, seed, rule), np.cumsum(counts)[:-1])
+        return [
+            replace(self, shards=[shard.select(part == side) for shard, part in zip(self.shards, parts, strict=True)
+                                  if (part == side).any()])
+            for side in (False, True)
+        ]  # fmt: skip
 
     def check_tokenizer(self, tokenizer):
         if tokenizer.digest != self.tokenizer_digest:
@@ -104,65 +117,34 @@ class Corpus:
             )
 
 
-def checksum(manifest):
-    """SHA-256 of a manifest without its checksum."""
-    content = {key: value for key, value in manifest.items() if key != "sha256"}
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+def open_shard(files, vocab_size, verified):
+    """files: {ending: ShardFile}; verified: None for a corpus that is read into memory."""
+    tokens, *offsets_and_topics = files.values()
+    sentences, documents, topics = (array(file) for file in offsets_and_topics)
+    check_offsets(sentences, tokens.length, files["sent"].path)
+    check_offsets(documents, len(sentences) - 1, files["doc"].path)
+    if verified:
+        return Shard(TokenFile(tokens, vocab_size, verified), sentences, documents, topics)
+    in_memory = array(tokens)
+    check_ids(in_memory, vocab_size, tokens.path)
+    return Shard(in_memory, sentences, documents, topics)
 
 
-def read_manifest(directory):
-    path = Path(directory) / MANIFEST
-    if not path.is_file():
-        what = "its build did not finish" if any(Path(directory).glob("shard-*")) else "it is no corpus"
-        raise DataError(f"{directory} has no {MANIFEST}, so {what}; `minalbert data build` makes and finishes one")
-    try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
-        version, intact = manifest["format"], manifest["sha256"] == checksum(manifest)
-    except (ValueError, KeyError, TypeError) as error:
-        raise DataError(f"{path} is not a manifest that `minalbert data build` wrote; {AGAIN}") from error
-    if version != FORMAT:
-        raise DataError(f"{path} has format {version}; this minalbert reads format {FORMAT}: {AGAIN}")
-    if not intact:
-        raise DataError(f"{path} was altered: its checksum is not that of its content; {AGAIN}")
-    return manifest
+def array(file):
+    return np.frombuffer(read(file.path, AGAIN, file.record), file.dtype)
 
 
-def arrays(record, vocab_size):
-    """{file's ending: (dtype, length)} for a shard's counts."""
-    tokens, sentences, documents = record["tokens"], record["sentences"], record["documents"]
-    return {
-        "tok": (token_dtype(vocab_size), tokens),
-        "sent": (offset_dtype(tokens), sentences + 1),
-        "doc": (offset_dtype(sentences), documents + 1),
-        "topic": (np.dtype("<i4"), documents),
-    }
+def check_offsets(offsets, last, path):
+    """From 0 to `last`, and each greater than the one before: no sentence and no document is empty."""
+    if offsets[0] != 0 or offsets[-1] != last or (offsets[1:] <= offsets[:-1]).any():
+        raise DamagedError(f"{path} does not hold what it must: numbers that ascend from 0 to {last:,}; {AGAIN}")
 
 
-def check_shard(directory, record, vocab_size, verify=False):
-    """Raise DataError, naming the file, if one of a shard's files is missing, too short or long, or altered."""
-    for ending, (dtype, length) in arrays(record, vocab_size).items():
-        path = Path(directory) / f"{record['name']}.{ending}"
-        if not path.is_file():
-            raise DataError(f"{path} is missing; {AGAIN}")
-        size, wanted = path.stat().st_size, length * dtype.itemsize
-        if size != wanted:
-            raise DataError(f"{path} has {size:,} bytes; it must have {wanted:,}: {AGAIN}")
-        if verify:
-            with open(path, "rb") as file:
-                found = hashlib.file_digest(file, "sha256").hexdigest()
-            if found != record["sha256"][ending]:
-                raise DataError(f"{path} was altered: its SHA-256 is {found[:12]}..., not "
-                                f"{record['sha256'][ending][:12]}...; {AGAIN}")  # fmt: skip
+def verify_shard(directory, shard, vocab_size):
+    """Raise an error unless each file of a shard is the one that was written."""
+    for file in shard_files(directory, shard, vocab_size).values():
+        verify(file.path, file.record, AGAIN)
 
 
-def map_shard(directory, record, vocab_size):
-    return Shard(*(
-        np.memmap(Path(directory) / f"{record['name']}.{ending}", dtype, mode="r", shape=(length,)).view(np.ndarray)
-        if length else np.zeros(0, dtype)            # an empty file cannot be mapped
-        for ending, (dtype, length) in arrays(record, vocab_size).items()
-    ))  # fmt: skip
-
-
-def verify(directory):
-    """Open a corpus and compare every byte of it with its checksums."""
-    return Corpus.open(directory, verify=True)
+def offsets(lengths, dtype):
+    return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(dtype)

@@ -4,9 +4,11 @@ from itertools import pairwise
 
 import numpy as np
 
+from .random_draws import keys
 from .strip import KINDS, kind_of_mask
 
 SAMPLE = 2000
+MEASURED = 100_000                                   # instances, of which only the segments are made
 BINS = 8
 REPLACEMENTS = {"[MASK]": 0.8, "a random piece": 0.1, "the token itself": 0.1}
 
@@ -56,9 +58,28 @@ def instance_stats(instances, sample=SAMPLE, epoch=0):
         "looked_at": len(numbers),
         "epoch": epoch,
         "documents_left_out": int(instances.table.left_out),
+        "tokens": token_shares(instances, epoch),
         "shares": shares,
         "histograms": {"tokens in an instance": histogram(lengths)},
     }
+
+
+def token_shares(instances, epoch):
+    """Shares of the corpus's tokens: those that an epoch reads, those that it cuts off, those that no epoch reads.
+
+    Of a large corpus, instances are looked at that are evenly spread. A token that is read twice counts twice.
+    """
+    texts, table, seed = instances.texts, instances.table, instances.seed
+    total = sum(map(len, texts.tokens))
+    used = np.unique(table.document)
+    shard, first, last = texts.sentences_of(used)
+    in_instances = (texts.begins(shard, last) - texts.begins(shard, first)).sum()
+    numbers = np.unique(np.linspace(0, len(instances) - 1, min(MEASURED, len(instances))).astype(np.int64))
+    lengths = instances.pairs.choose(numbers, keys(seed, epoch, numbers)).lengths
+    read = lengths.sum() * (len(instances) / len(numbers)) / total
+    left_out = 1 - in_instances / total
+    cut_off = max(0.0, 1 - left_out - read)
+    return {"read": float(read), "cut_off": float(cut_off), "in_documents_left_out": float(left_out)}
 
 
 def share(name, count, total, wanted, group):

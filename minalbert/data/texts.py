@@ -1,6 +1,6 @@
 """The shards of a corpus as one text: documents are numbered through all shards.
 
-The arrays of a shard are mapped into memory, so nothing here may copy a whole one.
+The tokens of a large corpus stay in their files, so nothing here may read a whole shard of them.
 """
 
 import numpy as np
@@ -8,10 +8,10 @@ import numpy as np
 
 class Texts:
     def __init__(self, shards):
-        self.tokens = [np.asarray(shard.tokens) for shard in shards]              # plain views of the mapped files
-        self.sentences = [np.asarray(shard.sentences) for shard in shards]
-        self.documents = [np.asarray(shard.documents) for shard in shards]
-        self.topics = [np.asarray(shard.topics) for shard in shards]
+        self.tokens = [shard.tokens for shard in shards]
+        self.sentences = [shard.sentences for shard in shards]
+        self.documents = [shard.documents for shard in shards]
+        self.topics = [shard.topics for shard in shards]
         counts = [len(documents) - 1 for documents in self.documents]
         self.first_document = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
@@ -34,8 +34,15 @@ class Texts:
 
     def read(self, shard, start, stop):
         """The tokens start..stop-1 of each shard, one piece after the other."""
-        pieces = zip(shard.tolist(), start.tolist(), stop.tolist(), strict=True)
-        return np.concatenate([self.tokens[number][first:last] for number, first, last in pieces])
+        if all(isinstance(tokens, np.ndarray) for tokens in self.tokens):
+            pieces = zip(shard.tolist(), start.tolist(), stop.tolist(), strict=True)
+            return np.concatenate([self.tokens[number][first:last] for number, first, last in pieces])
+        pieces = np.empty(len(shard), object)
+        for number in np.unique(shard):
+            here = np.flatnonzero(shard == number)
+            for place, piece in zip(here, self.tokens[number].slices(start[here], stop[here]), strict=True):
+                pieces[place] = piece
+        return np.concatenate(pieces)
 
 
 def _pick(arrays, which, index):

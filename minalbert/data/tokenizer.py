@@ -46,13 +46,6 @@ class Tokenizer:
         return ids
 
 
-def read_bytes(path):
-    try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}") from error
-
-
 def write_bytes(path, content):
     """Write the whole file or nothing. A missing folder is made."""
     try:

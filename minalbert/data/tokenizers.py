@@ -2,15 +2,20 @@
 
 from pathlib import Path
 
+from ..files import read
 from .sentencepiece_tokenizer import SentencePieceTokenizer
 from .word_tokenizer import WordTokenizer
 
 TOKENIZERS = (SentencePieceTokenizer, WordTokenizer)
+MODEL = b"\n"                                        # the first byte of a sentencepiece model
 FILE_NAMES = tuple(kind.file_name for kind in TOKENIZERS)
 
 
-def load_tokenizer(path):
-    """Load a word list, if the name ends in .json, or else a sentencepiece model, ours or a released one."""
-    if Path(path).suffix == ".json":
-        return WordTokenizer.load(path)
-    return SentencePieceTokenizer.load(path)
+def load_tokenizer(path, advice=""):
+    """Load a sentencepiece model, ours or a released one, or a word list, whose name ends in .json.
+
+    advice: what to do if the file is missing or damaged.
+    """
+    if Path(path).suffix == ".json" and read(path, advice)[:1] != MODEL:
+        return WordTokenizer.load(path, advice)
+    return SentencePieceTokenizer.load(path, advice)

@@ -8,13 +8,16 @@ them is decoded to itself.
 
 import hashlib
 import json
+import re
 
 import numpy as np
 
 from ..errors import DataError
-from .tokenizer import CLS, MASK, PAD, SEP, SPECIALS, UNK, Tokenizer, read_bytes, write_bytes
+from ..files import read_json
+from .tokenizer import CLS, MASK, PAD, SEP, SPECIALS, UNK, Tokenizer, write_bytes
 
 FORMAT = "minalbert word list 1"
+HALF = re.compile("[\ud800-\udfff]")                 # of a surrogate pair, which UTF-8 cannot write
 
 
 class WordTokenizer(Tokenizer):
@@ -25,7 +28,7 @@ class WordTokenizer(Tokenizer):
     def __init__(self, words):
         words = list(words)
         for word in words:
-            if not isinstance(word, str) or word.split() != [word]:
+            if not isinstance(word, str) or word.split() != [word] or HALF.search(word):
                 raise DataError(f"{word!r} is in the word list; a word must be letters or signs without white space")
         self.pieces = [*SPECIALS, *words]
         if len(set(self.pieces)) < len(self.pieces):
@@ -53,13 +56,10 @@ class WordTokenizer(Tokenizer):
         return (json.dumps(content, ensure_ascii=False, indent=0) + "\n").encode("utf-8")
 
     @classmethod
-    def load(cls, path):
-        content = read_bytes(path)
-        try:
-            found = json.loads(content)
-            words, known = found["words"], found["format"] == FORMAT
-        except (ValueError, KeyError, TypeError) as error:
-            raise DataError(f"{path} is no word list that minalbert wrote") from error
-        if not known:
+    def load(cls, path, advice=""):
+        found = read_json(path, advice)
+        if not isinstance(found.get("words"), list) or "format" not in found:
+            raise DataError(f"{path} is no word list that minalbert wrote")
+        if found["format"] != FORMAT:
             raise DataError(f"{path} has the format {found['format']!r}; it must be {FORMAT!r}")
-        return cls(words)
+        return cls(found["words"])

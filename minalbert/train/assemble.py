@@ -20,7 +20,7 @@ from ..optim import rate_warning
 from ..parallel import Workers, blas_threads, is_small
 from ..params import count
 from . import checkpoint, run_directory
-from .begin import begin, identity_of, place_of
+from .begin import begin, identity_of, place_of, split_of
 from .environment import environment
 from .gradient_step import gradient_step
 from .loop import Trainer
@@ -52,12 +52,12 @@ def pretrain(settings, run, corpus=None, held_out=None, observer=None, from_step
     run_directory.make(run)
     with lock(run), StopSignals(observer.alert) as stop, one_thread_each(settings):
         checkpoint.clear_leftovers(run)
-        data = prepare(settings, corpus, held_out)
-        settings = settings.change(vocab_size=data.config.vocab_size)
         name, spare = identity_of(run, settings.checkpoints.spare)
         if spare:
             checkpoint.clear_leftovers(spare)
         place = place_of(run, spare, from_step)
+        data = prepare(settings, corpus, held_out, split_of(place, name))
+        settings = settings.change(vocab_size=data.config.vocab_size)
         changes = run_directory.changes(run, settings, place, from_step)
         facts = environment(settings.training.device) | data.hashes | (own_code.facts if own_code else {})
         state, messages = begin(settings, data, facts, run, place, name, from_step, own_code)
@@ -144,9 +144,18 @@ def introduction(settings, run, state, data):
            f"{training.steps:,} steps of {training.batch}, {share} instances")
     if not training.code:
         yield KERNELS[training.kernels]
+    yield data.tested_on
     held_out = len(data.held_out.sop_labels)
     if held_out < FEW:
-        yield f"only {held_out} held-out instances: their scores mean little; more text or --held-out-share gives more"
+        yield f"only {held_out} held-out instances: their scores mean little; {more_of_them(settings, held_out)}"
+
+
+def more_of_them(settings, held_out):
+    if held_out == settings.records.evaluate_instances:
+        return f"evaluate_instances is {held_out}; a larger number gives more"
+    if settings.data.held_out:
+        return f"more text in {settings.data.held_out} gives more"
+    return "more text or --held-out-share gives more"
 
 
 def start(settings, trainer, name):

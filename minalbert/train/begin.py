@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from ..albert import Albert
+from ..data.held_out import Split
 from ..errors import TrainError
 from ..optim import Moments
 from ..params import HEADS
@@ -10,6 +11,7 @@ from . import checkpoint, run_directory
 from .environment import differences
 from .state import RunState, on_device
 from .trained import weights_of
+from .training_data import SPLIT
 
 DROPOUTS = ("hidden_dropout_prob", "attention_probs_dropout_prob")
 
@@ -28,6 +30,13 @@ def place_of(run, spare, step=None):
     there, other = checkpoint.steps(run), checkpoint.steps(spare) if spare else []
     only = step in other and step not in there if step is not None else other[-1:] > there[-1:]
     return spare if only else run
+
+
+def split_of(place, name):
+    """By which rule the run was begun to hold documents out, as its newest readable checkpoint notes it, or None."""
+    notes = (checkpoint.note_of(place, step, name) for step in reversed(checkpoint.steps(place)))
+    note = next(filter(None, notes), None)
+    return note and Split.noted(note["circumstances"].get(SPLIT))
 
 
 def begin(settings, data, facts, run, place, name, from_step=None, own_code=None):

@@ -159,6 +159,8 @@ def keep(run, name, settings, tokenizer):
     content = f'[{RUN}]\nid = "{name}"\n\n{settings.toml()}'.encode()
     path = Path(run) / CONFIG
     if not (path.exists() and same(path, content)):  # a full disk stops no run that goes on as it was
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            path.unlink()                            # a pipe, or a link to a device, whose place no file takes
         write_atomically(path, content)
     place = Path(run) / tokenizer.file_name
     if not place.exists():

@@ -5,11 +5,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..data.held_out import OLDEST, Split
 from ..data.instances import Instances
 from ..data.order import instances_at
 from ..data.shards import Corpus
 from ..errors import ConfigError, DataError
 from .evaluation import Baselines, baselines
+
+SPLIT = "split"                                      # the name of its note among the hashes
 
 
 class TrainingData(NamedTuple):
@@ -20,12 +23,17 @@ class TrainingData(NamedTuple):
     baselines: Baselines
     pairs: str                                       # what the second segment is about: sop, nsp or none
     hashes: dict                                     # of tokenizer and data
+    tested_on: str                                   # a sentence: which documents are held out
 
 
-def prepare(settings, corpus=None, held_out=None):
-    """Open the corpora that the settings name, unless they are given: a pair (corpus, tokenizer) each."""
+def prepare(settings, corpus=None, held_out=None, split=None):
+    """Open the corpora that the settings name, unless they are given: a pair (corpus, tokenizer) each.
+
+    split: which documents are held out, if the settings name no corpus for that; if none is given, the newest rule's.
+    """
     seed, recipe, size = settings.training.seed, settings.recipe, settings.training.micro_batch
-    (training, tokenizer), (testing, _) = open_corpora(settings.data, corpus, held_out)
+    split = split or Split(seed)
+    (training, tokenizer), (testing, _) = open_corpora(settings.data, corpus, held_out, split)
     config = settings.model
     if "vocab_size" not in settings.given_in("model"):
         config = config.replace(vocab_size=training.vocab_size)
@@ -36,10 +44,19 @@ def prepare(settings, corpus=None, held_out=None):
         raise ConfigError(f"micro_batch is {size}; the corpus has only {len(instances)} instances to train on")
     batch = first_of(Instances(testing, tokenizer, recipe, seed), settings.records.evaluate_instances)
     hashes = {"tokenizer": tokenizer.digest, "data": digest(training), "held-out data": digest(testing)}
-    return TrainingData(config, tokenizer, instances, batch, baselines(training, batch), recipe.pairs, hashes)
+    documents = testing.totals()["documents"]
+    if held_out or settings.data.held_out:
+        tested_on = f"tested on {documents:,} documents of {settings.data.held_out or 'another corpus'}"
+    else:
+        everything = documents + training.totals()["documents"]
+        tested_on = f"tested on {documents:,} of {everything:,} documents, kept from training: {split}"
+        if split.rule != OLDEST:                     # which runs of version 0.1.0 did not note
+            hashes[SPLIT] = str(split)
+    return TrainingData(config, tokenizer, instances, batch, baselines(training, batch), recipe.pairs, hashes,
+                        f"{tested_on}; {len(batch.sop_labels):,} instances of them")
 
 
-def open_corpora(data, corpus, held_out):
+def open_corpora(data, corpus, held_out, split):
     """Return ((corpus, tokenizer) to train on, (corpus, tokenizer) to test on). data: the settings' section."""
     corpus = corpus or opened(data.corpus, "corpus")
     if held_out or data.held_out:
@@ -47,7 +64,7 @@ def open_corpora(data, corpus, held_out):
         if held_out[0].tokenizer_digest != corpus[0].tokenizer_digest:
             raise DataError(f"held_out {data.held_out} was made with another tokenizer than corpus {data.corpus}")
         return corpus, held_out
-    training, testing = corpus[0].split(data.held_out_share)
+    training, testing = corpus[0].split(data.held_out_share, *split)
     if not testing.shards or not training.shards:
         raise ConfigError(f"held_out_share is {data.held_out_share}, which of {corpus[0].totals()['documents']} "
                           f"documents leaves none to {'train' if testing.shards else 'test'} on; name another share, "
@@ -56,10 +73,11 @@ def open_corpora(data, corpus, held_out):
 
 
 def opened(directory, name):
+    option = f"--{name.replace('_', '-')}"
     if not directory:
-        raise ConfigError(f"no {name} is given; it must be a directory that `minalbert data build` made: --{name} DIR")
+        raise ConfigError(f"no {name} is given; it must be a directory that `minalbert data build` made: {option} DIR")
     if not Path(directory).exists():
-        raise ConfigError(f"{name} {directory} does not exist, seen from {Path.cwd()}; name it with --{name}")
+        raise ConfigError(f"{name} {directory} does not exist, seen from {Path.cwd()}; name it with {option}")
     corpus = Corpus.open(directory)
     return corpus, corpus.tokenizer()
 

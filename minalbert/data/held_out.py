@@ -1,0 +1,69 @@
+"""Which documents are held out from training, to test on.
+
+A rule has a name, and a name's meaning never changes: a run notes it in its checkpoints, and resumes with it.
+
+    one of each stretch    The documents of the whole corpus, in their order, are divided into as many stretches of
+                           equal length as documents are wanted. Of each stretch one document is held out, the one with
+                           the least hash of (seed, document). So their number is exact, every source gives its share,
+                           and how the corpus is cut into shards does not matter.
+    last of each shard     The last documents of each shard, their number rounded for each: as version 0.1.0 did.
+"""
+
+from numbers import Real
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import DataError
+from .chunks import BEFORE_ALL
+from .random_draws import Choice, bits, keys
+from .recipe import whole_number
+
+
+class Split(NamedTuple):
+    """What decides which documents are held out, besides their share. As a text, the note in a run's checkpoints."""
+
+    seed: int = 0
+    rule: str = "one of each stretch"
+
+    def __str__(self):
+        return f"{self.rule}, seed {self.seed}"
+
+    @classmethod
+    def noted(cls, text):
+        """The Split of a note; None is that of a run of version 0.1.0, which had no other rule."""
+        if text is None:
+            return cls(0, OLDEST)
+        rule, _, seed = str(text).rpartition(", seed ")
+        if rule not in RULES or not seed.isdecimal():
+            raise DataError(f"the run's documents were held out by {text!r}, which this minalbert does not know")
+        return cls(int(seed), rule)
+
+
+def held_out(counts, share, seed=0, rule="one of each stretch"):
+    """(D,) bool: is the document held out? counts: the documents of each shard."""
+    if isinstance(share, bool) or not isinstance(share, Real) or not 0 <= share <= 1:
+        raise DataError(f"share is {share!r}; it must be a number from 0 to 1: of the documents, to test on")
+    if rule not in RULES:
+        raise DataError(f"the rule for held-out documents is {rule!r}; it must be one of: {', '.join(RULES)}")
+    return RULES[rule](counts, share, whole_number("seed", seed))
+
+
+def one_of_each_stretch(counts, share, seed):
+    documents = sum(counts)
+    wanted = round(share * documents)
+    chosen = np.zeros(documents, bool)
+    if wanted:
+        drawn = bits(keys(seed, BEFORE_ALL, np.arange(documents)), Choice.HELD_OUT)
+        stretch = np.arange(documents) * wanted // documents                      # (D,) of each document
+        order = np.lexsort((drawn, stretch))
+        chosen[order[np.searchsorted(stretch, np.arange(wanted))]] = True
+    return chosen
+
+
+def last_of_each_shard(counts, share, seed):
+    return np.concatenate([np.arange(count) >= count - round(share * count) for count in counts])
+
+
+RULES = {"one of each stretch": one_of_each_stretch, "last of each shard": last_of_each_shard}
+NEWEST, OLDEST = RULES
