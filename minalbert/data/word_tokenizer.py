@@ -13,6 +13,7 @@ import numpy as np
 
 from ..errors import DataError
 from .tokenizer import CLS, MASK, PAD, SEP, SPECIALS, UNK, Tokenizer, read_bytes, write_bytes
+from .tokenizer_json import words_files
 
 FORMAT = "minalbert word list 1"
 
@@ -48,6 +49,10 @@ class WordTokenizer(Tokenizer):
     def save(self, path):
         write_bytes(path, self._file())
 
+    def files(self):
+        """Their tokenizer.json has all words, so that it is ours as well."""
+        return words_files(self.pieces[len(SPECIALS) :])
+
     def _file(self):
         content = {"format": FORMAT, "words": self.pieces[len(SPECIALS) :]}
         return (json.dumps(content, ensure_ascii=False, indent=0) + "\n").encode("utf-8")
@@ -57,6 +62,10 @@ class WordTokenizer(Tokenizer):
         content = read_bytes(path)
         try:
             found = json.loads(content)
+            if "model" in found:                     # of `files`
+                tokenizer = cls([*found["model"]["vocab"]][len(SPECIALS) :])
+                if tokenizer.files()[cls.file_name] == content:
+                    return tokenizer
             words, known = found["words"], found["format"] == FORMAT
         except (ValueError, KeyError, TypeError) as error:
             raise DataError(f"{path} is no word list that minalbert wrote") from error
