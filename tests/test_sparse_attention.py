@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from minalbert import PRESETS, Albert, AlbertConfig, Batch, DropoutKey
-from minalbert.backend import to_host
+from minalbert.backend import lowest, to_host
 from minalbert.commands import main
 from minalbert.errors import ConfigError, PretrainedError
 from minalbert.gradcheck.cases import TINY, hard_batch, hard_params
@@ -26,7 +26,7 @@ from minalbert.layers import (
     sparse_attention_backward,
     sparse_attention_forward,
 )
-from minalbert.layers.attention import lowest, merge_heads
+from minalbert.layers.attention import merge_heads
 from minalbert.layers.sparse_attention import tiles
 from minalbert_course.your_code import your_code
 
@@ -219,6 +219,7 @@ def test_a_wrong_entry_of_config_json_is_told(tmp_path):
     data = json.loads((tmp_path / "config.json").read_text())
     data["minalbert"]["attention"] = "dilated"
     (tmp_path / "config.json").write_text(json.dumps(data))
+    (tmp_path / "hashes.json").unlink()
     with pytest.raises(PretrainedError, match="attention is 'dilated'"):
         Albert.from_pretrained(tmp_path)
 

@@ -25,8 +25,7 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numpy as np
-
+from ..backend import lowest
 from .dropout import dropout_backward, dropout_forward
 from .gather import gather_backward, gather_forward
 from .linear import linear_backward, linear_forward
@@ -51,11 +50,6 @@ class MultiHeadCache(NamedTuple):
     taken: Any                                       # gather's cache, of the contexts
     output: Any                                      # linear's cache
     heads: int
-
-
-def lowest(dtype):
-    """Half of the lowest number there is, so that a score can be added. (The released code has -10000.)"""
-    return float(np.finfo(dtype).min) / 2
 
 
 def key_mask(attention_mask, dtype):

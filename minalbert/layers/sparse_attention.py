@@ -19,8 +19,8 @@ import functools
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from ..backend import array_module
-from .attention import attention_backward, attention_forward, lowest
+from ..backend import array_module, lowest
+from .attention import attention_backward, attention_forward
 
 
 class Pattern(NamedTuple):

@@ -19,10 +19,9 @@ from cpu_module import HERE, KERNELS, SANITIZERS, CpuKernel
 from storage import NAMES, as_float64, of_storage, unwritten
 
 from minalbert import layers
-from minalbert.backend import DropoutKey
+from minalbert.backend import DropoutKey, lowest
 from minalbert.kernels import Dropout
 from minalbert.kernels.gpu.attention import attention_launch
-from minalbert.layers.attention import lowest
 
 TOLERANCE = {"f32": 1e-6, "bf16": 2**-8, "f16": 2**-11}
 ROUNDED_LSE = 2**-11

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from ...layers.attention import lowest
+from ...backend import lowest
 from ..cpu.attention import by_head, keys_down, mask_factors, score_tiles
 from .loops import BLOCK, ONE, F, exp, loops
 
