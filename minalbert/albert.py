@@ -17,6 +17,7 @@ from .compute import Compute
 from .config import AlbertConfig
 from .encoding import Encoding, encode_many, gradients_like, places_read
 from .errors import ConfigError, InputError, nearest
+from .interop.unread import NOTHING
 from .layers import gather_forward
 from .model import PLAIN, Pairs, Totals
 from .model.encoder import encoder_attention, encoder_states
@@ -43,6 +44,7 @@ class Albert:
         if params.shapes != parameters.shapes(config, heads):
             raise ConfigError("params has other names or shapes than this config: was it made from another?")
         self._config, self._params, self._compute = config, params, Compute(kernels, precision)
+        self._unread = NOTHING                       # of the directory that it comes from
         self.compute.check(config, params)
         own = isinstance(pairs, Pairs) and pairs.memory is PLAIN.memory and kernels == "plain"
         if pairs is not None and not own:
@@ -56,6 +58,7 @@ class Albert:
     params = property(lambda self: self._params)     # write into them; another vector is another model
     compute = property(lambda self: self._compute)
     pairs = property(lambda self: self._pairs)
+    tokenizer_digest = property(lambda self: self._unread.digest)    # of its training's tokenizer; None if not known
 
     @classmethod
     def init(cls, config, seed=0, heads=parameters.HEADS, dtype="float32", device="cpu", **compute):
@@ -66,21 +69,29 @@ class Albert:
 
     @classmethod
     def from_pretrained(cls, directory, dtype=None, device="cpu", strict=True, **compute):
-        """Read a Hugging Face directory, in the dtype of its file if none is given.
+        """Read a Hugging Face directory, in the dtype of its file if none is given, or float32 if that has 16 bits.
 
-        The model has the heads the file has. With `strict`, a tensor that has no place in it is an error.
+        The model has the heads the file has. With `strict`, a tensor that has no place in it is an error; without, it
+        is kept for `save_pretrained`, as are settings that a model has no use for, and a tokenizer's files.
         """
         from .interop import huggingface
 
         check_place(directory, huggingface.ADVICE)
-        config, params = huggingface.load(directory, dtype, strict)
-        return cls(config, params.to(device, copy=False), **compute)
+        config, params, unread = huggingface.load_all(directory, dtype, strict)
+        return cls(config, params.to(device, copy=False), **compute)._with(unread)
 
-    def save_pretrained(self, directory):
-        """Write config.json and model.safetensors, which `transformers` and `from_pretrained` read."""
+    def save_pretrained(self, directory, tokenizer=None):
+        """Write config.json and model.safetensors, which `transformers` and `from_pretrained` read.
+
+        Beside them lies what `from_pretrained` found and the model has no use for; or the files of a `tokenizer`, with
+        which transformers' AutoTokenizer gives its ids.
+        """
         from .interop import huggingface
 
-        huggingface.save(directory, self.config, self.params)
+        unread = self._unread
+        if tokenizer is not None:
+            unread = unread._replace(files=tokenizer.files(), digest=tokenizer.digest)
+        huggingface.save(directory, self.config, self.params, unread)
 
     def copy(self, **compute):
         """A model with a copy of the weights; `compute` as in `Albert`, changed where it is given."""
@@ -240,7 +251,11 @@ class Albert:
     def _like(self, params, compute):
         plain = compute.get("kernels", "plain") == self.compute.kernels == "plain"
         own = self.pairs if plain else None
-        return type(self)(self.config, params, **self.compute._asdict() | {"pairs": own} | compute)
+        return type(self)(self.config, params, **self.compute._asdict() | {"pairs": own} | compute)._with(self._unread)
+
+    def _with(self, unread):
+        self._unread = unread
+        return self
 
     def _inputs(self, input_ids, attention_mask, token_type_ids):
         input_ids = self._ids(input_ids)
@@ -307,7 +322,8 @@ class Albert:
     def __reduce__(self):
         """Build copies and unpickled objects from config and params, with memory of their own."""
         own = self.pairs if self.compute.kernels == "plain" and self.pairs is not PLAIN else None
-        return functools.partial(type(self), **self.compute._asdict(), pairs=own), (self.config, self.params)
+        made = functools.partial(type(self), **self.compute._asdict(), pairs=own)
+        return made, (self.config, self.params), {"_unread": self._unread}
 
     def __repr__(self):
         return f"Albert({self.params!r})"

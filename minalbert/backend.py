@@ -75,6 +75,11 @@ def at_least_float32(x):
     return x.astype(np.float32) if x.dtype == np.float16 else x
 
 
+def lowest(dtype):
+    """Half of the lowest number there is: added to a score, it masks it. (The released code has -10000.)"""
+    return float(np.finfo(dtype).min) / 2
+
+
 def scatter_add(shape, rows, updates):
     """Zeros of `shape`, plus each update added to the row it names; a row named twice gets both sums.
 

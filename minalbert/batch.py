@@ -12,7 +12,7 @@ class Inputs(NamedTuple):
     """What the encoder reads.
 
     input_ids        (B, T)   tokens
-    attention_mask   (B, T)   1 for a token, 0 for padding
+    attention_mask   (B, T)   1 for a token, 0 for padding; a sequence that is all padding is read as if none of it were
     token_type_ids   (B, T)   0 in the first segment, 1 in the second
     """
 

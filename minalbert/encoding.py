@@ -120,7 +120,7 @@ def gradients_like(params, into=None):
     """`into`, if it is like the params, or zeros."""
     grads = params.zeros_like() if into is None else into
     kinds = [(list(one.shapes.items()), one.dtype, one.device) for one in (grads, params)]
-    if kinds[0] != kinds[1] or grads.flat is params.flat:
+    if kinds[0] != kinds[1] or array_module(grads.flat).may_share_memory(grads.flat, params.flat):
         raise InputError(f"into is {into!r}; it must be like the model's own {params!r}, and not those themselves")
     return grads
 

@@ -26,7 +26,6 @@ from minalbert.layers import (
     attention_backward,
     attention_forward,
     attention_probs,
-    key_mask,
     multi_head_backward,
     multi_head_forward,
 )
@@ -190,11 +189,13 @@ assert np.abs(dq.sum(axis=0)).min() > 0.1
 # its row of dq.
 #
 # Why −10000 and not −∞? If a whole row is masked, −10000 cancels like any constant. With −∞ the largest score of the
-# row is −∞, and −∞ − (−∞) is not a number.
+# row is −∞, and −∞ − (−∞) is not a number. (With queries and keys large enough a score is more than 10000, and padding
+# shows. The library's `key_mask` takes half of the lowest number there is, and reads a sequence that is all padding as
+# if none of it were.)
 
 # %%
 real = np.array([1, 1, 1, 1, 0])
-mask = key_mask(real[None], float)[0, 0]  # (1, T): 0 for a token, -10000 for padding
+mask = np.where(real, 0, -10000.0)[None]  # (1, T): 0 for a token, -10000 for padding
 padded_S, padded_P, _ = forward(q, k, v, mask)
 read = dcontext * real[:, None]
 _, _, padded_dq, padded_dk, padded_dv = backward(read, q, k, v, padded_P)

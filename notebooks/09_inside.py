@@ -82,7 +82,7 @@ def probabilities(model, layer):
     k = x @ params["encoder.attention.key.w"] + params["encoder.attention.key.b"]
     q, k = (each.reshape(B, T, N, H // N).swapaxes(1, 2) for each in (q, k))  # (B, N, T, D)
     scores = q @ k.swapaxes(2, 3) / (H // N) ** 0.5
-    return layers.softmax(np.where(probe.attention_mask[:, None, None] == 1, scores, np.float32(-10000)))
+    return layers.softmax(np.where(probe.attention_mask[:, None, None] == 1, scores, np.float32(-1e30)))
 
 
 maps = model.attention_maps(*inputs)

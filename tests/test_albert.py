@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
-from minalbert import PLAIN, PRESETS, Albert, Batch, DropoutKey, Pair
+from minalbert import PLAIN, PRESETS, Albert, Batch, DropoutKey, Pair, Params
 from minalbert.errors import ConfigError, InputError
 from minalbert.fused import fused_pairs
 from minalbert.gradcheck.cases import TINY, hard_batch, hard_params
@@ -152,6 +152,8 @@ def with_other_order(params):
         (lambda m, b: m.loss_and_grads(b, weights=(1, 2, 3)), "they must be two numbers"),
         (lambda m, b: m.loss(b, weights="ab"), "they must be two numbers"),
         (lambda m, b: m.loss_and_grads(b, into=m.params), "and not those themselves"),
+        (lambda m, b: m.loss_and_grads(b, into=Params(m.params.flat[:], m.params.shapes)), "and not those themselves"),
+        (lambda m, b: m.accumulate([b, b], into=m.params), "and not those themselves"),
         (lambda m, b: m.loss_and_grads(b, into=with_other_order(m.params)), "must be like the model's own"),
         (lambda m, b: m.forward(b.input_ids).backward(np.ones((3, 5, 6)), into=m.params), "and not those themselves"),
         (lambda m, b: m.forward(b.input_ids).backward(dhidden=1.0), "dhidden is float; it must be an array of shape"),

@@ -53,7 +53,7 @@ def test_a_state_on_a_device_comes_back_bit_for_bit(tmp_path, device, monkeypatc
 
 def test_a_checkpoint_is_a_hugging_face_directory(tmp_path):
     path = save_step(tmp_path, 1)
-    huggingface.save(tmp_path / "other", SMALL, state_of(1).params)
+    huggingface.save(tmp_path / "other", SMALL, state_of(1).params, hashes=False)
     for name in names_in(tmp_path / "other"):
         assert (path / name).read_bytes() == (tmp_path / "other" / name).read_bytes()
     config, params = huggingface.load(path)

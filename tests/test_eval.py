@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from small_run import small_settings
 
+from minalbert import Albert
 from minalbert.commands import eval as eval_command
 from minalbert.data.build import build
 from minalbert.data.instances import Instances
@@ -18,7 +19,9 @@ from minalbert.data.word_tokenizer import WordTokenizer
 from minalbert.errors import ConfigError, DataError, TrainError
 from minalbert.train import pretrain
 from minalbert.train.evaluation import baselines
+from minalbert.train.filling import fill
 from minalbert.train.records import read_lines
+from minalbert.train.trained import open_trained
 from minalbert.train.training_data import first_of
 
 WORLDS = TinyWorlds(seed=1)
@@ -134,3 +137,36 @@ def test_the_screen_has_the_scores_beside_the_guesses(place, capsys, monkeypatch
     assert guessing.endswith("50.0%")
     assert said.endswith("in the training documents, a random order")
     assert np.isfinite(found["evaluation"]["sop_recall_swapped"])
+
+
+@pytest.mark.parametrize("way", ["fill --tokenizer", "fill", "eval --corpus", "in Python", "pretrain --weights"])
+def test_another_tokenizer_of_equal_size_is_refused(way, place, scores, tmp_path):
+    wrong = WordTokenizer(WORLDS.words()[::-1])
+    shutil.copytree(place / "run", tmp_path / "run")
+    wrong.save(tmp_path / "wrong.json")
+    if way in ("fill", "eval --corpus"):
+        wrong.save(tmp_path / "run" / "tokenizer.json")
+    build(story_sources(WORLDS, 40), wrong, tmp_path / "wrong")
+    ways = {
+        "fill --tokenizer": lambda: open_trained(tmp_path / "run", tmp_path / "wrong.json"),
+        "fill": lambda: open_trained(tmp_path / "run"),
+        "eval --corpus": lambda: scores(tmp_path / "run", "--corpus", tmp_path / "wrong"),
+        "in Python": lambda: fill(
+            Albert.from_pretrained(tmp_path / "run" / "step-00000020"), wrong, "ada met [MASK] ."
+        ),
+        "pretrain --weights": lambda: pretrain(
+            small_settings(corpus=str(tmp_path / "wrong"), weights=str(tmp_path / "run"), steps=1), tmp_path / "new"
+        ),
+    }
+    with pytest.raises(DataError, match=r"has the digest \w{12}, but the model was trained with that of \w{12}: its"):
+        ways[way]()
+
+
+def test_a_saved_directory_remembers_its_tokenizer(place, tmp_path):
+    model, tokenizer, _ = open_trained(place / "run")
+    model.save_pretrained(tmp_path / "mine", tokenizer)
+    assert open_trained(tmp_path / "mine").tokenizer.digest == tokenizer.digest == model.tokenizer_digest
+    wrong = WordTokenizer(WORLDS.words()[::-1])
+    for again in (Albert.from_pretrained(tmp_path / "mine"), Albert.from_pretrained(tmp_path / "mine").copy()):
+        with pytest.raises(DataError, match="but the model was trained with"):
+            fill(again, wrong, "ada met [MASK] .")

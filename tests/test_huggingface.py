@@ -1,5 +1,6 @@
 """Hugging Face directories, written and read without torch; tests/parity holds them against `transformers`."""
 
+import errno
 import json
 import shutil
 import struct
@@ -10,8 +11,8 @@ import safetensors.numpy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minalbert import PRESETS, Albert, AlbertConfig, Params
-from minalbert.errors import PretrainedError
+from minalbert import PRESETS, Albert, AlbertConfig, Params, files
+from minalbert.errors import DamagedError, FileError, PretrainedError
 from minalbert.gradcheck.cases import hard_batch, hard_params
 from minalbert.interop import huggingface, safetensors_files, state_dict
 from minalbert.params import HEADS, half_name, shapes
@@ -53,9 +54,11 @@ def tiny(config=TINY, heads=HEADS, dtype="float32"):
 
 @pytest.fixture
 def saved(tmp_path):
-    """A directory as transformers would write it: all shared, all heads, no key of ours."""
+    """A directory as transformers would write it: all shared, all heads, no key, hashes or note of ours."""
     tiny().save_pretrained(tmp_path)
     edit_config(tmp_path, minalbert=None)
+    edit_tensors(tmp_path, lambda tensors: None)
+    (tmp_path / "hashes.json").unlink()
     return tmp_path
 
 
@@ -71,7 +74,7 @@ def edit_tensors(directory, edit):
     path = directory / "model.safetensors"
     tensors = safetensors.numpy.load_file(path)
     edit(tensors)
-    safetensors.numpy.save_file(tensors, path)
+    safetensors.numpy.save_file(tensors, path, metadata={"format": "pt"})
 
 
 def assert_same(params, others):
@@ -92,12 +95,22 @@ def test_save_and_load_give_the_same_model_back(config, tmp_path):
     assert_same(again.params, model.params)
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_the_dtype_of_a_file_is_kept(dtype, tmp_path):
     model = tiny(dtype=dtype)
     model.save_pretrained(tmp_path)
     assert_same(Albert.from_pretrained(tmp_path).params, model.params)
     assert json.loads((tmp_path / "config.json").read_text())["dtype"] == dtype
+
+
+def test_float16_is_read_as_float32_unless_it_is_asked_for(tmp_path):
+    model = tiny(dtype="float16")
+    model.save_pretrained(tmp_path)
+    with pytest.warns(UserWarning, match="is in float16; it is read as float32, unless dtype says float16"):
+        read = Albert.from_pretrained(tmp_path)
+    assert_same(read.params, model.params.astype("float32"))
+    assert_same(Albert.from_pretrained(tmp_path, dtype="float16").params, model.params)
+    assert_same(Albert.from_pretrained(tmp_path, dtype="float32").params, read.params)
 
 
 @pytest.mark.parametrize("dtype", ["float64", np.float64, np.dtype("float64")])
@@ -135,9 +148,9 @@ def test_config_names_the_class_with_these_heads(heads, architecture, tmp_path):
 def test_files_are_marked_as_transformers_marks_them(tmp_path):
     tiny(TINY.replace(layer_norm_eps=1)).save_pretrained(tmp_path)
     with safetensors.safe_open(tmp_path / "model.safetensors", framework="np") as file:
-        assert file.metadata() == {"format": "pt"}
+        assert file.metadata()["format"] == "pt"
     assert '"layer_norm_eps": 1.0' in (tmp_path / "config.json").read_text()  # an integer would be refused
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["config.json", "model.safetensors"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["config.json", "hashes.json", "model.safetensors"]
 
 
 def test_a_model_on_any_device_is_saved(device, tmp_path):
@@ -149,12 +162,11 @@ def test_a_model_on_any_device_is_saved(device, tmp_path):
 
 
 def test_a_crash_while_saving_leaves_the_old_file_whole(saved, monkeypatch):
-    def crash(tensors, path, metadata):
-        path.write_bytes(b"half a f")
-        raise OSError("disk full")
+    def crash(handle):
+        raise OSError(errno.ENOSPC, "disk full")
 
-    monkeypatch.setattr(safetensors.numpy, "save_file", crash)
-    with pytest.raises(OSError, match="disk full"):
+    monkeypatch.setattr(files, "to_disk", crash)
+    with pytest.raises(FileError, match="disk full"):
         huggingface.save(saved, TINY, tiny().params.zeros_like())
     assert_same(Albert.from_pretrained(saved).params, tiny().params)
 
@@ -402,7 +414,7 @@ def test_a_config_that_cannot_be_loaded(changes, message, saved):
 @pytest.mark.parametrize("text", ["{", "", "\xff", "[]"])
 def test_a_config_that_is_no_json_object(text, saved):
     (saved / "config.json").write_bytes(text.encode("latin-1"))
-    with pytest.raises(PretrainedError, match=r"config.json (is not valid JSON|holds a list)"):
+    with pytest.raises(DamagedError, match=r"config.json (is not JSON|holds a list)"):
         Albert.from_pretrained(saved)
 
 
@@ -410,7 +422,7 @@ def test_a_config_that_is_no_json_object(text, saved):
 def test_a_file_that_is_cut_short(size, saved):
     path = saved / "model.safetensors"
     path.write_bytes(path.read_bytes()[:size])
-    with pytest.raises(PretrainedError, match=r"model.safetensors is not a whole safetensors file"):
+    with pytest.raises(DamagedError, match=r"model.safetensors is not a whole safetensors file"):
         Albert.from_pretrained(saved)
 
 

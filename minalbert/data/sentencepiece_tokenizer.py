@@ -26,6 +26,7 @@ from ..errors import DamagedError, DataError
 from ..files import checksum, read, read_json
 from .normalise import Normaliser
 from .tokenizer import SPECIALS, UNK, Tokenizer, write_bytes
+from .tokenizer_json import sentencepiece_files
 
 WORD = "▁"                                           # U+2581, the first character of a piece that begins a word
 DIGIT_COMMAS = ("intended", "python3", "off")
@@ -81,10 +82,22 @@ class SentencePieceTokenizer(Tokenizer):
 
     def save(self, path):
         """Save the model, and beside it a recipe: how it was trained and must be used."""
+        write_bytes(recipe_path(path), self._recipe_file())
+        write_bytes(path, self.model)
+
+    def files(self):
+        ours = {self.file_name: self.model, recipe_path(self.file_name).name: self._recipe_file()}
+        return ours | sentencepiece_files(self, self._processor)
+
+    @property
+    def taken_apart(self):
+        """The pieces that join a digit and a comma, where the rule takes them apart."""
+        return [self.pieces[i] for i in self._splits]
+
+    def _recipe_file(self):
         recipe = {"model_sha256": hashlib.sha256(self.model).hexdigest(), **self.settings(), "training": self.recipe}
         recipe["sha256"] = checksum(recipe)
-        write_bytes(recipe_path(path), (json.dumps(recipe, ensure_ascii=False, indent=1) + "\n").encode("utf-8"))
-        write_bytes(path, self.model)
+        return (json.dumps(recipe, ensure_ascii=False, indent=1) + "\n").encode("utf-8")
 
     @classmethod
     def load(cls, path, advice=""):

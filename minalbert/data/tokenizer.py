@@ -38,12 +38,23 @@ class Tokenizer:
     def save(self, path):
         raise NotImplementedError
 
+    def files(self):
+        """{name: bytes} for a model's directory: our own, and those with which AutoTokenizer gives the same ids."""
+        raise NotImplementedError
+
     def check_ids(self, ids):
         ids = [int(i) for i in ids]
         for i in ids:
             if not 0 <= i < self.vocab_size:
                 raise DataError(f"id {i} is not in the vocabulary; it must lie in 0..{self.vocab_size - 1}")
         return ids
+
+
+def check_belongs(tokenizer, digest, name="the tokenizer"):
+    """Raise DataError unless it is the tokenizer with this digest, which a model was trained with; None: not known."""
+    if digest is not None and tokenizer.digest != digest:
+        raise DataError(f"{name} has the digest {tokenizer.digest[:12]}, but the model was trained with that of "
+                        f"{digest[:12]}: its ids are other words, however many there are")
 
 
 def write_bytes(path, content):

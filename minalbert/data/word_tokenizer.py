@@ -9,12 +9,14 @@ them is decoded to itself.
 import hashlib
 import json
 import re
+from contextlib import suppress
 
 import numpy as np
 
 from ..errors import DataError
 from ..files import read_json
 from .tokenizer import CLS, MASK, PAD, SEP, SPECIALS, UNK, Tokenizer, write_bytes
+from .tokenizer_json import words_files
 
 FORMAT = "minalbert word list 1"
 HALF = re.compile("[\ud800-\udfff]")                 # of a surrogate pair, which UTF-8 cannot write
@@ -51,6 +53,10 @@ class WordTokenizer(Tokenizer):
     def save(self, path):
         write_bytes(path, self._file())
 
+    def files(self):
+        """Their tokenizer.json has all words, so that it is ours as well."""
+        return words_files(self.pieces[len(SPECIALS) :])
+
     def _file(self):
         content = {"format": FORMAT, "words": self.pieces[len(SPECIALS) :]}
         return (json.dumps(content, ensure_ascii=False, indent=0) + "\n").encode("utf-8")
@@ -58,6 +64,11 @@ class WordTokenizer(Tokenizer):
     @classmethod
     def load(cls, path, advice=""):
         found = read_json(path, advice)
+        if "model" in found:                         # of `files`
+            with suppress(KeyError, TypeError):
+                tokenizer = cls([*found["model"]["vocab"]][len(SPECIALS) :])
+                if json.loads(tokenizer.files()[cls.file_name]) == found:
+                    return tokenizer
         if not isinstance(found.get("words"), list) or "format" not in found:
             raise DataError(f"{path} is no word list that minalbert wrote")
         if found["format"] != FORMAT:

@@ -5,24 +5,26 @@ with it, our configuration is read back exactly.
 """
 
 import dataclasses
+import json
 import warnings
 from pathlib import Path
 
 import numpy as np
 
 from ..config import PRESETS, AlbertConfig
-from ..errors import ConfigError, PretrainedError
-from ..files import exists
+from ..errors import ConfigError, FileError, PretrainedError
+from ..files import read_json, write_atomically
 from ..params import HEADS, Params, shapes
-from ..sealed import STATE, read_note, verify_noted
-from .safetensors_files import ONE_FILE, locate, read, read_json, write, write_json
-from .state_dict import DECODER, WHOLE, compare, first, from_state_dict, hf_groups, to_state_dict
+from .hashes import ADVICE, CONFIG, NAME, verify_hashes, write_hashes
+from .safetensors_files import ONE_FILE, locate, read, write
+from .state_dict import DECODER, WHOLE, compare, first, from_state_dict, hf_groups, names, to_state_dict
+from .unread import NOTHING, unread_of
 
 DEFAULTS = dataclasses.asdict(PRESETS["albert-xxlarge-v2"])  # theirs, for missing keys
 OURS = ("sharing", "num_hidden_groups", "embedding_projection")      # transformers may need one group per layer
 VARIANTS = ("reversible", "attention", "attention_window", "attention_stride", "attention_global")
 OFFICIAL = [key for key in DEFAULTS if key not in OURS + VARIANTS or key == "num_hidden_groups"]
-ADVICE = "restore it from a copy, or name another directory"
+SPECIAL_IDS = {"pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3}
 FIXED = {
     "model_type": "albert",
     "inner_group_num": 1,
@@ -39,61 +41,74 @@ def load_report(directory):
 def load(directory, dtype=None, strict=True):
     """Read a directory. Returns its AlbertConfig, and Params with the heads that the file has.
 
-    dtype: float16, float32 or float64; the file's dtype if none is given. A tensor that the model does not have is an
-    error, or with strict=False a warning.
+    dtype: float16, float32 or float64; the file's dtype if none is given, but float32 for one of 16 bits. A tensor that
+    the model does not have is an error, or with strict=False a warning.
     """
-    _verify(Path(directory))
-    config, places = read_config(directory), locate(Path(directory))
+    return load_all(directory, dtype, strict)[:2]
+
+
+def load_all(directory, dtype=None, strict=True):
+    """`load`, and what was `Unread`."""
+    directory = Path(directory)
+    verify_hashes(directory)
+    config = read_config(directory)
+    places = locate(directory)
     found = compare(places, config)
     if found.missing:
         holds = f"; its first other tensor is {found.unused[0]}" if found.unused else ""
         raise PretrainedError(f"{directory} lacks {first(found.missing)}: {WHOLE}{holds}")
     if found.unused:
         message = f"{directory} holds tensors that this model does not have: {first(found.unused)}"
-        _complain(message, f"{message}\n{found}", strict)
+        _complain(message, f"{message}; save_pretrained writes them back\n{found}", strict)
     wanted = {*found.used, *DECODER}
-    state = read({name: path for name, path in places.items() if name in wanted})
+    state = read({name: path for name, path in places.items() if name in wanted or name in found.unused}, wanted)
+    tensors = {name: state.pop(name) for name in found.unused}
     _check_decoder(state, directory, strict)
     arrays = from_state_dict(state, config, strict=False)
     if config.embedding_size == config.hidden_size and not _is_identity(arrays):
         config = config.replace(embedding_projection=True)
     heads = [head for head in HEADS if any(name.startswith(f"{head}.") for name in arrays)]
-    if dtype is None:
-        dtype = np.result_type(*(array.dtype for array in arrays.values()))
-    return config, Params.from_arrays(arrays, shapes(config, heads), dtype)
+    params = Params.from_arrays(arrays, shapes(config, heads), dtype or _dtype_of(arrays, directory))
+    _check_finite(params, arrays, config, directory)
+    return config, params, unread_of(directory, read_json(directory / CONFIG, ADVICE), tensors)
 
 
-def _verify(directory):
-    """Compare a checkpoint's model with its state.json."""
-    if exists(directory / STATE, ADVICE):
-        verify_noted(directory, read_note(directory / STATE, ADVICE), ("config.json", ONE_FILE), ADVICE)
+def save(directory, config, params, unread=NOTHING, hashes=True):
+    """Write config.json and model.safetensors, which `load` and transformers' from_pretrained read.
 
-
-def save(directory, config, params):
-    """Write config.json and model.safetensors, which `load` and transformers' from_pretrained read."""
+    unread: what `load_all` returned, to be written back. hashes: of all that is written, in hashes.json.
+    """
     directory = Path(directory)
     if directory.exists() and not directory.is_dir():
         raise PretrainedError(f"{directory} is a file; it must be a directory, or not be there yet")
-    directory.mkdir(parents=True, exist_ok=True)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"{directory} cannot be made a directory ({error.strerror})") from error
     arrays = dict(params)
     if not config.has_projection:  # transformers always has one: the identity changes nothing
         H, dtype = config.hidden_size, params.dtype
         arrays |= {"embeddings.projection.w": np.eye(H, dtype=dtype), "embeddings.projection.b": np.zeros(H, dtype)}
-    write(directory / ONE_FILE, to_state_dict(arrays, config))
-    write_json(directory / "config.json", _config_json(config, params))
+    (directory / NAME).unlink(missing_ok=True)       # hashes of the files that were there before
+    write(directory / ONE_FILE, to_state_dict(arrays, config) | unread.tensors)
+    text = json.dumps(_config_json(config, params, unread), indent=2) + "\n"
+    for name, content in {CONFIG: text.encode(), **unread.files}.items():
+        write_atomically(directory / name, content)
+    if hashes:
+        write_hashes(directory, [CONFIG, ONE_FILE, *unread.files])
 
 
 def read_config(directory):
     """Read config.json as an AlbertConfig. Unknown keys are ignored, as in transformers."""
     directory = Path(directory)
-    path = directory / "config.json"
+    path = directory / CONFIG
     if not directory.is_dir():
         raise PretrainedError(f"{directory} is not a directory; nothing is downloaded, it must be one on this machine")
     if not path.exists():
         runs = sorted(directory.glob("step-*/config.json"))
         hint = f"; it is a run, whose newest checkpoint is {runs[-1].parent}" if runs else ""
         raise PretrainedError(f"{directory} has no config.json{hint}")
-    data = read_json(path)
+    data = read_json(path, ADVICE)
     for key, value in FIXED.items():
         if data.get(key, value) != value:
             raise PretrainedError(f"{path}: {key} is {data[key]!r}; only {value!r} can be loaded")
@@ -115,22 +130,44 @@ def read_config(directory):
     return config
 
 
-def _config_json(config, params):
+def _config_json(config, params, unread):
     types = {field.name: field.type for field in dataclasses.fields(config)}
     heads = {name.split(".")[0] for name in params} & set(HEADS)
     model = "AlbertForPreTraining" if "sop" in heads else "AlbertForMaskedLM" if "mlm" in heads else "AlbertModel"
+    kept = unread.settings
     return {
-        "architectures": [model],
+        **kept,
+        "architectures": (unread.tensors and kept.get("architectures")) or [model],
         **FIXED,
         **{key: types[key](getattr(config, key)) for key in OFFICIAL},  # transformers wants 0.0, not 0
         "num_hidden_groups": hf_groups(config),
-        "pad_token_id": 0,
-        "bos_token_id": 2,
-        "eos_token_id": 3,
+        **{key: kept.get(key, default) for key, default in SPECIAL_IDS.items()},
         "dtype": str(params.dtype),
         "minalbert": {key: value for key, value in vars(config).items()
-                      if key in OURS or (key in VARIANTS and value != DEFAULTS[key])},
+                      if key in OURS or (key in VARIANTS and value != DEFAULTS[key])}
+        | ({"tokenizer": unread.digest} if unread.digest else {}),
     }
+
+
+def _dtype_of(arrays, directory):
+    """The widest of the file; but what has 16 bits is a form to keep weights in, not to compute with."""
+    found = np.result_type(*(array.dtype for array in arrays.values()))
+    if found != np.float16:
+        return found
+    warnings.warn(f"{directory} is in float16; it is read as float32, unless dtype says float16", stacklevel=4)
+    return np.float32
+
+
+def _check_finite(params, arrays, config, directory):
+    if np.isfinite(params.flat).all():
+        return
+    theirs = {ours: name for name, ours in names(config).items()}
+    bad = [name for name in params if not np.isfinite(params[name]).all()]
+    if all(np.isfinite(arrays[name]).all() for name in bad):
+        raise PretrainedError(f"{directory}: {first([theirs[name] for name in bad])} has numbers that {params.dtype} "
+                              "cannot hold; read it in float32")  # fmt: skip
+    raise PretrainedError(f"{directory} has NaN or infinity in {first([theirs[name] for name in bad])}: no model can "
+                          "compute with it; take weights from before that happened")  # fmt: skip
 
 
 def _check_decoder(state, directory, strict):
@@ -147,7 +184,7 @@ def _check_decoder(state, directory, strict):
 def _complain(error, warning, strict):
     if strict:
         raise PretrainedError(f"{error}; strict=False loads the rest")
-    warnings.warn(warning, stacklevel=3)
+    warnings.warn(warning, stacklevel=4)
 
 
 def _is_identity(arrays):

@@ -5,33 +5,23 @@ numbers. The library `safetensors` reads all of it but bfloat16, which NumPy doe
 """
 
 import json
-import os
+import struct
 import warnings
 
 import numpy as np
 import safetensors
 import safetensors.numpy
 
-from ..errors import PretrainedError
+from ..errors import DamagedError, PretrainedError
+from ..files import AtomicFile, read_json, status
+from ..files import read as read_bytes
 
 ONE_FILE, INDEX = "model.safetensors", "model.safetensors.index.json"
 FLOATS = ("F16", "BF16", "F32", "F64")
-
-
-def read_json(path):
-    try:
-        data = json.loads(path.read_bytes())
-    except ValueError as error:
-        raise PretrainedError(f"{path} is not valid JSON: {error}") from error
-    if not isinstance(data, dict):
-        raise PretrainedError(f"{path} holds a {type(data).__name__}; it must hold a JSON object")
-    return data
-
-
-def write_json(path, data):
-    temporary = path.with_name(path.name + ".part")
-    temporary.write_text(json.dumps(data, indent=2) + "\n")
-    os.replace(temporary, path)
+CODES = {"float16": "F16", "float32": "F32", "float64": "F64", "int64": "I64", "int32": "I32", "int16": "I16",
+         "int8": "I8", "uint8": "U8", "bool": "BOOL"}  # fmt: skip
+OURS = {"format": "pt", "minalbert": "written by minalbert"}         # metadata; transformers reads "format" alone
+ADVICE = "restore it from a copy, or name another directory"
 
 
 def locate(directory):
@@ -50,7 +40,7 @@ def locate(directory):
 
 
 def _locate_shards(directory, index):
-    shards = read_json(index).get("weight_map")
+    shards = read_json(index, ADVICE).get("weight_map")
     if not isinstance(shards, dict):
         raise PretrainedError(f"{index} has no weight_map, which says where each tensor is")
     held = {}
@@ -64,31 +54,45 @@ def _locate_shards(directory, index):
     return {name: directory / shard for name, shard in shards.items()}
 
 
-def read(places):
-    """Read tensors. places: name -> file, from `locate`. Returns name -> array; bfloat16 becomes float32, exactly."""
-    arrays, widened = {}, []
+def read(places, wanted=None):
+    """Read tensors. places: name -> file, from `locate`. Returns name -> array; bfloat16 becomes float32, exactly.
+
+    wanted: those that must be floating point; all if none are given
+    """
+    arrays = {}
     for path in dict.fromkeys(places.values()):
         with _open(path) as file:
             dtypes = {name: file.get_slice(name).get_dtype() for name in places if places[name] == path}
             for name, dtype in dtypes.items():
-                if dtype not in FLOATS:
+                if dtype not in FLOATS and (wanted is None or name in wanted):
                     raise PretrainedError(f"{path}: {name} is stored as {dtype}; it must be one of {', '.join(FLOATS)}")
                 if dtype != "BF16":
                     arrays[name] = file.get_tensor(name)
         if bfloat16 := [name for name, dtype in dtypes.items() if dtype == "BF16"]:
-            widened.append(path)
-            raw = dict(safetensors.deserialize(path.read_bytes()))
+            warnings.warn(f"{path} is in bfloat16, which NumPy lacks; it is read as float32", stacklevel=4)
+            raw = dict(safetensors.deserialize(read_bytes(path, ADVICE)))
             arrays |= {name: _widen(raw[name]) for name in bfloat16}
-    if widened:
-        warnings.warn(f"{widened[0]} is in bfloat16, which NumPy lacks; it is read as float32", stacklevel=3)
     return arrays
 
 
 def write(path, arrays):
-    """Write a file under another name first, so that a crash leaves no incomplete file under this one."""
-    temporary = path.with_name(path.name + ".part")
-    safetensors.numpy.save_file(arrays, temporary, metadata={"format": "pt"})
-    os.replace(temporary, path)
+    """Write a whole file or nothing."""
+    header, end = {"__metadata__": OURS}, 0
+    for name, array in arrays.items():
+        start, end = end, end + array.nbytes
+        header[name] = {"dtype": CODES[str(array.dtype)], "shape": array.shape, "data_offsets": [start, end]}
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)                  # so that the numbers begin at a multiple of 8 bytes
+    with AtomicFile(path) as file:
+        file.write(struct.pack("<Q", len(text)) + text)
+        for array in arrays.values():
+            file.write(np.ascontiguousarray(array))
+
+
+def is_ours(path):
+    """Was this file written here? Who loads it elsewhere and saves it again leaves no such note."""
+    with _open(path) as file:
+        return (file.metadata() or {}).get("minalbert") == OURS["minalbert"]
 
 
 def _widen(tensor):
@@ -103,7 +107,8 @@ def _names(path):
 
 
 def _open(path):
+    status(path, ADVICE)                             # a pipe would be waited for
     try:
         return safetensors.safe_open(path, framework="np")
-    except safetensors.SafetensorError as error:
-        raise PretrainedError(f"{path} is not a whole safetensors file: {error}") from error
+    except (safetensors.SafetensorError, OSError) as error:
+        raise DamagedError(f"{path} is not a whole safetensors file ({error}); {ADVICE}") from error

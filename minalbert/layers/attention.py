@@ -15,8 +15,9 @@ cache: q, k, v, probs, and dropout's mask
 
 Q is T, but for the last layer: no loss reads all of its output, and so fewer tokens need a query there.
 
-The mask is a large finite number, not -inf: a row whose keys are all padding stays finite (the term
-cancels), where -inf would give NaN. Adding a constant to a row of scores changes nothing, which has a
+The mask is 0, and at padding the `lowest` number: no score is large enough to make up for it, so padding has no
+weight, whatever the weights of the model. A sequence that is all padding is read as if none of it were: a row of
+scores whose keys are all masked has no largest one. Adding a constant to a row of scores changes nothing, which has a
 consequence that surprises everyone once: the gradient of the key bias is exactly zero.
 """
 
@@ -24,12 +25,11 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ..backend import lowest
 from .dropout import dropout_backward, dropout_forward
 from .gather import gather_backward, gather_forward
 from .linear import linear_backward, linear_forward
 from .softmax import softmax, softmax_backward
-
-MASKED = -10000.0                                    # the released code's value
 
 
 class AttentionCache(NamedTuple):
@@ -53,8 +53,10 @@ class MultiHeadCache(NamedTuple):
 
 
 def key_mask(attention_mask, dtype):
-    """(B, T) of ones and zeros -> (B, 1, 1, T) of 0 and -10000, to be added to the scores."""
-    return (1 - attention_mask[:, None, None, :]).astype(dtype) * MASKED
+    """(B, T) of ones and zeros -> (B, 1, 1, T) of 0 and `lowest`, to be added to the scores."""
+    padding = attention_mask[:, None, None, :] == 0
+    padding &= ~padding.all(axis=-1, keepdims=True)
+    return padding.astype(dtype) * lowest(dtype)
 
 
 def attention_forward(q, k, v, mask, rate=0.0, key=None):

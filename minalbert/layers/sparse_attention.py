@@ -1,6 +1,6 @@
 """Sparse attention: a token sees some of the tokens only (Child et al., 2019; Beltagy et al., 2020).
 
-    scores = q kᵀ / √D + mask, and HIDDEN where token i does not see token j        probs, context as in `attention`
+    scores = q kᵀ / √D + mask, and masked where token i does not see token j        probs, context as in `attention`
 
     "local"      i sees the w tokens around it               i - ⌊w/2⌋ ≤ j < i - ⌊w/2⌋ + w
     "block"      the tokens of its own block of w            ⌊i/w⌋ = ⌊j/w⌋
@@ -19,10 +19,8 @@ import functools
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from ..backend import array_module
-from .attention import MASKED, attention_backward, attention_forward
-
-HIDDEN = 2 * MASKED                                  # a token whose window is all padding does not look outside it
+from ..backend import array_module, lowest
+from .attention import attention_backward, attention_forward
 
 
 class Pattern(NamedTuple):
@@ -85,14 +83,25 @@ def _tile(pattern, start, end, keys, xp):
     return Tile(slice(start, end), keys, ~pattern.sees(xp.arange(start, end)[:, None], keys))
 
 
+def tile_mask(mask, hidden):
+    """mask (..., 1, keys), hidden (queries, keys) -> (..., queries, keys), to be added to a tile's scores.
+
+    A token that sees padding alone sees it as if it were none; so its row has a key, and none outside its window.
+    """
+    xp, masked = array_module(mask), mask.dtype.type(lowest(mask.dtype))
+    padding = mask == masked
+    lost = (hidden | padding).all(axis=-1, keepdims=True)
+    return xp.where(hidden, masked, xp.where(lost & padding, 0 * masked, mask))
+
+
 def sparse_attention_forward(q, k, v, mask, rate=0.0, key=None, *, pattern):
     context, caches = array_module(q).empty_like(q), []
     cut = tiles(pattern, q.shape[-2], array_module(q))
     for number, (queries, keys, hidden) in enumerate(cut):
-        tile_mask = mask[..., keys] + hidden.astype(mask.dtype) * HIDDEN             # (B, 1, queries, keys)
         context[:, :, queries], cache = attention_forward(
-            q[:, :, queries], k[:, :, keys], v[:, :, keys], tile_mask, rate, key and key.at(tile=number)
-        )
+            q[:, :, queries], k[:, :, keys], v[:, :, keys], tile_mask(mask[..., keys], hidden), rate,
+            key and key.at(tile=number),
+        )  # fmt: skip
         caches.append(cache)
     return context, SparseAttentionCache(cut, caches, q.shape)
 

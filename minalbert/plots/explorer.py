@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import InputError
 
 MOST = 64                                            # heads, tokens, width: more would be slow and unreadable
-MASKED = -10000                                      # as in layers.attention
+MASKED = -10000                                      # far below all scores, and short to read
 
 
 def explorer(q, k, v, dcontext, tokens, attention_mask=None, digits=5):

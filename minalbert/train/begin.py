@@ -4,6 +4,7 @@ from pathlib import Path
 
 from ..albert import Albert
 from ..data.held_out import Split
+from ..data.tokenizer import check_belongs
 from ..errors import TrainError
 from ..optim import Moments
 from ..params import HEADS
@@ -80,6 +81,7 @@ def fresh_state(settings, data, own_code=None):
     if training.weights:
         model = weights_of(training.weights, training.dtype, training.device)
         check_sizes(model.config, config, training.weights)
+        check_belongs(data.tokenizer, model.tokenizer_digest, "the corpus's tokenizer")
         if not {"mlm.bias", "sop.b"} & set(model.params):
             raise TrainError(f"weights {training.weights} have neither an mlm nor a sop head, so there is no loss")
         model = Albert(config, model.params, **compute)

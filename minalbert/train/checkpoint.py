@@ -24,8 +24,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from safetensors import SafetensorError
-
 from ..backend import to_host
 from ..errors import DamagedError, FileError, NoRoomError, TrainError
 from ..files import PARTIAL, rename_aside, settle, sync
@@ -177,20 +175,14 @@ def _save(run, path, config, state, note):
     try:
         _write(partial, config, state, note)
         _give_name(partial, path)
-    except (OSError, SafetensorError, FileError) as error:
+    except (OSError, FileError) as error:
         shutil.rmtree(partial, ignore_errors=True)
         error = error.__cause__ or error
         cause = getattr(error, "strerror", None) or str(error).split(": ")[-1]
         newest = steps(run)[-1:]
         stays = f"the newest checkpoint is that of step {newest[0]}" if newest else "there is no earlier checkpoint"
-        kind = NoRoomError if _number_of(error) in NO_ROOM else TrainError
+        kind = NoRoomError if getattr(error, "errno", None) in NO_ROOM else TrainError
         raise kind(f"{path} could not be saved ({cause}); {stays}") from error
-
-
-def _number_of(error):
-    """The operating system's number of an error, which safetensors has in its text alone."""
-    number = re.search(r"\(os error (\d+)\)", str(error))
-    return int(number[1]) if number else getattr(error, "errno", None)
 
 
 def _make_room(run, keep, always):
@@ -206,7 +198,7 @@ def _make_room(run, keep, always):
 def _write(directory, config, state, note):
     shutil.rmtree(directory, ignore_errors=True)
     os.mkdir(directory)
-    huggingface.save(directory, config, state.params)
+    huggingface.save(directory, config, state.params, hashes=False)  # they are in state.json
     if state.moments is not None:
         write(directory / MOMENTS, {name: to_host(getattr(state.moments, name).flat) for name in ("m", "v")})
     written = sorted(directory.iterdir())

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..backend import to_host
 from ..data.strip import shown_piece
-from ..data.tokenizer import CLS, MASK, SEP
+from ..data.tokenizer import CLS, MASK, SEP, check_belongs
 from ..data.word_tokenizer import WordTokenizer
 from ..errors import InputError
 from ..layers import softmax
@@ -65,6 +65,7 @@ def chosen(weights, widths, room):
 
 
 def fill(model, tokenizer, text, second=None, top=5):
+    check_belongs(tokenizer, model.tokenizer_digest)
     if not 1 <= top <= tokenizer.vocab_size:
         raise InputError(f"top is {top}; it must be from 1 to the {tokenizer.vocab_size:,} words of the vocabulary")
     ids, segments, notes = encoded(tokenizer, [text] if second is None else [text, second])

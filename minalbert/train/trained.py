@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..albert import Albert
+from ..data.tokenizer import check_belongs
 from ..data.tokenizers import FILE_NAMES, load_tokenizer
 from ..errors import FileError, TrainError
 from ..files import exists
-from ..interop import huggingface
 from . import checkpoint, run_directory
 
 RUN_FILES = ("config.toml", "metrics.jsonl", *FILE_NAMES)
@@ -30,24 +30,22 @@ def open_trained(path, tokenizer=None, kernels="plain"):
     """Open a run, a checkpoint or a model. `tokenizer`: a file, instead of the one beside the weights."""
     directory = model_directory(path)
     with offering_an_earlier_one(directory):
-        config, params = huggingface.load(directory)
+        model = Albert.from_pretrained(directory, kernels=kernels)
     file = Path(tokenizer) if tokenizer else tokenizer_file(directory)
-    if params.dtype == "float16":                    # a form to keep weights in, not to compute with
-        params = params.astype("float32")
     found = load_tokenizer(file)
-    words, pieces = config.vocab_size, found.vocab_size
+    words, pieces = model.config.vocab_size, found.vocab_size
     of_run = not tokenizer and file.name != RELEASED     # which may have a larger vocabulary than its corpus
     if pieces > words or (pieces < words and not of_run):
         raise TrainError(f"{file} has {pieces:,} pieces and the model {words:,}: they do not belong together")
-    return Trained(Albert(config, params, kernels), found, directory)
+    check_belongs(found, model.tokenizer_digest, file)
+    return Trained(model, found, directory)
 
 
 def weights_of(path, dtype, device):
     """The model of a run, a checkpoint or a directory, to train on with."""
     directory = model_directory(path)
     with offering_an_earlier_one(directory):
-        config, params = huggingface.load(directory, dtype)
-    return Albert(config, params.to(device, copy=False))
+        return Albert.from_pretrained(directory, dtype, device)
 
 
 @contextmanager

@@ -4,7 +4,7 @@ Tolerances are of the relative error in the Euclidean norm. A result of p bits o
 by 0.58 of that in the mean square; probabilities and their gradients are rounded so as well before they are multiplied,
 with errors that average out. So 2⁻ᵖ holds with room: bf16 has 8 bits, float16 11. In float32 sums of some hundred terms
 make 10⁻⁶. The gradients of q and k are differences, zero where there is but one key: their errors are measured by the
-largest of the three gradients. A row whose keys are all masked has an lse near -10000, where float32 goes in steps of
+largest of the three gradients. A row whose mask is -10000 throughout has an lse near it, where float32 goes in steps of
 2⁻¹⁰: its gradients are off by up to half of that, whatever the storage.
 """
 
@@ -19,12 +19,13 @@ from cpu_module import HERE, KERNELS, SANITIZERS, CpuKernel
 from storage import NAMES, as_float64, of_storage, unwritten
 
 from minalbert import layers
-from minalbert.backend import DropoutKey
+from minalbert.backend import DropoutKey, lowest
 from minalbert.kernels import Dropout
 from minalbert.kernels.gpu.attention import attention_launch
 
 TOLERANCE = {"f32": 1e-6, "bf16": 2**-8, "f16": 2**-11}
 ROUNDED_LSE = 2**-11
+PADDING = lowest("float32")
 RATE = 0.1
 
 # (B, T, heads, D): one token; tiles that are full, nearly empty, and both; a head size for each kernel
@@ -121,11 +122,11 @@ class Slice:
 
 
 def masks(B, T):
-    """Example 0 with holes, its first key kept; 1 with nothing but padding; 2 padded at the end."""
+    """Example 0 with holes, its first key kept; 1 all the same, but not 0; 2 padded at the end."""
     mask = np.zeros((B, T), np.float32)
-    mask[0, 1:][np.random.default_rng(1).random(T - 1) < 0.4] = -10000
+    mask[0, 1:][np.random.default_rng(1).random(T - 1) < 0.4] = PADDING
     mask[1:2] = -10000
-    mask[2:, -(-T // 3) :] = -10000
+    mask[2:, -(-T // 3) :] = PADDING
     return mask
 
 
@@ -170,7 +171,7 @@ def test_the_order_of_threads_does_not_matter(gpu, monkeypatch, name, size, quer
         assert np.array_equal(one, other)
 
 
-def test_the_probabilities_of_a_fully_padded_example_are_those_without_mask(gpu):
+def test_a_mask_that_is_the_same_everywhere_changes_no_probability(gpu):
     """To the last bit, whatever a mask of -10000 leaves of a score's digits."""
     name, size = "f32", (1, 100, 2, 20)
     padded = Example(name, size, mask=np.full((1, 100), -10000, np.float32)).gpu(gpu)
@@ -192,11 +193,23 @@ def test_large_scores(gpu, name):
     assert lse.max() > 150
 
 
+@pytest.mark.parametrize(("name", "spread"), [("f32", 1e3), ("f32", 1e15), ("bf16", 1e15), ("f16", 1e3)])
+def test_padding_has_no_weight_whatever_the_size_of_the_scores(gpu, name, spread):
+    """A mask of all but one key, in the second tile: each query takes that key's value, and nothing else."""
+    example = Example(name, (1, 100, 1, 20 if name == "f32" else 64), spread=spread)
+    example.mask[:] = PADDING
+    example.mask[0, 70] = 0
+    context, _, (_, dk, dv) = example.gpu(gpu)
+    np.testing.assert_array_equal(context, np.broadcast_to(example.v[70], context.shape))
+    assert not np.delete(as_float64(dv), 70, axis=0).any()
+    assert not np.delete(as_float64(dk), 70, axis=0).any()
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_what_lies_behind_the_last_key_is_not_looked_at(gpu, name):
     """NaN there stays out of context and gradients, but for the rows that are NaN themselves."""
     example = Example(name, (1, 100, 1, 20 if name == "f32" else 64))
-    example.mask[:, 50:] = -10000
+    example.mask[:, 50:] = PADDING
     before = example.check(gpu)
     example.k[50:] = example.v[50:] = unwritten((1, 1), name)
     context, lse, gradients = example.gpu(gpu)

@@ -191,6 +191,16 @@ def test_every_value_and_every_gradient_is_theirs(config, attention, dtype, tmp_
     assert_parity(model, make_peer(model, tmp_path, attention), make_batch(config))
 
 
+@pytest.mark.parametrize("attention", ["eager", "sdpa"])
+def test_scores_larger_than_any_before_still_hide_padding(attention, tmp_path):
+    """Queries and keys 150 times as large."""
+    model, batch = make_model(TINY), make_batch(TINY)
+    for name in model.params:
+        if ".query." in name or ".key." in name:
+            model.params[name][...] *= 150
+    assert_close(run_ours(model, batch), run_peer(make_peer(model, tmp_path, attention), batch), 1e-9)
+
+
 @pytest.mark.parametrize(("size", "length"), [(1, 7), (4, 1), (1, 1), (2, 9)])
 @pytest.mark.parametrize("attention", ["eager", "sdpa"])
 def test_batches_of_other_shapes(size, length, attention, tmp_path):
@@ -302,10 +312,12 @@ def test_their_shards_are_put_together(tmp_path):
     assert_same_hidden(peer, Albert.from_pretrained(tmp_path))
 
 
-def test_their_float16_is_kept(tmp_path):
+def test_their_float16_is_widened_unless_it_is_asked_for(tmp_path):
     peer = transformers.AlbertForPreTraining(hf_config()).half()
     peer.save_pretrained(tmp_path)
-    assert Albert.from_pretrained(tmp_path).params.dtype == np.float16
+    with pytest.warns(UserWarning, match="is in float16; it is read as float32"):
+        assert Albert.from_pretrained(tmp_path).params.dtype == np.float32
+    assert Albert.from_pretrained(tmp_path, dtype="float16").params.dtype == np.float16
     assert_same_hidden(peer.double(), Albert.from_pretrained(tmp_path, dtype="float64"), 1e-9)
 
 
@@ -341,6 +353,36 @@ def test_their_decoder_bias_counts_where_it_is_untied(tmp_path):
     real = batch.attention_mask.astype(bool)
     ours = model.mlm_logits(model.encode(*batch[:3])[0])
     assert_close({"logits": ours[real]}, {"logits": theirs[real]}, 1e-4)
+
+
+# Directories that both write
+
+
+def test_a_directory_that_they_saved_again_is_read(tmp_path):
+    model = make_model(TINY, dtype="float32")
+    model.save_pretrained(tmp_path)
+    peer = transformers.AlbertForPreTraining.from_pretrained(tmp_path)
+    with torch.no_grad():
+        peer.albert.pooler.bias += 1
+    peer.save_pretrained(tmp_path)
+    assert (tmp_path / "hashes.json").exists()
+    again = Albert.from_pretrained(tmp_path)
+    np.testing.assert_array_equal(again.params["pooler.b"], model.params["pooler.b"] + 1)
+
+
+def test_their_classifier_comes_back_through_us(tmp_path):
+    labels = {0: "no", 1: "perhaps", 2: "yes"}
+    settings = {"id2label": labels, "classifier_dropout_prob": 0.3, "pad_token_id": 1, "bos_token_id": 5}
+    peer = transformers.AlbertForSequenceClassification(hf_config(**settings)).eval()
+    peer.save_pretrained(tmp_path / "theirs")
+    with pytest.warns(UserWarning, match="save_pretrained writes them back"):
+        Albert.from_pretrained(tmp_path / "theirs", strict=False).save_pretrained(tmp_path / "ours")
+    again = transformers.AlbertForSequenceClassification.from_pretrained(tmp_path / "ours").eval()
+    assert {name: getattr(again.config, name) for name in settings} == settings
+    assert again.config.eos_token_id == peer.config.eos_token_id
+    inputs = {name: torch.tensor(getattr(make_batch(TINY), name)) for name in Batch._fields[:3]}
+    with torch.no_grad():
+        assert torch.equal(again(**inputs).logits, peer(**inputs).logits)
 
 
 # Directories that we write, for their other classes

@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+from ...backend import lowest
 from ..cpu.attention import by_head, keys_down, mask_factors, score_tiles
 from .loops import BLOCK, ONE, F, exp, loops
 
@@ -49,7 +50,7 @@ def scores(q, k, mask):
     found = k @ q.swapaxes(-1, -2)
     if mask.ndim == 2:
         return found, mask
-    found += keys_down(mask) * F(math.sqrt(q.shape[-1]))             # a tile's, of pairs
+    np.copyto(found, F(lowest(F)), where=keys_down(mask) < 0)        # a tile's, of pairs
     return found, np.zeros((len(mask), k.shape[2]), F)
 
 

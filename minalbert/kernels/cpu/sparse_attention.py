@@ -11,14 +11,14 @@ import functools
 
 import numpy as np
 
-from ...layers.sparse_attention import HIDDEN, tiles
+from ...layers.sparse_attention import tile_mask, tiles
 from .attention import attention_backward, attention_forward
 
 
 def forward_in_tiles(attend, q, k, v, mask, heads, dropout, pattern, *, context, lse):
     q, k, v, context = (by_example(x, mask) for x in (q, k, v, context))
-    for queries, keys, tile_mask, tile_dropout in tiles_of(pattern, mask, dropout):
-        attend(q[:, queries], k[:, keys], v[:, keys], tile_mask, heads, tile_dropout,
+    for queries, keys, own_mask, tile_dropout in tiles_of(pattern, mask, dropout):
+        attend(q[:, queries], k[:, keys], v[:, keys], own_mask, heads, tile_dropout,
                context=context[:, queries], lse=lse[:, :, queries])  # fmt: skip
 
 
@@ -27,9 +27,9 @@ def backward_in_tiles(attend, dcontext, q, k, v, mask, heads, dropout, pattern, 
     dq, dk, dv, dcontext = (by_example(x, mask) for x in (dq, dk, dv, dcontext))
     dk.fill(0)
     dv.fill(0)
-    for queries, keys, tile_mask, tile_dropout in tiles_of(pattern, mask, dropout):
+    for queries, keys, own_mask, tile_dropout in tiles_of(pattern, mask, dropout):
         dk_tile, dv_tile = np.empty((2, len(mask), len(keys), k.shape[2]), k.dtype)
-        attend(dcontext[:, queries], q[:, queries], k[:, keys], v[:, keys], tile_mask, heads, tile_dropout,
+        attend(dcontext[:, queries], q[:, queries], k[:, keys], v[:, keys], own_mask, heads, tile_dropout,
                context[:, queries], lse[:, :, queries], dq=dq[:, queries], dk=dk_tile, dv=dv_tile)  # fmt: skip
         dk[:, keys] += dk_tile
         dv[:, keys] += dv_tile
@@ -43,9 +43,9 @@ def by_example(x, mask):
 def tiles_of(pattern, mask, dropout):
     """Each tile's queries, keys, mask (B, queries, keys) and dropout; the mask lies in memory with the keys down."""
     for number, (queries, keys, hidden) in enumerate(tiles(pattern, mask.shape[1], np)):
-        tile_mask = mask[:, keys, None] + hidden.T.astype(mask.dtype) * HIDDEN
+        keys_down = np.ascontiguousarray(tile_mask(mask[:, None, keys], hidden).swapaxes(1, 2))
         tile_dropout = dropout and dropout._replace(key=dropout.key.at(tile=number))
-        yield queries, keys, tile_mask.swapaxes(1, 2), tile_dropout
+        yield queries, keys, keys_down.swapaxes(1, 2), tile_dropout
 
 
 sparse_attention_forward = functools.partial(forward_in_tiles, attention_forward)

@@ -12,8 +12,8 @@
 #endif
 
 constexpr int D = HEAD;
-constexpr float LOWEST = -1e30f;                         // for -inf, whose difference with itself is NaN
-constexpr float FAR = 5000.0f;                           // half of what `layers.attention` calls MASKED
+constexpr float LOWEST = -3.4028235e38f / 2;             // `layers.attention`'s; -inf less itself would be NaN
+constexpr float FAR = -LOWEST / 2;                       // a mask so far below the largest is that of padding
 constexpr unsigned ALL_LANES = 0xffffffffu;
 
 __device__ inline float warp_max(float x) {
@@ -38,7 +38,7 @@ struct Matrix {
 // Of one example's mask (T,): its largest value, and one more than the last key that is not far below it.
 //
 // The largest value is taken off the mask, which changes no probability. So a row whose keys are all masked has the
-// softmax of a row without mask to the last bit, and -10000 does not eat up the digits of its scores. The keys behind
+// softmax of a row without mask to the last bit, and the mask does not eat up the digits of its scores. The keys behind
 // the last one that counts, a batch's padding, have probability zero and are not even read.
 struct Keys {
     float top;

@@ -1,0 +1,25 @@
+"""Hashes of a directory's files, as they were written, in hashes.json; a checkpoint has them in its state.json.
+
+Compared at every opening. A directory that another program has saved since, such as transformers, has new files beside
+old hashes: its weights lack the note that ours carry, and nothing is compared.
+"""
+
+from ..files import exists, write_atomically
+from ..sealed import STATE, read_note, records_of, seal, verify_noted
+from .safetensors_files import ADVICE, ONE_FILE, is_ours
+
+NAME, CONFIG = "hashes.json", "config.json"
+ON_PURPOSE = f"restore it from a copy, or remove {NAME} if it was changed on purpose"
+
+
+def write_hashes(directory, names):
+    write_atomically(directory / NAME, seal({"files": records_of([directory / name for name in names], "")}))
+
+
+def verify_hashes(directory):
+    """Raise DamagedError, which names the file, unless the files are those that were written."""
+    if exists(directory / STATE, ADVICE):
+        verify_noted(directory, read_note(directory / STATE, ADVICE), (CONFIG, ONE_FILE), ADVICE)
+    elif exists(directory / NAME, ADVICE) and exists(directory / ONE_FILE, ADVICE) and is_ours(directory / ONE_FILE):
+        note = read_note(directory / NAME, ON_PURPOSE)
+        verify_noted(directory, note, note.get("files", {}), ON_PURPOSE)

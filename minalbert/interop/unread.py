@@ -1,0 +1,53 @@
+"""What a directory holds that a model has no use for, kept so that saving the model again writes it back.
+
+    settings     all of config.json, of which the model understands some: pad_token_id, id2label, ...
+    tensors      of heads that the model does not have, with strict=False: classifier.weight, ...
+    files        the tokenizer's, as bytes
+    digest       of the tokenizer that the model was trained with: config.json or a checkpoint's state.json has it
+"""
+
+from typing import NamedTuple
+
+from ..errors import MissingFileError
+from ..files import exists, read
+from ..sealed import STATE, read_note
+
+TOKENIZER_FILES = ("spiece.model", "tokenizer.model", "tokenizer.recipe.json", "tokenizer.json",
+                   "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")  # fmt: skip
+NOT_KEPT = ("minalbert", "dtype", "torch_dtype")     # what is written anew
+ADVICE = "restore it from a copy, or remove it"
+
+
+class Unread(NamedTuple):
+    settings: dict
+    tensors: dict
+    files: dict
+    digest: str | None
+
+
+NOTHING = Unread({}, {}, {}, None)                   # of a model that was not read
+
+
+def unread_of(directory, settings, tensors):
+    """settings: what config.json holds."""
+    kept = {key: value for key, value in settings.items() if key not in NOT_KEPT}
+    return Unread(kept, tensors, tokenizer_files(directory), digest_of_tokenizer(directory, settings))
+
+
+def tokenizer_files(directory):
+    """name -> bytes, of those that are there."""
+    found = {}
+    for name in TOKENIZER_FILES:
+        try:
+            found[name] = read(directory / name, ADVICE)
+        except MissingFileError:
+            continue
+    return found
+
+
+def digest_of_tokenizer(directory, settings):
+    if digest := settings.get("minalbert", {}).get("tokenizer"):
+        return digest
+    if exists(directory / STATE, ADVICE):            # a checkpoint
+        return read_note(directory / STATE, ADVICE).get("circumstances", {}).get("tokenizer")
+    return None
