@@ -6,8 +6,10 @@ from dataclasses import fields
 
 from tqdm import tqdm
 
+from ..arguments import whole
 from ..data.tiny_worlds import TinyWorlds, words_of_sentence
 from ..errors import DataError
+from ..files import AtomicFile
 
 HELP = {
     "seed": "another seed, other stories",
@@ -67,25 +69,27 @@ def world_of(options):
 
 def run_generate(options):
     world = world_of(options)
-    if options.stories < 1 or options.start < 0:
-        raise DataError(f"stories is {options.stories} from number {options.start}; "
-                        "it must be at least 1, and the first number at least 0")
+    whole("stories", options.stories, 1, error=DataError)
+    whole("start", options.start, error=DataError)
     numbers = range(options.start, options.start + options.stories)
     spelling = words_of_sentence if options.words else str
     with opened(options.out) as file:
         for index in tqdm(numbers, unit=" stories", leave=False, disable=None):
             blank = "\n" if index > options.start else ""
-            file.write(blank + "".join(spelling(text) + "\n" for text in world.story(index).sentences))
+            story = blank + "".join(spelling(text) + "\n" for text in world.story(index).sentences)
+            file.write(story.encode())
     return 0
 
 
 def opened(path):
     if path == "-":
-        return nullcontext(sys.stdout)
-    try:
-        return open(path, "w", encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise DataError(f"{path} cannot be written: {error.strerror}") from error
+        return nullcontext(Terminal())
+    return AtomicFile(path)
+
+
+class Terminal:
+    def write(self, text):
+        sys.stdout.write(text.decode())
 
 
 def run_show(options):

@@ -13,14 +13,18 @@ determine the size of each file, and the SHA-256 of each file, so that a changed
 
 import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from ..arguments import flag, number, of_kind, path_of
 from ..errors import DataError
+from .documents import Document
 from .packing import offset_dtype, pack, token_dtype
+from .tokenizer import Tokenizer
 from .tokenizers import load_tokenizer
 
 FORMAT = 1
@@ -60,7 +64,7 @@ class Corpus:
     @classmethod
     def open(cls, directory, verify=False):
         """Open the corpus in a directory. Sizes of files are always checked, checksums with verify=True."""
-        directory = Path(directory)
+        directory, verify = path_of("directory", directory, DataError), flag("verify", verify, DataError)
         manifest = read_manifest(directory)
         for record in manifest["shards"]:
             check_shard(directory, record, manifest["vocab_size"], verify)
@@ -70,6 +74,9 @@ class Corpus:
     @classmethod
     def from_documents(cls, documents, tokenizer):
         """Make a corpus of one shard, in memory, for tests and small texts."""
+        of_kind("tokenizer", tokenizer, Tokenizer, DataError)
+        documents = [of_kind("document", document, Document, DataError)
+                     for document in of_kind("documents", documents, Iterable, DataError)]
         return cls([Shard(*pack(documents, tokenizer))], tokenizer.vocab_size, tokenizer.digest)
 
     def tokenizer(self):
@@ -87,6 +94,7 @@ class Corpus:
 
     def split(self, share):
         """Two corpora: all but the last documents of each shard, and those, about `share` of all documents."""
+        number("share", share, least=0, most=1, error=DataError)
         halves = [[], []]
         for shard in self.shards:
             count = len(shard.documents) - 1
@@ -97,6 +105,7 @@ class Corpus:
         return [replace(self, shards=shards) for shards in halves]
 
     def check_tokenizer(self, tokenizer):
+        of_kind("tokenizer", tokenizer, Tokenizer, DataError)
         if tokenizer.digest != self.tokenizer_digest:
             raise DataError(
                 f"the tokenizer ({tokenizer.vocab_size} pieces, digest {tokenizer.digest[:12]}) is not the one this "

@@ -1,7 +1,7 @@
 """All tokenizers, and which of them a file holds."""
 
-from pathlib import Path
-
+from .. import arguments
+from ..errors import DataError
 from .sentencepiece_tokenizer import SentencePieceTokenizer
 from .word_tokenizer import WordTokenizer
 
@@ -11,6 +11,7 @@ FILE_NAMES = tuple(kind.file_name for kind in TOKENIZERS)
 
 def load_tokenizer(path):
     """Load a word list, if the name ends in .json, or else a sentencepiece model, ours or a released one."""
-    if Path(path).suffix == ".json":
+    path = arguments.path_of("path", path, DataError)
+    if path.suffix == ".json":
         return WordTokenizer.load(path)
     return SentencePieceTokenizer.load(path)

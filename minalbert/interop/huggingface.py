@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from .. import arguments
 from ..config import PRESETS, AlbertConfig
 from ..errors import ConfigError, PretrainedError
 from ..files import exists
@@ -33,7 +34,8 @@ FIXED = {
 
 def load_report(directory):
     """Which tensors of a directory `load` would use. Reads only their names."""
-    return compare(locate(Path(directory)), read_config(directory))
+    config = read_config(directory)
+    return compare(locate(Path(directory)), config)
 
 
 def load(directory, dtype=None, strict=True):
@@ -71,7 +73,7 @@ def _verify(directory):
 
 def save(directory, config, params):
     """Write config.json and model.safetensors, which `load` and transformers' from_pretrained read."""
-    directory = Path(directory)
+    directory = arguments.path_of("directory", directory, PretrainedError)
     if directory.exists() and not directory.is_dir():
         raise PretrainedError(f"{directory} is a file; it must be a directory, or not be there yet")
     directory.mkdir(parents=True, exist_ok=True)
@@ -85,7 +87,7 @@ def save(directory, config, params):
 
 def read_config(directory):
     """Read config.json as an AlbertConfig. Unknown keys are ignored, as in transformers."""
-    directory = Path(directory)
+    directory = arguments.path_of("directory", directory, PretrainedError)
     path = directory / "config.json"
     if not directory.is_dir():
         raise PretrainedError(f"{directory} is not a directory; nothing is downloaded, it must be one on this machine")

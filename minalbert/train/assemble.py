@@ -10,11 +10,11 @@
 
 import functools
 from contextlib import closing
-from pathlib import Path
 
+from ..arguments import like, of_kind, path_of, whole
 from ..backend import check_device
 from ..data.order import batches
-from ..errors import ConfigError
+from ..errors import ConfigError, TrainError
 from ..fused import optimiser_for
 from ..optim import rate_warning
 from ..parallel import Workers, blas_threads, is_small
@@ -26,8 +26,10 @@ from .gradient_step import gradient_step
 from .loop import Trainer
 from .process import StopSignals, lock
 from .records import Metrics, Observer, Records, first_evaluation
+from .settings import Settings
 from .state import Checkpoints
 from .tensorboard import Board
+from .trained import model_directory
 from .training_data import prepare
 
 SMALL = 128                                          # H, up to which models bear far larger rates than LAMB's rule
@@ -47,12 +49,16 @@ def pretrain(settings, run, corpus=None, held_out=None, observer=None, from_step
     from_step          resume from this checkpoint, and put later ones aside
     own_code           a student's functions: an object with .pairs, .optimiser(lamb), .facts, .keep(folder)
     """
-    run, observer, settings = Path(run), observer or Observer(), with_own_code(settings, own_code)
+    run, settings, observer = path_of("run", run, TrainError), with_own_code(settings, own_code), hearing(observer)
+    if from_step is not None:
+        whole("from_step", from_step, error=TrainError)
     check_device(settings.training.device)
+    data = prepare(settings, corpus, held_out)       # before there is anything of the run
+    if settings.training.weights and not run.exists():
+        model_directory(settings.training.weights)   # they are there
     run_directory.make(run)
     with lock(run), StopSignals(observer.alert) as stop, one_thread_each(settings):
         checkpoint.clear_leftovers(run)
-        data = prepare(settings, corpus, held_out)
         settings = settings.change(vocab_size=data.config.vocab_size)
         name, spare = identity_of(run, settings.checkpoints.spare)
         if spare:
@@ -82,10 +88,18 @@ def pretrain(settings, run, corpus=None, held_out=None, observer=None, from_step
 
 def with_own_code(settings, own_code):
     """The settings of a model that calls a student's functions, which the plain kernels alone do."""
+    of_kind("settings", settings, Settings)
+    if own_code is not None:
+        like("own_code", own_code, "an object with .pairs, .optimiser(lamb), .facts and .keep(folder)", "pairs")
     if settings.training.code and own_code is None:
         raise ConfigError(f"code is {settings.training.code!r}; these functions must be given as own_code, which "
                           "`minalbert pretrain --with` does")
     return settings.change(kernels="plain") if own_code else settings
+
+
+def hearing(observer):
+    """The observer that is given, or one that shows nothing."""
+    return Observer() if observer is None else of_kind("observer", observer, Observer)
 
 
 def one_thread_each(settings):
@@ -146,7 +160,9 @@ def introduction(settings, run, state, data):
         yield KERNELS[training.kernels]
     held_out = len(data.held_out.sop_labels)
     if held_out < FEW:
-        yield f"only {held_out} held-out instances: their scores mean little; more text or --held-out-share gives more"
+        asked = settings.records.evaluate_instances
+        more = "a larger --evaluate-instances" if asked == held_out else "more text or a larger --held-out-share"
+        yield f"only {held_out} held-out instances: their scores mean little; {more} gives more"
 
 
 def start(settings, trainer, name):

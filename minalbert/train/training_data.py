@@ -5,11 +5,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..analysis.cost import optimiser_bytes
+from ..analysis.memory import activation_bytes
+from ..arguments import of_kind, refusal
+from ..capacity import check_memory
 from ..data.instances import Instances
 from ..data.order import instances_at
 from ..data.shards import Corpus
 from ..errors import ConfigError, DataError
+from ..params import count
 from .evaluation import Baselines, baselines
+from .settings import Settings
 
 
 class TrainingData(NamedTuple):
@@ -24,6 +30,10 @@ class TrainingData(NamedTuple):
 
 def prepare(settings, corpus=None, held_out=None):
     """Open the corpora that the settings name, unless they are given: a pair (corpus, tokenizer) each."""
+    of_kind("settings", settings, Settings)
+    for name, pair in (("corpus", corpus), ("held_out", held_out)):
+        if pair is not None and not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], Corpus)):
+            raise refusal(name, pair, "a pair: a Corpus and its tokenizer")
     seed, recipe, size = settings.training.seed, settings.recipe, settings.training.micro_batch
     (training, tokenizer), (testing, _) = open_corpora(settings.data, corpus, held_out)
     config = settings.model
@@ -31,12 +41,23 @@ def prepare(settings, corpus=None, held_out=None):
         config = config.replace(vocab_size=training.vocab_size)
     if config.vocab_size < training.vocab_size:
         raise ConfigError(f"vocab_size is {config.vocab_size}; the corpus has a vocabulary of {training.vocab_size}")
+    check_step(settings, config)
     instances = Instances(training, tokenizer, recipe, seed)
     if len(instances) < size:
         raise ConfigError(f"micro_batch is {size}; the corpus has only {len(instances)} instances to train on")
     batch = first_of(Instances(testing, tokenizer, recipe, seed), settings.records.evaluate_instances)
     hashes = {"tokenizer": tokenizer.digest, "data": digest(training), "held-out data": digest(testing)}
     return TrainingData(config, tokenizer, instances, batch, baselines(training, batch), recipe.pairs, hashes)
+
+
+def check_step(settings, config):
+    """Raise one sentence if not even a step of one micro-batch fits into the machine's memory."""
+    training, recipe, itemsize = settings.training, settings.recipe, np.dtype(settings.training.dtype).itemsize
+    weights = sum(optimiser_bytes(config, itemsize).values())
+    sizes = config, training.micro_batch, recipe.max_length, recipe.max_predictions, itemsize
+    activations = activation_bytes(*sizes, recompute=training.recompute)
+    check_memory(f"this model's {count(config):,} weights, with gradients and moments, and a micro_batch of "
+                 f"{training.micro_batch:,} times {recipe.max_length:,} tokens", weights + activations)
 
 
 def open_corpora(data, corpus, held_out):
@@ -56,10 +77,12 @@ def open_corpora(data, corpus, held_out):
 
 
 def opened(directory, name):
+    option = name.replace("_", "-")
     if not directory:
-        raise ConfigError(f"no {name} is given; it must be a directory that `minalbert data build` made: --{name} DIR")
+        raise ConfigError(f"no {name} is given; it must be a directory that `minalbert data build` made: "
+                          f"--{option} DIR")
     if not Path(directory).exists():
-        raise ConfigError(f"{name} {directory} does not exist, seen from {Path.cwd()}; name it with --{name}")
+        raise ConfigError(f"{name} {directory} does not exist, seen from {Path.cwd()}; name it with --{option}")
     corpus = Corpus.open(directory)
     return corpus, corpus.tokenizer()
 
