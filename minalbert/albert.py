@@ -10,13 +10,13 @@ from itertools import islice
 import numpy as np
 
 from . import params as parameters
-from .arguments import array, flag, is_number, is_whole, number, of_kind, refusal, shown, whole
+from .arguments import array, flag, is_number, is_whole, number, of_kind, path_of, refusal, shown, whole
 from .backend import DropoutKey, array_module, device_of, to_device
 from .batch import Batch, Inputs, as_whole_numbers, check_inputs, check_range, check_shape
 from .compute import Compute
 from .config import AlbertConfig
 from .encoding import Encoding, encode_many, gradients_like, places_read
-from .errors import ConfigError, InputError, nearest
+from .errors import ConfigError, InputError, PretrainedError, nearest
 from .layers import gather_forward
 from .model import PLAIN, Pairs, Totals
 from .model.encoder import encoder_attention, encoder_states
@@ -73,7 +73,7 @@ class Albert:
         """
         from .interop import huggingface
 
-        check_place(directory, huggingface.ADVICE)
+        check_place(path_of("directory", directory, PretrainedError), huggingface.ADVICE)
         config, params = huggingface.load(directory, dtype, flag("strict", strict))
         return cls(config, params.to(device, copy=False), **compute)
 

@@ -86,6 +86,8 @@ def wrong_values(action):
         return FRACTIONS
     if action.option_strings and action.option_strings[-1] in WRITTEN:
         return ["", "a-file/below"]
+    if action.dest == "spare":  # is looked at when it is needed
+        return []
     if action.metavar in ("DIR", "FILE", "RUN", "MODEL") or action.dest in ("directory", "model", "file"):
         return PATHS
     return [""]
