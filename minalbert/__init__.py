@@ -17,30 +17,26 @@ Read `layers` first (the mathematics), then `model` (the layers put together), t
 
 import importlib
 
-from .albert import Albert
-from .backend import DropoutKey
-from .batch import Batch
-from .config import PRESETS, AlbertConfig
-from .errors import MinalbertError
-from .model import PLAIN, Losses, Pair, Pairs, Totals
-from .params import Params
-
 __version__ = "0.2.0.dev0"
 
 ROOMS = ("analysis", "data", "gradcheck", "layers", "optim", "plots", "train")
-LAZY = {"to_state_dict": "minalbert.interop.state_dict", "load_report": "minalbert.interop.huggingface"}
-__all__ = [
-    "PLAIN", "PRESETS", "Albert", "AlbertConfig", "Batch", "DropoutKey", "Losses", "MinalbertError", "Pair", "Pairs",
-    "Params", "Totals", *LAZY, *ROOMS,
-]  # fmt: skip
+HOMES = {
+    "minalbert.model": ("PLAIN", "Losses", "Pair", "Pairs", "Totals"), "minalbert.config": ("PRESETS", "AlbertConfig"),
+    "minalbert.albert": ("Albert",), "minalbert.batch": ("Batch",), "minalbert.backend": ("DropoutKey",),
+    "minalbert.errors": ("MinalbertError",), "minalbert.params": ("Params",),
+    "minalbert.interop.state_dict": ("to_state_dict",), "minalbert.interop.huggingface": ("load_report",),
+}  # fmt: skip
+HOME = {name: home for home, names in HOMES.items() for name in names}
+__all__ = sorted([*HOME, *ROOMS])
 
 
 def __getattr__(name):
-    """Import a room, or what reads files, when it is first asked for."""
+    """Import a room, or a name, when it is first asked for: the program answers to Ctrl-C before NumPy is there."""
     if name in ROOMS:
         return importlib.import_module(f".{name}", __name__)
-    if name in LAZY:
-        return getattr(importlib.import_module(LAZY[name]), name)
+    if name in HOME:
+        globals()[name] = getattr(importlib.import_module(HOME[name]), name)
+        return globals()[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

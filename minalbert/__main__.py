@@ -1,7 +1,17 @@
-"""`python -m minalbert`"""
+"""`python -m minalbert`, and the program `minalbert`: an interrupt is one sentence from here on, imports included."""
 
 import sys
 
-from .commands import main
 
-sys.exit(main())
+def main():
+    try:
+        from . import commands
+
+        return commands.main()
+    except KeyboardInterrupt:
+        print("minalbert: interrupted", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

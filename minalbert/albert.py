@@ -4,19 +4,19 @@ It holds no state of training and no cache. `model` has the mathematics, `parall
 """
 
 import functools
-import math
+from collections.abc import Iterable
 from itertools import islice
-from numbers import Integral
 
 import numpy as np
 
 from . import params as parameters
+from .arguments import array, flag, is_number, is_whole, number, of_kind, path_of, refusal, shown, whole
 from .backend import DropoutKey, array_module, device_of, to_device
 from .batch import Batch, Inputs, as_whole_numbers, check_inputs, check_range, check_shape
 from .compute import Compute
 from .config import AlbertConfig
 from .encoding import Encoding, encode_many, gradients_like, places_read
-from .errors import ConfigError, InputError, nearest
+from .errors import ConfigError, InputError, PretrainedError, nearest
 from .interop.unread import NOTHING
 from .layers import gather_forward
 from .model import PLAIN, Pairs, Totals
@@ -40,7 +40,8 @@ class Albert:
         for name in unknown:
             others = [option for option in OPTIONS if option != name]
             raise ConfigError(f"a model has no option {name!r}; {nearest(name, others)}")
-        heads = {name.split(".")[0] for name in params} & set(parameters.HEADS)
+        of_kind("config", config, AlbertConfig, ConfigError)
+        heads = {name.split(".")[0] for name in of_kind("params", params, parameters.Params)} & set(parameters.HEADS)
         if params.shapes != parameters.shapes(config, heads):
             raise ConfigError("params has other names or shapes than this config: was it made from another?")
         self._config, self._params, self._compute = config, params, Compute(kernels, precision)
@@ -64,7 +65,7 @@ class Albert:
     def init(cls, config, seed=0, heads=parameters.HEADS, dtype="float32", device="cpu", **compute):
         """A model with fresh weights. `heads`: any of "pooler", "mlm", "sop" (which needs the pooler)."""
         if not isinstance(config, AlbertConfig):
-            raise ConfigError(f"config is {config!r}; it must be an AlbertConfig, such as PRESETS['tiny']")
+            raise refusal("config", config, "an AlbertConfig, such as PRESETS['tiny']", ConfigError)
         return cls(config, parameters.initialise(config, seed, heads, dtype, device), **compute)
 
     @classmethod
@@ -76,8 +77,8 @@ class Albert:
         """
         from .interop import huggingface
 
-        check_place(directory, huggingface.ADVICE)
-        config, params, unread = huggingface.load_all(directory, dtype, strict)
+        check_place(path_of("directory", directory, PretrainedError), huggingface.ADVICE)
+        config, params, unread = huggingface.load_all(directory, dtype, flag("strict", strict))
         return cls(config, params.to(device, copy=False), **compute)._with(unread)
 
     def save_pretrained(self, directory, tokenizer=None):
@@ -138,7 +139,7 @@ class Albert:
         `positions` as in `encode`: a head that reads pooled alone needs none, positions=[[]] * B.
         """
         inputs = self._inputs(input_ids, attention_mask, token_type_ids)
-        self._check_kind("dropout", dropout, DropoutKey | None)
+        self._check_dropout(dropout)
         self._check_recompute(recompute)
         return Encoding(self._workers, inputs, self._read(positions, inputs), dropout, recompute)
 
@@ -172,6 +173,7 @@ class Albert:
     def mlm_logits(self, hidden, positions=None):
         """hidden (B, T, H) -> scores over words at `positions` (B, P), or at every position."""
         self._require("mlm")
+        array("hidden", hidden, (None, None, self.config.hidden_size), finite=False)
         ctx = PLAIN.context(PLAIN, self.config, self.params, array_module(hidden).ones(hidden.shape[:2], "int64"))
         positions = None if positions is None else self._positions(positions, hidden.shape)
         hidden, _ = gather_forward(hidden, positions)
@@ -181,7 +183,7 @@ class Albert:
     def sop_logits(self, pooled):
         """pooled (B, H) -> (B, 2): scores for "in order" and "swapped"."""
         self._require("sop")
-        check_shape("pooled", pooled, (len(pooled), self.config.hidden_size))
+        array("pooled", pooled, (None, self.config.hidden_size), finite=False)
         return sop_forward(pooled, self.params)[0]
 
     def loss(self, batch, totals=Totals(), weights=(1.0, 1.0)):
@@ -209,7 +211,7 @@ class Albert:
 
     def accumulate(self, batches, dropout=None, into=None, recompute=False, totals=Totals(), weights=(1.0, 1.0)):
         """As `loss_and_grads` of one large batch, given as a list of batches of one length, but for dropout masks."""
-        batches = [self._batch(batch, totals, dropout) for batch in batches]
+        batches = [self._batch(batch, totals, dropout) for batch in of_kind("batches", batches, Iterable)]
         if len({batch.input_ids.shape[1] for batch in batches}) != 1:
             raise InputError("batches must be a list of at least one Batch, all with sequences of one length")
         grads, totals, losses, first = gradients_like(self.params, into), totals_of(batches, totals), [], 0
@@ -242,8 +244,9 @@ class Albert:
 
     def _positions(self, positions, shape):
         B, T, *_ = shape
-        positions = np.zeros((B, 0), "int64") if np.shape(positions) == (B, 0) else positions
-        positions = to_device(self._ids(positions), self.params.device)
+        positions = self._ids(positions)
+        positions = positions.astype("int64") if positions.shape == (B, 0) else positions
+        positions = to_device(positions, self.params.device)
         check_shape("positions", positions, (B, positions.shape[-1] if positions.ndim else 0))
         check_range("positions", positions, T, "the sequences' length")
         return positions
@@ -279,40 +282,34 @@ class Albert:
     def _batch(self, batch, totals, dropout=None):
         if not {"mlm.bias", "sop.b"} & set(self.params):
             raise InputError("this model has neither an mlm nor a sop head, so a batch has no loss")
-        self._check_kind("batch", batch, Batch)
-        self._check_kind("totals", totals, Totals)
-        self._check_kind("dropout", dropout, DropoutKey | None)
-        if any(total is not None and not total > 0 for total in totals):
-            raise InputError(f"totals are {totals}; what a loss is divided by must be above 0")
+        of_kind("batch", batch, Batch)
+        self._check_dropout(dropout)
+        for name, total in of_kind("totals", totals, Totals)._asdict().items():
+            if total is not None:
+                number(f"totals.{name}", total, above=0)
         batch = batch.as_whole_numbers()
         batch.check(self.config)
         return batch
 
     def _weights(self, weights):
-        try:
-            mlm, sop = map(float, weights)
-        except (TypeError, ValueError):
-            mlm = sop = math.nan
-        if not (math.isfinite(mlm) and math.isfinite(sop)):
-            raise InputError(f"weights are {weights!r}; they must be two numbers, of the MLM and the SOP loss")
-        return mlm, sop
+        if not (isinstance(weights, Iterable) and len(weights := tuple(weights)) == 2 and all(map(is_number, weights))):
+            raise refusal("weights", weights, "two numbers, of the MLM and the SOP loss")
+        return weights
 
     def _check_recompute(self, recompute):
         layers = self.config.num_hidden_layers
-        if not isinstance(recompute, Integral) or not 0 <= recompute <= layers:
-            raise InputError(f"recompute is {recompute!r}; it must be True, False or a whole number of layers from 1 "
-                             f"to {layers}")  # fmt: skip
+        if not isinstance(recompute, bool | np.bool) and not (is_whole(recompute) and 0 <= recompute <= layers):
+            raise refusal("recompute", recompute, f"True, False or a whole number of layers from 1 to {layers}")
 
-    def _check_kind(self, name, value, kind):
-        if not isinstance(value, kind):
-            wanted = getattr(kind, "__name__", "DropoutKey")
-            raise InputError(f"{name} is a {type(value).__name__}; it must be a minalbert.{wanted}")
+    def _check_dropout(self, dropout):
+        for name, value in (of_kind("dropout", dropout, DropoutKey | None) or DropoutKey(0))._asdict().items():
+            whole(f"dropout.{name}", value, 0, 2**64 - 1)
 
     def _layers(self, layers, count):
         """Numbers from 0; negative ones count from the last."""
         chosen = list(range(count) if layers is None else layers if hasattr(layers, "__iter__") else [layers])
-        if any(not isinstance(layer, Integral) or not -count <= layer < count for layer in chosen):
-            raise InputError(f"layers are {chosen}; each must be a whole number in {-count}..{count - 1}")
+        if any(not is_whole(layer) or not -count <= layer < count for layer in chosen):
+            raise InputError(f"layers are {shown(chosen)}; each must be a whole number in {-count}..{count - 1}")
         return [layer % count for layer in chosen]
 
     def _require(self, head):

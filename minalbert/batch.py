@@ -4,7 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .arguments import of_kind, refusal, whole
 from .backend import array_module, to_device
+from .capacity import check_memory
+from .config import AlbertConfig
 from .errors import InputError
 
 
@@ -54,6 +57,7 @@ class Batch(NamedTuple):
 
     def check(self, config):
         """Raise InputError, in one sentence, for anything the model would misread."""
+        of_kind("config", config, AlbertConfig)
         check_inputs(config, self.input_ids, self.attention_mask, self.token_type_ids)
         B, T = self.input_ids.shape
         P = self.mlm_positions.shape[-1]
@@ -69,13 +73,14 @@ class Batch(NamedTuple):
     @staticmethod
     def pad(sequences, token_type_ids=None):
         """Lists of ids, of any lengths -> `Inputs` padded to the longest; token types are 0 if none are given."""
-        sequences = [np.asarray(ids) for ids in sequences]
+        sequences = lists_of_ids("sequences", sequences)
         if not sequences or any(ids.ndim != 1 or not ids.size for ids in sequences):
             raise InputError("sequences must be a list of lists of ids, at least one id in each")
-        if any(ids.dtype.kind not in "iu" for ids in sequences):
-            raise InputError("sequences must hold ids, which are whole numbers: a tokenizer makes them of text")
-        types = [np.zeros_like(ids) for ids in sequences] if token_type_ids is None else token_type_ids
-        types = [np.asarray(kinds) for kinds in types]
+        if any(ids.dtype.kind not in "iu" or (ids < 0).any() for ids in sequences):
+            raise InputError("sequences must hold ids, which are whole numbers from 0 up: a tokenizer makes them of "
+                             "text")  # fmt: skip
+        types = [np.zeros_like(ids) for ids in sequences]
+        types = types if token_type_ids is None else lists_of_ids("token_type_ids", token_type_ids)
         if [kinds.shape for kinds in types] != [ids.shape for ids in sequences]:
             raise InputError("token_type_ids must have a type for each id: the same lists of lengths as sequences")
         shape = len(sequences), max(map(len, sequences))
@@ -87,11 +92,11 @@ class Batch(NamedTuple):
     @classmethod
     def random(cls, config, size, length, predictions, seed=0):
         """A random batch with padding, both segments and unused slots, for checks and timing."""
-        if min(size, length, predictions) < 1:
-            raise InputError(f"size, length, predictions are {size}, {length}, {predictions}; each must be at least 1")
-        if predictions > length:
-            raise InputError(f"predictions is {predictions}; a sequence of {length} tokens has no more places")
-        rng = np.random.default_rng(seed)
+        of_kind("config", config, AlbertConfig)
+        size, length = whole("size", size, 1), whole("length", length, 1)
+        predictions = whole("predictions", predictions, 1, length)
+        check_memory(f"{size:,} sequences of {length:,} tokens", 48 * size * length, InputError)
+        rng = np.random.default_rng(whole("seed", seed))
         lengths = rng.integers(max(1, length // 2), length + 1, (size, 1))
         lengths[0] = length
         place = np.arange(length)
@@ -108,6 +113,14 @@ class Batch(NamedTuple):
             mlm_weights=used.astype(np.float32),
             sop_labels=rng.integers(0, 2, size),
         )
+
+
+def lists_of_ids(name, sequences):
+    """An array for each list."""
+    try:
+        return [np.asarray(ids) for ids in sequences]
+    except (TypeError, ValueError):                  # no list, or lists of lists of several lengths
+        raise refusal(name, sequences, "a list of lists of ids") from None
 
 
 def as_whole_numbers(array):

@@ -1,15 +1,21 @@
 """The sizes and switches of an ALBERT, under the names of the released config files."""
 
 import dataclasses
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Integral, Real
+from functools import partial
 
+from . import arguments
 from .errors import ConfigError, UnknownNameError, named_fields, nearest
 
+whole, number, one_of, flag = (
+    partial(check, error=ConfigError)
+    for check in (arguments.whole, arguments.number, arguments.one_of, arguments.flag)
+)
+HALVES = ("attention", "ffn")
 SHARING = ("all", "attention", "ffn", "none")
 ATTENTION = ("full", "local", "block", "strided")
+LARGEST = {"num_hidden_layers": 10_000}              # a loop; of every other size, memory is the limit
 ACTIVATIONS = {"gelu_new": "tanh", "gelu_pytorch_tanh": "tanh", "gelu": "erf"}
 
 
@@ -67,14 +73,12 @@ class AlbertConfig:
 
     def __post_init__(self):
         for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            least = 0 if field.name == "attention_global" else 1
-            if field.type is int and not (_is_number(value, Integral) and value >= least):
-                raise ConfigError(f"{field.name} is {value!r}; it must be a whole number, at least {least}")
-            if field.type is float and not (_is_number(value, Real) and 0 <= value < math.inf):
-                raise ConfigError(f"{field.name} is {value!r}; it must be a number, at least 0")
-            if field.name.endswith("dropout_prob") and value >= 1:
-                raise ConfigError(f"{field.name} is {value}; it must be less than 1")
+            name, value = field.name, getattr(self, field.name)
+            if field.type is int:
+                least = 0 if name == "attention_global" else 1
+                whole(name, value, least, LARGEST.get(name, 2**31 - 1))
+            elif field.type is float:
+                number(name, value, least=0, below=1 if name.endswith("dropout_prob") else None)
         if self.hidden_size % self.num_attention_heads:
             raise ConfigError(
                 f"hidden_size {self.hidden_size} cannot be split evenly over {self.num_attention_heads} heads"
@@ -83,16 +87,11 @@ class AlbertConfig:
             raise ConfigError(
                 f"num_hidden_groups is {self.num_hidden_groups}, more than the {self.num_hidden_layers} layers"
             )
-        if self.sharing not in SHARING:
-            raise ConfigError(f"sharing is {self.sharing!r}; it must be one of: {', '.join(SHARING)}")
-        if self.attention not in ATTENTION:
-            raise ConfigError(f"attention is {self.attention!r}; it must be one of: {', '.join(ATTENTION)}")
-        if not isinstance(self.hidden_act, str) or self.hidden_act not in ACTIVATIONS:
-            raise ConfigError(f"hidden_act is {self.hidden_act!r}; it must be one of: {', '.join(ACTIVATIONS)}")
-        if self.embedding_projection not in (True, False, None):
-            raise ConfigError(f"embedding_projection is {self.embedding_projection!r}; it must be True, False or None")
-        if not isinstance(self.reversible, bool):
-            raise ConfigError(f"reversible is {self.reversible!r}; it must be True or False")
+        one_of("sharing", self.sharing, SHARING)
+        one_of("attention", self.attention, ATTENTION)
+        one_of("hidden_act", self.hidden_act, ACTIVATIONS)
+        one_of("embedding_projection", self.embedding_projection, (True, False, None))
+        flag("reversible", self.reversible)
         if self.embedding_projection is False and self.embedding_size != self.hidden_size:
             raise ConfigError(
                 f"embedding_projection is False, but embedding_size {self.embedding_size} "
@@ -111,20 +110,20 @@ class AlbertConfig:
 
     def groups(self, half):
         """The number of sets of weights that "attention" or "ffn" has."""
+        if half not in HALVES:
+            one_of("half", half, HALVES)
         shared = self.sharing in ("all", half)
         return self.num_hidden_groups if shared else self.num_hidden_layers
 
     def group_of(self, half, layer):
         """Which of them a layer uses. Whole numbers only: the released code's floats slip at L = 22."""
+        if type(layer) is not int or not 0 <= layer < self.num_hidden_layers:
+            layer = whole("layer", layer, 0, self.num_hidden_layers - 1)
         return layer * self.groups(half) // self.num_hidden_layers
 
     def replace(self, **changes):
         """Return a copy with these fields changed."""
         return dataclasses.replace(self, **changes)
-
-
-def _is_number(value, kind):
-    return isinstance(value, kind) and not isinstance(value, bool)
 
 
 def _albert(H, L, N, dropout=0.0, **others):

@@ -10,12 +10,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .arguments import array, of_kind, one_of, whole
 from .backend import array_module, to_device, to_host
-from .batch import Batch, Inputs
+from .batch import Batch, Inputs, lists_of_ids
 from .errors import InputError
 from .model.encoder import encoder_backward, encoder_forward
 from .model.heads import pooler_backward, pooler_forward
 from .parallel import TreeSum, blas_threads, lengths
+from .params import Params
 
 POOLS = ("first", "mean", "pooler", None)
 
@@ -94,9 +96,8 @@ class Encoding:
         if dpooled is not None and self.pooled is None:
             raise InputError("dpooled is given, but this model has no pooler")
         for name, gradient, value in (("dhidden", dhidden, self.hidden), ("dpooled", dpooled, self.pooled)):
-            if gradient is not None and getattr(gradient, "shape", None) != value.shape:
-                given = getattr(gradient, "shape", type(gradient).__name__)
-                raise InputError(f"{name} is {given}; it must be an array of shape {value.shape}, like {name[1:]}")
+            if gradient is not None:
+                array(name, gradient, value.shape, finite=False)
         xp, dtype = array_module(self.hidden), self.hidden.dtype
         total = xp.zeros_like(self._states)
         if dhidden is not None:
@@ -118,7 +119,7 @@ def places_read(inputs, read, device):
 
 def gradients_like(params, into=None):
     """`into`, if it is like the params, or zeros."""
-    grads = params.zeros_like() if into is None else into
+    grads = params.zeros_like() if into is None else of_kind("into", into, Params)
     kinds = [(list(one.shapes.items()), one.dtype, one.device) for one in (grads, params)]
     if kinds[0] != kinds[1] or array_module(grads.flat).may_share_memory(grads.flat, params.flat):
         raise InputError(f"into is {into!r}; it must be like the model's own {params!r}, and not those themselves")
@@ -134,16 +135,16 @@ def encode_many(model, sequences, batch_size=32, layers=-1, pool="first", token_
     pool    "first": the hidden state of [CLS]; "mean": over the text's tokens; "pooler": `encode`'s pooled;
             None: all tokens' hidden states, a list of n arrays (T, H), or (layers, T, H)
     """
-    if pool not in POOLS:
-        raise InputError(f"pool is {pool!r}; it must be one of: {', '.join(map(repr, POOLS))}")
+    one_of("pool", pool, POOLS)
     if pool == "pooler" and ("pooler.b" not in model.params or layers != -1):
         raise InputError("pool is 'pooler', which needs a model with a pooler and reads its last layer: layers=-1")
-    if not isinstance(batch_size, int) or batch_size < 1:
-        raise InputError(f"batch_size is {batch_size!r}; it must be a whole number, at least 1")
-    sequences = list(sequences)
-    if not sequences or not all(hasattr(ids, "__len__") for ids in sequences):
+    batch_size, sequences = whole("batch_size", batch_size, 1), lists_of_ids("sequences", sequences)
+    if not sequences or not all(ids.ndim for ids in sequences):
         raise InputError("sequences must be a list of lists of ids, at least one")
-    types = [np.zeros(len(ids), int) for ids in sequences] if token_type_ids is None else list(token_type_ids)
+    types = [np.zeros(len(ids), int) for ids in sequences]
+    types = types if token_type_ids is None else lists_of_ids("token_type_ids", token_type_ids)
+    if len(types) != len(sequences):
+        raise InputError(f"token_type_ids has {len(types)} lists; sequences has {len(sequences)}")
     by_length = sorted(range(len(sequences)), key=lambda i: -len(sequences[i]))      # the longest needs most memory
     features = [None] * len(sequences)
     for start in range(0, len(by_length), batch_size):

@@ -6,12 +6,14 @@ one operation each. Gradients and moments are `Params` of the same shapes.
 """
 
 import math
-from collections.abc import Mapping
-from numbers import Integral
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from .arguments import array, flag, of_kind, refusal, text, whole
 from .backend import array_module, device_of, to_device
+from .capacity import check_memory
+from .config import AlbertConfig
 from .errors import ConfigError, UnknownNameError, nearest
 
 HEADS = ("pooler", "mlm", "sop")
@@ -32,8 +34,9 @@ def half_name(config, half, layer):
 
 def shapes(config, heads=HEADS):
     """name -> shape, in the order of the forward pass. Weights are (in, out)."""
-    if isinstance(heads, str):
-        raise ConfigError(f"heads is {heads!r}; it must be a tuple of names, such as ({heads!r},)")
+    of_kind("config", config, AlbertConfig, ConfigError)
+    if isinstance(heads, str) or not isinstance(heads, Iterable):
+        raise refusal("heads", heads, "a tuple of names, such as ('pooler', 'mlm', 'sop')", ConfigError)
     for head in heads:
         if head not in HEADS:
             raise ConfigError(f"heads names {head!r}; {nearest(head, HEADS)}")
@@ -76,6 +79,17 @@ def shapes(config, heads=HEADS):
 def size_of(shapes):
     """The number of weights that a table of shapes describes."""
     return sum(math.prod(shape) for shape in shapes.values())
+
+
+def dtype_of(dtype):
+    """NumPy's dtype of a name or a type. None is no name, though NumPy takes it for float64."""
+    try:
+        found = np.dtype(dtype) if dtype is not None else None
+    except TypeError:
+        found = None
+    if found is None or found.name not in DTYPES:
+        raise refusal("dtype", dtype, f"one of: {', '.join(DTYPES)}", ConfigError)
+    return found
 
 
 def count(config, heads=HEADS):
@@ -137,20 +151,26 @@ class Params(Views):
 
     def select(self, *prefixes):
         """The tensors whose names begin with one of the prefixes: params.select("encoder.", "pooler.")."""
+        for prefix in prefixes:
+            text("prefix", prefix)
         return Selection(self, prefixes)
 
     @classmethod
     def zeros(cls, shapes, dtype="float32", device="cpu"):
-        if str(dtype) not in DTYPES and dtype not in map(np.dtype, DTYPES):
-            raise ConfigError(f"dtype is {dtype!r}; it must be one of: {', '.join(DTYPES)}")
-        return cls(to_device(np.zeros(size_of(shapes), dtype), device), shapes)
+        for shape in of_kind("shapes", shapes, Mapping).values():
+            of_kind("a shape", shape, tuple)
+        dtype, size = dtype_of(dtype), size_of(shapes)
+        check_memory(f"{size:,} weights", size * dtype.itemsize)
+        return cls(to_device(np.zeros(size, dtype), device), shapes)
 
     @classmethod
     def from_arrays(cls, arrays, shapes, dtype, device="cpu"):
         """Copy a dict of arrays, one for each name, into a fresh vector."""
         params = cls.zeros(shapes, dtype)
-        for name in shapes:
-            params[name][...] = arrays[name]
+        for name, shape in shapes.items():
+            if name not in of_kind("arrays", arrays, Mapping):
+                raise UnknownNameError(f"arrays has no {name!r}; {nearest(name, arrays)}")
+            params[name][...] = array(f"arrays[{name!r}]", arrays[name], shape, finite=False)
         return params.to(device, copy=False)
 
     def zeros_like(self):
@@ -161,12 +181,12 @@ class Params(Views):
 
     def astype(self, dtype, copy=True):
         """A copy in another dtype. With copy=False and the dtype it has already, the same vector, as in NumPy."""
-        return Params(self.flat.astype(dtype, copy=copy), self.shapes)
+        return Params(self.flat.astype(dtype_of(dtype), copy=flag("copy", copy)), self.shapes)
 
     def to(self, device, copy=True):
         """A copy on "cpu" or "cuda". With copy=False and the device it is on already, the same vector."""
         flat = to_device(self.flat, device)
-        return Params(flat.copy() if copy and device == self.device else flat, self.shapes)
+        return Params(flat.copy() if flag("copy", copy) and device == self.device else flat, self.shapes)
 
     def __reduce__(self):
         """Build copies and unpickled objects from the vector, so that their names are views into their own vector."""
@@ -216,9 +236,7 @@ def initialise(config, seed=0, heads=HEADS, dtype="float32", device="cpu"):
 
     They are sampled on the host in float64, so that a seed means one model, whatever its device and dtype.
     """
-    if not isinstance(seed, Integral) or seed < 0:
-        raise ConfigError(f"seed is {seed!r}; it must be a whole number, at least 0")
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(whole("seed", seed, error=ConfigError))
     params = Params.zeros(shapes(config, heads), dtype)
     for name, tensor in params.items():
         if name.endswith(".gain"):

@@ -90,7 +90,7 @@ def test_tiny_worlds_need_no_text_and_no_vocabulary(stories):
         (["build", "{tmp}/none.txt", "--tokenizer", "{model}", "--out", "{tmp}/c"], "none.txt does not exist"),
         (["build", "{model}", "--out", "{tmp}/c"], "no --tokenizer"),
         (["build", "{model}", "--tiny-worlds", "5", "--out", "{tmp}/c"], "give no input"),
-        (["build", "--tiny-worlds", "0", "--out", "{tmp}/c"], "0 stories"),
+        (["build", "--tiny-worlds", "0", "--out", "{tmp}/c"], "count is 0; it must be"),
         (["build", "--tiny-worlds", "9", "--shard-tokens", "-5", "--out", "{tmp}/c"], "shard_tokens is -5"),
         (["show", "{stories}", "--epoch", "-1"], "epoch is -1; it must be a whole number"),
         (["build", "{model}", "--tokenizer", "{tmp}/no.json", "--out", "{tmp}/c"], "no.json is missing"),

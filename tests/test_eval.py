@@ -100,7 +100,7 @@ def test_a_model_of_no_run_needs_a_corpus(place, scores, tmp_path):
 
 
 def test_a_corpus_of_another_tokenizer_and_an_empty_sample_are_refused(place, scores):
-    with pytest.raises(ConfigError, match=r"sample is 0; it must be at least 1"):
+    with pytest.raises(ConfigError, match=r"sample is 0; it must be a whole number, at least 1"):
         scores(place / "run", "--sample", 0)
     with pytest.raises(DataError, match=r"the tokenizer \(digest .* is not the one this corpus was made with"):
         scores(place / "run", "--corpus", place / "strange")

@@ -249,3 +249,15 @@ def test_pytest_without_the_marker_has_nothing_to_do_with_exercises(here):
     Path("test_nothing.py").write_text("def test_one():\n    assert True\n")
     Path("ex05_attention.py").write_text(NO_SCALE, encoding="utf-8")
     assert "1 passed" in run_pytest(here).stdout
+
+
+@pytest.mark.parametrize("where", ["file", "function"])
+def test_an_endless_loop_is_ended_and_named(capsys, here, monkeypatch, where):
+    monkeypatch.setattr("minalbert_course.command.SECONDS", 1)
+    loop = "while True:\n    pass\n"
+    inside = "def softmax_forward(x):\n    while True:\n        pass\n"
+    (here / "ex05_attention.py").write_text(RIGHT + "\n\n" + (loop if where == "file" else inside))
+    sentence = said(capsys, "check", "ex05", code=2)
+    assert "ex05_attention.py took more than 1 s and was ended" in sentence
+    assert "is there a loop that never ends?" in sentence
+    assert ("softmax_forward stopped at line" in sentence) == (where == "function")

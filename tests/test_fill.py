@@ -141,7 +141,7 @@ def test_a_guess_is_always_a_piece(wide_model, tokenizer):
     [
         (["ada ate ."], 5, r'has no \[MASK\]; write it .* in quotes: minalbert fill "'),
         (["[MASK] ." * 6], 5, "14 tokens long, with .* at most 13"),
-        (["[MASK]"], 0, "top is 0; it must be from 1 to the 16 words"),
+        (["[MASK]"], 0, "top is 0; it must be a whole number, from 1 to 16"),
         (["[MASK]"], 17, "top is 17"),
     ],
 )

@@ -118,7 +118,7 @@ def test_a_trial_computes_what_a_run_does(tmp_path):
 
 
 def test_too_few_trials_are_refused():
-    with pytest.raises(ConfigError, match=r"trials is 35; it must be at least 36"):
+    with pytest.raises(ConfigError, match=r"trials is 35; it must be a whole number, from 36"):
         tried(35)
 
 

@@ -148,7 +148,7 @@ def test_randomness_that_is_no_argument_is_told():
             {"x": X, "w": 0.5},
             r"args\['w'\] is 0.5, no array; settings go into static=",
         ),
-        (linear_forward, linear_backward, (X, W), "args is a tuple; it must be a dict"),
+        (linear_forward, linear_backward, (X, W), "args is a tuple of 2; it must be a dict"),
         (
             linear_forward,
             linear_backward,

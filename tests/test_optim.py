@@ -365,7 +365,7 @@ def test_arrays_that_do_not_fit_are_refused():
     other = Params.zeros(shapes(TINY, ("mlm",)))
     with pytest.raises(ConfigError, match="the second moments are Params"):
         Lamb().step(params, grads, Moments(moments.m, other), RATE, 1)
-    with pytest.raises(ConfigError, match="step t is 0; the first is 1"):
+    with pytest.raises(ConfigError, match="t is 0; it must be a whole number, at least 1"):
         Lamb().step(params, grads, moments, RATE, 0)
 
 

@@ -85,7 +85,7 @@ def test_the_tests_own_rate_is_for_few_steps_and_yields_to_the_settings():
 
 
 def test_too_few_trials_are_refused():
-    with pytest.raises(ConfigError, match=r"trials is 19; it must be at least 20"):
+    with pytest.raises(ConfigError, match=r"trials is 19; it must be a whole number, from 20"):
         tried(19)
 
 

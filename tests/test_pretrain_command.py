@@ -76,7 +76,7 @@ def test_all_settings_are_printed_as_a_file_that_can_be_used(tmp_path, capsys, w
         (["--device", "cuda"], "device 'cuda' cannot be used"),
         (["--rate", "inf"], "rate is inf"),
         (["--pass-over", "²:3"], "pass_over has '²:3'"),
-        (["--seed", str(2**64)], "seed is 18446744073709551616; it must be from 0 to"),
+        (["--seed", str(2**64)], "seed is 18446744073709551616; it must be a whole number, from 0 to"),
         (["--type-vocab-size", "1"], "type_vocab_size is 1; pairs 'sop' have 2 segments"),
     ],
 )

@@ -281,7 +281,7 @@ def test_weak_topic_says_fewer_of_the_scripts_nouns():
         ({"p_fill": 1.0}, "p_fill is 1.0; it must be a number from 0 to 0.9"),
         ({"lexicon_scale": 9}, "lexicon_scale is 9; it must be a number from 1 to 5.1"),
         ({"hops": 7}, "hops is 7; it must be a whole number from 1 to 6, or 0 for any of them"),
-        ({"seed": 0.5}, "seed is 0.5; it must be a whole number"),
+        ({"seed": 0.5}, "seed is 0.5; it must be a whole number, at least 0"),
         ({"entity_cues": 1}, "entity_cues is 1; it must be True or False"),
     ],
 )

@@ -185,9 +185,9 @@ def test_a_generator_that_fails_is_heard():
     [
         (english(50), {"vocab_size": 100_000}, r"vocab_size is 100000; this text gives \d+ pieces at most"),
         (english(50), {"vocab_size": 20}, r"vocab_size is 20; the characters of this text alone need \d+ pieces"),
-        (english(50), {"vocab_size": 5}, "vocab_size is 5; it must be at least 14"),
-        (english(50), {"vocab_size": 100, "threads": 0}, "threads is 0; it must be at least 1"),
-        (english(50), {"vocab_size": 100, "sample": 0}, "sample is 0; it must be at least 1"),
+        (english(50), {"vocab_size": 5}, "vocab_size is 5; it must be a whole number, at least 14"),
+        (english(50), {"vocab_size": 100, "threads": 0}, "threads is 0; it must be a whole number, from 1 to 1024"),
+        (english(50), {"vocab_size": 100, "sample": 0}, "sample is 0; it must be a whole number, at least 1"),
         ([], {"vocab_size": 100}, "there is no text to train on"),
         (["", " \n"], {"vocab_size": 100}, "there is no text to train on"),
         (["a" * 5000], {"vocab_size": 100}, "there is no text to train on: no sentence of 1 to 4192 bytes"),

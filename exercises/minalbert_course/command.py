@@ -8,6 +8,7 @@ from minalbert.files import write_atomically
 
 from .catalogue import all_lessons, find
 from .draw import PUBLIC
+from .ending import SECONDS, ended_after
 from .errors import CourseError
 from .files import as_handed_out, hints, locate, there, untouched
 from .files import run as run_file
@@ -87,7 +88,8 @@ def check(options):
     lesson = find(options.exercise)
     path = locate(lesson, options.file)
     try:
-        marks = only(options.only, marks_of(lesson_of(options.exercise, path), path))
+        with ended_after(SECONDS, path.name):
+            marks = only(options.only, marks_of(lesson_of(options.exercise, path), path))
     except KeyboardInterrupt as error:
         print(f"interrupted: {error}", file=sys.stderr)
         return 130
@@ -123,12 +125,15 @@ def hint(options):
         try:
             path = locate(lesson, options.file)
             lesson = lesson_of(options.exercise, path)
-            missed = marks_of(lesson, path).missed
+            with ended_after(SECONDS, path.name):
+                missed = marks_of(lesson, path).missed
             if not missed:
                 print(f"{lesson.name}: everything is right already")
                 return 0
             function = missed[0].of or next(iter(lesson.functions))
         except CourseError as error:
+            if options.file is not None:
+                raise
             function = next(iter(lesson.functions))
             print(f"({error})", file=sys.stderr)
     if function not in lesson.functions:

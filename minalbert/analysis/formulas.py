@@ -4,6 +4,8 @@ import math
 
 import numpy as np
 
+from ..arguments import of_kind, whole
+from ..config import AlbertConfig
 from ..layers.sparse_attention import tiles
 from ..model.block import pattern_of
 
@@ -14,6 +16,10 @@ def sizes(config, B=1, T=None, P=None):
     Q = 1 + P tokens are read by the losses: [CLS] and the masked ones. Sparse attention computes A scores for a
     head and a sequence, where full attention computes T T; the keys of its tiles are K in all.
     """
+    of_kind("config", config, AlbertConfig)
+    for name, value, least in (("B", B, 1), ("T", T, 1), ("P", P, 0)):
+        if value is not None:
+            whole(name, value, least)
     T = config.max_position_embeddings if T is None else T
     P = max(1, round(0.15 * T)) if P is None else P
     return {

@@ -2,7 +2,8 @@
 
 import dataclasses
 
-from ..config import PRESETS
+from ..arguments import of_kind, text, whole
+from ..config import PRESETS, AlbertConfig
 from . import cost, memory, memory_for_time, parameters
 from .formulas import sizes
 
@@ -20,6 +21,9 @@ COMPARED = ("vocab_size", "embedding_size", "hidden_size", "num_hidden_layers", 
 
 def one_model(preset, config, length, batch):
     """The counts of one model. Memory is for float32 and the configuration's dropout; P is 15 % of the length."""
+    text("preset", preset)
+    of_kind("config", config, AlbertConfig)
+    length, batch = whole("length", length, 1, config.max_position_embeddings), whole("batch", batch, 1)
     return {
         "preset": preset,
         "config": dataclasses.asdict(config),

@@ -9,11 +9,13 @@ both averaged over tokens. `roughness` measures how much a curve over the layers
     states: L + 1 arrays (B, T, H), the input of each layer and the output of the last; attention_mask: (B, T)
 """
 
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
+from ..arguments import array, as_array, of_kind
 from ..backend import array_module, to_host
 from ..errors import InputError
 
@@ -25,12 +27,17 @@ class Smoothness(NamedTuple):
 
 def smoothness(states, attention_mask=None):
     """Distances and angles of states on any device, as NumPy arrays in float64. Padding is left out."""
+    states = [array(f"states[{number}]", x) for number, x in enumerate(of_kind("states", states, Iterable))]
     if len(states) < 2:
         raise InputError(f"{len(states)} state was given; a layer has two, its input and its output")
     xp = array_module(states[0])
-    weights = xp.ones(states[0].shape[:-1]) if attention_mask is None else xp.asarray(attention_mask) * 1.0
-    if weights.shape != states[0].shape[:-1]:
-        raise InputError(f"attention_mask has shape {weights.shape}; it must be {states[0].shape[:-1]}")
+    for number, x in enumerate(states):
+        array(f"states[{number}]", x, states[0].shape)
+    shape = states[0].shape[:-1]
+    weights = xp.ones(shape)
+    if attention_mask is not None:
+        mask = attention_mask if hasattr(attention_mask, "dtype") else as_array("attention_mask", attention_mask)
+        weights = array("attention_mask", xp.asarray(mask), shape) * 1.0
     total = weights.sum()
     pairs = [(distance(x, y), angle(x, y)) for x, y in pairwise(states)]
     means = xp.stack([xp.stack([(measure * weights).sum() / total for measure in pair]) for pair in pairs])

@@ -6,8 +6,10 @@ names a table of the same form. The module has `add_arguments(parser)` and `run(
 """
 
 import argparse
+import contextlib
 import functools
 import importlib
+import io
 import os
 import sys
 import warnings
@@ -17,6 +19,7 @@ from importlib.metadata import entry_points
 from .. import __version__
 from ..errors import DamagedWarning, MinalbertError, SlowWarning, nearest
 
+LONGEST = 400                                        # letters of a sentence about what was typed
 COMMANDS = {
     "demo": ("minalbert.commands.demo", "make a corpus, train a small model, see what it has learnt"),
     "params": ("minalbert.commands.params", "count a model's parameters, operations and memory"),
@@ -57,8 +60,13 @@ def show(prog, otherwise, message, category, *where, **more):
 
 
 class Parser(argparse.ArgumentParser):
+    """As argparse's, but an option has one name, and all of it is written: --step is not --steps."""
+
+    def __init__(self, **options):
+        super().__init__(allow_abbrev=False, **options)
+
     def parse_args(self, args=None, namespace=None):
-        """As in argparse; a mistyped option is an error that names the nearest one."""
+        """A mistyped option is an error that names the nearest one."""
         options, unknown = self.parse_known_args(args, namespace)
         if unknown:
             similar = [match for word in unknown if word.startswith("--")
@@ -67,9 +75,16 @@ class Parser(argparse.ArgumentParser):
             self.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
         return options
 
+    def _get_values(self, action, words):
+        """No file, directory, name or text is empty; a setting may be, and is then as if it were not given."""
+        if "" in words and action.nargs != argparse.PARSER and not getattr(action, "may_be_empty", False):
+            raise argparse.ArgumentError(action, "it is empty; it must be a name or a text")
+        return super()._get_values(action, words)
+
     def error(self, message):
         """One sentence, without the usage that argparse puts above it."""
-        self.exit(2, f"{self.prog}: {message}\n")
+        message = " ".join(message.split())
+        self.exit(2, f"{self.prog}: {message if len(message) <= LONGEST else message[:LONGEST] + ' ...'}\n")
 
 
 def flags(parser):
@@ -80,7 +95,51 @@ def flags(parser):
 
 
 def main(argv=None):
+    """Run a command. Whatever goes wrong that is no mistake of ours is one sentence, and the exit code says it too."""
     argv = sys.argv[1:] if argv is None else argv
+    if sys.stderr is None:                           # closed by who started us
+        sys.stderr = io.StringIO()
+    try:
+        if sys.stdout is None:
+            raise MinalbertError("standard output is closed; it must be open, if only to /dev/null")
+        options = parsed(argv)
+    except MinalbertError as error:
+        return told("minalbert", error)
+    except KeyboardInterrupt:
+        return told("minalbert", "interrupted", 130)
+    try:
+        code = executed(options)
+        sys.stdout.flush()
+        return code
+    except MinalbertError as error:
+        return told(options.prog, error)
+    except KeyboardInterrupt:
+        return told(options.prog, "interrupted", 130)
+    except BrokenPipeError:                          # the reader, `head` say, has seen enough
+        no_more_output()
+        return 141
+    except OSError as error:
+        no_more_output()
+        return told(options.prog, f"{error.filename or 'the output'} could not be read or written ({error.strerror})")
+    except MemoryError as error:
+        return told(options.prog, f"there is not enough memory; smaller sizes need less ({error or 'it gave no size'})")
+    except RecursionError:
+        return told(options.prog, "a file is nested too deeply to be one that minalbert wrote")
+
+
+def told(prog, sentence, code=2):
+    print(f"{prog}: {sentence}", file=sys.stderr)
+    return code
+
+
+def no_more_output():
+    """Python would try to write what is left once more, at its end, and print a traceback."""
+    with contextlib.suppress(OSError, ValueError):   # a stream that is no file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def parsed(argv):
+    """The options of what was typed; only the command that is named is imported."""
     parser = Parser(prog="minalbert", description="ALBERT by hand, in NumPy and CuPy.")
     parser.add_argument("--version", action="version", version=f"minalbert {__version__}")
     commands = parser.add_subparsers(metavar="command", required=True)
@@ -94,27 +153,15 @@ def main(argv=None):
             implementation = importlib.import_module(module)
             implementation.add_arguments(command)
             command.set_defaults(execute=implementation.run, prog=command.prog)
-    options = parser.parse_args(argv or ["--help"])
+    return parser.parse_args(argv or ["--help"])
+
+
+def executed(options):
     for stream in (sys.stdout, sys.stderr):          # a letter that the terminal lacks becomes a "?", not a traceback
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
-    try:
-        with warnings.catch_warnings():
-            for category in OURS:
-                warnings.simplefilter("always", category)
-            warnings.showwarning = functools.partial(show, options.prog, warnings.showwarning)
-            code = options.execute(options)
-        sys.stdout.flush()
-        return code
-    except MinalbertError as error:
-        print(f"{options.prog}: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print(f"{options.prog}: interrupted", file=sys.stderr)
-        return 130
-    except BrokenPipeError:                          # the reader, `head` say, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
-    except OSError as error:
-        print(f"{options.prog}: {error.filename or 'a file'}: {error.strerror}", file=sys.stderr)
-        return 2
+    with warnings.catch_warnings():
+        for category in OURS:
+            warnings.simplefilter("always", category)
+        warnings.showwarning = functools.partial(show, options.prog, warnings.showwarning)
+        return options.execute(options)

@@ -6,6 +6,7 @@ from dataclasses import fields
 
 from tqdm import tqdm
 
+from ..arguments import whole
 from ..data.tiny_worlds import TinyWorlds, words_of_sentence
 from ..errors import DataError
 from ..files import AtomicFile
@@ -68,9 +69,8 @@ def world_of(options):
 
 def run_generate(options):
     world = world_of(options)
-    if options.stories < 1 or options.start < 0:
-        raise DataError(f"stories is {options.stories} from number {options.start}; "
-                        "it must be at least 1, and the first number at least 0")
+    whole("stories", options.stories, 1, error=DataError)
+    whole("start", options.start, error=DataError)
     numbers = range(options.start, options.start + options.stories)
     spelling = words_of_sentence if options.words else str
     with opened(options.out) as write:

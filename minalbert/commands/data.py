@@ -3,6 +3,7 @@
 from tqdm import tqdm
 
 from .. import plots
+from ..arguments import whole
 from ..data.audit import FEWEST_PAIRS
 from ..data.audit_pairs import audit_instances
 from ..data.build import build
@@ -18,7 +19,7 @@ from ..data.tokenizer import UNK
 from ..data.word_tokenizer import WordTokenizer
 from ..errors import DataError
 from . import data_lines, strip_lines
-from .options import add_section, given_fields
+from .options import add_section, figure_file, given_fields
 from .printing import counted, in_colour, print_result, width
 
 LOOKED_AT = 10**6                                    # tokens, for a first look at a new corpus
@@ -41,7 +42,7 @@ def add_arguments(parser):
 
     command = directory_command(commands, "stats", "lengths, masks, spans and labels, counted", run_stats)
     command.add_argument("--sample", type=int, default=2000, metavar="N", help="instances to look at; default: 2000")
-    command.add_argument("--plot", metavar="FILE", help="draw the histograms, as .png, .svg or .pdf")
+    command.add_argument("--plot", type=figure_file, metavar="FILE", help="draw the histograms, as .png, .svg or .pdf")
     add_instance_arguments(command)
 
     command = directory_command(commands, "show", "one instance, token by token", run_show)
@@ -105,12 +106,12 @@ def doubts(corpus):
 
 
 def what_to_build(options):
+    whole("seed", options.seed, error=DataError)
     if options.tiny_worlds is not None:
         if options.input or options.tokenizer:
             raise DataError("--tiny-worlds makes its own text and vocabulary; give no input and no --tokenizer")
         worlds = TinyWorlds(seed=options.seed)
-        if options.shard_tokens < 1:
-            raise DataError(f"shard_tokens is {options.shard_tokens}; it must be at least 1")
+        whole("shard_tokens", options.shard_tokens, 1, error=DataError)
         per_shard = max(1, min(STORIES, options.shard_tokens // 100))
         sources = story_sources(worlds, options.tiny_worlds, per_shard)
         return sources, WordTokenizer(worlds.words()), {"tiny_worlds": options.tiny_worlds, "per_shard": per_shard}
@@ -124,8 +125,7 @@ def what_to_build(options):
 
 def run_stats(options):
     corpus, _, instances = opened(options)
-    if options.sample < 1:
-        raise DataError(f"sample is {options.sample}; it must be at least 1")
+    whole("sample", options.sample, 1, error=DataError)
     found = {"corpus": corpus_stats(corpus), "recipe": vars(instances.recipe),
              "instances": instance_stats(instances, options.sample, options.epoch)}
     histograms = {**found["corpus"]["histograms"], **found["instances"]["histograms"]}

@@ -7,6 +7,7 @@ scored, all documents of it.
 
 import sys
 
+from ..arguments import whole
 from ..data.held_out import Split
 from ..data.instances import Instances
 from ..data.shards import Corpus
@@ -64,8 +65,7 @@ def settings_of(options, trained, kept):
     settings = kept or Settings().change(max_position_embeddings=longest)
     changes = given_fields(options, "recipe")
     if options.sample is not None:
-        if options.sample < 1:
-            raise ConfigError(f"sample is {options.sample}; it must be at least 1")
+        whole("sample", options.sample, 1, error=ConfigError)
         changes["evaluate_instances"] = options.sample
     if options.seed is not None:
         changes["seed"] = options.seed

@@ -5,6 +5,7 @@ from ..data.strip import Cell, wrapped
 from ..errors import InputError
 from ..train.filling import EXAMPLE, fill
 from ..train.trained import open_trained
+from .options import figure_file
 from .printing import bar, in_colour, print_result, width
 from .strip_lines import columns, painted
 
@@ -17,7 +18,8 @@ def add_arguments(parser):
     parser.add_argument("--model", required=True, metavar="RUN", help="a run, a checkpoint, or a Hugging Face model")
     parser.add_argument("--tokenizer", metavar="FILE", help="instead of the one that lies there")
     parser.add_argument("--top", type=int, default=5, metavar="N", help="guesses for each [MASK]; default: 5")
-    parser.add_argument("--plot", metavar="FILE", help="draw what each head looks at, as .png, .svg or .pdf")
+    parser.add_argument("--plot", type=figure_file, metavar="FILE",
+                        help="draw what each head looks at, as .png, .svg or .pdf")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from .. import plots
 from ..train.trials import find_rate
-from .options import add_settings_arguments, settings_of
+from .options import add_settings_arguments, figure_file, settings_of
 from .own_code import own_code
 from .printing import bar, print_result
 from .progress import Progress
@@ -20,7 +20,8 @@ def add_arguments(parser):
         "Nothing is kept; --rate, --steps and the schedule have no effect."
     )
     parser.add_argument("--trials", type=int, default=100, metavar="N", help="batches, a rate for each; default: 100")
-    parser.add_argument("--plot", metavar="FILE", help="draw the loss against the rate, as .png, .svg or .pdf")
+    parser.add_argument("--plot", type=figure_file, metavar="FILE",
+                        help="draw the loss against the rate, as .png, .svg or .pdf")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     add_settings_arguments(parser)
 

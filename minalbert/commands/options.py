@@ -9,6 +9,8 @@ import os
 
 from ..config import PRESETS
 from ..data.recipe import HABITS
+from ..errors import MinalbertError
+from ..plots.style import figure_path
 from ..train.run_directory import kept_settings
 from ..train.settings import CHOICES, HELP, SECTIONS, Settings, kind_of
 
@@ -27,6 +29,14 @@ METAVARS = {int: "N", float: "X", str: "TEXT"}
 DEFAULTS = (dict.fromkeys(SECTIONS["model"].__dataclass_fields__, "the preset's")
             | dict.fromkeys(HABITS, "no, with --policy released yes"))
 LENGTHS = {"max_length": "128, or as many as the model reads", "max_predictions": "15 % of that, 20 at most"}
+
+
+def figure_file(text):
+    """The type of an option that names a figure to be drawn: known to be one before anything is computed."""
+    try:
+        return str(figure_path(text))
+    except MinalbertError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def add_settings_arguments(parser):
@@ -56,8 +66,9 @@ def add_section(parser, section, defaults=DEFAULTS):
                 arguments |= {"nargs": "?", "const": bare}
         default = defaults.get(name, "none" if default == "" else default)
         text = [HELP.get(name), None if default is None else f"default: {default}"]     # None: its help says it
-        group.add_argument(f"--{name.replace('_', '-')}", help="; ".join(filter(None, text)).replace("%", "%%"),
-                           **arguments)
+        help = "; ".join(filter(None, text)).replace("%", "%%")
+        option = group.add_argument(f"--{name.replace('_', '-')}", help=help, **arguments)
+        option.may_be_empty = kind is str and not choices        # --held-out "" takes back what a file says
 
 
 def given_fields(options, *sections):

@@ -1,6 +1,7 @@
 """`minalbert params`: the counts of one model on a screen, or of all models in a table, or as JSON."""
 
 from ..analysis import report
+from ..arguments import whole
 from ..config import PRESETS
 from ..errors import ConfigError
 from . import params_lines
@@ -51,6 +52,5 @@ def length(options, config):
     length = longest if options.length is None else options.length
     if not 1 <= length <= longest:
         raise ConfigError(f"length is {length}; it must be from 1 to the {longest} positions of {options.preset}")
-    if options.batch < 1:
-        raise ConfigError(f"batch is {options.batch}; it must be at least 1")
+    whole("batch", options.batch, 1, 2**40, ConfigError)
     return length

@@ -11,6 +11,7 @@ from ..data.sentencepiece_tokenizer import DIGIT_COMMAS, recipe_path
 from ..data.sentencepiece_training import SAMPLE, train
 from ..data.tokenizer import SPECIALS
 from ..data.tokenizers import load_tokenizer
+from ..errors import DataError
 from .printing import printable
 
 
@@ -43,6 +44,8 @@ def run(options):
 
 
 def run_train(options):
+    if options.out.endswith(".json"):
+        raise DataError(f"{options.out} ends in .json, as word lists do; usual is spiece.model")
     documents = read_documents(options.files, options.layout)
     with tqdm(unit=" sentences", unit_scale=True, leave=False, disable=None) as bar:
         tokenizer = train(progress(documents, bar), options.vocab_size, options.threads, options.sample, options.seed,

@@ -2,8 +2,13 @@
 
 import numpy as np
 
+from ..arguments import of_kind
+from ..errors import DataError
 from .audit import Finding, audit, chance_bound
+from .instances import Instances
+from .recipe import whole_number
 from .tiny_worlds.scripts import CONNECTIVE_WORDS
+from .tokenizer import Tokenizer
 
 ROWS = 512
 FEWEST = 40                                          # pairs that the probes need
@@ -14,6 +19,8 @@ ENGLISH = ("then", "later", "after", "afterwards", "before", "next", "first", "f
 
 def pairs_and_labels(instances, sample, epoch=0):
     """([(ids of A, ids of B)], labels) of `sample` instances, evenly spread over an epoch."""
+    of_kind("instances", instances, Instances, DataError)
+    sample = whole_number("sample", sample, 1)
     numbers = np.unique(np.linspace(0, len(instances) - 1, min(sample, len(instances))).astype(np.int64))
     pairs, labels = [], []
     for first in range(0, len(numbers), ROWS):
@@ -35,6 +42,8 @@ def audit_instances(instances, tokenizer, sample, epoch=0, seed=0):
     The probes get as many pairs of one label as of the other. Otherwise, if 83 % were swapped, a probe that finds only
     that would look like chance.
     """
+    of_kind("tokenizer", tokenizer, Tokenizer, DataError)
+    seed = whole_number("seed", seed)
     pairs, labels = pairs_and_labels(instances, sample, epoch)
     labels = np.array(labels)
     often = max(labels.mean(), 1 - labels.mean())

@@ -17,12 +17,15 @@ import multiprocessing
 import os
 import threading
 import time
+from collections.abc import Callable, Iterable
 from concurrent import futures
 from contextlib import suppress
 from itertools import islice
+from os import PathLike
 from pathlib import Path
 from typing import NamedTuple
 
+from ..arguments import like, of_kind, path_of, whole
 from ..errors import DamagedError, DataError, FileError
 from ..files import PARTIAL, AtomicFile, checksum, explained, read, read_json, settle, write_atomically
 from .manifest import AGAIN, COUNTS, FORMAT, MANIFEST, read_manifest
@@ -31,6 +34,7 @@ from .shards import Corpus, verify_shard
 from .tokenizer import Tokenizer
 from .tokenizers import FILE_NAMES, load_tokenizer
 
+MOST_WORKERS = 1024
 HOUR = 3600                                          # seconds after which no build is writing a partial file any more
 
 
@@ -50,9 +54,15 @@ def build(sources, tokenizer, directory, *, settings=None, workers=1, executor=N
     `workers` is the number of tasks that run at once, in a pool of processes or on the executor that is given.
     `progress` is called with the record of each finished shard.
     """
-    if workers < 1:
-        raise DataError(f"workers is {workers}; it must be at least 1")
-    directory = Path(directory)
+    workers = whole("workers", workers, 1, MOST_WORKERS, DataError)
+    directory = path_of("directory", directory, DataError)
+    of_kind("tokenizer", tokenizer, Tokenizer | str | PathLike, DataError)
+    of_kind("settings", settings, dict | None, DataError)
+    of_kind("progress", progress, Callable | None, DataError)
+    if executor is not None:
+        like("executor", executor, "an executor, as concurrent.futures has them", "submit", error=DataError)
+    sources = (like("a source", source, "one of text_sources or story_sources", "documents", "describe",
+                    error=DataError) for source in of_kind("sources", sources, Iterable, DataError))
     tasks, tokenizer_file, settings = plan(sources, tokenizer, directory, settings)
     records = run_all(tasks, workers, executor, progress or (lambda record: None))
     return finish(directory, records, tokenizer_file.name, settings)

@@ -18,11 +18,13 @@ import gzip
 import math
 import sys
 import zlib
+from collections.abc import Iterable
 from contextlib import nullcontext
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
+from ..arguments import of_kind, one_of, path_of
 from ..errors import DataError
 from .sentences import split_sentences
 
@@ -49,15 +51,14 @@ def read_documents(paths, layout="lines", splitter=split_sentences, longest=LONG
 
     A path that does not exist is an error at once, a byte that is not text when it is reached.
     """
-    if layout not in LAYOUTS:
-        raise DataError(f"layout is {layout!r}; it must be one of: {', '.join(LAYOUTS)}")
+    one_of("layout", layout, LAYOUTS, DataError)
     return _documents(find_files(paths), layout, splitter, longest)
 
 
 def find_files(paths):
     """The files of all paths, in order: of a directory .txt and .txt.gz at any depth, of a glob its matches."""
-    paths = [paths] if isinstance(paths, str | Path) else list(paths)
-    files = [file for path in paths for file in _files(str(path))]
+    paths = [paths] if isinstance(paths, str | Path) else list(of_kind("paths", paths, Iterable, DataError))
+    files = [file for path in paths for file in _files(str(path_of("path", path, DataError)))]
     if not files:
         raise DataError("no file was given; name files, directories, globs, or - for standard input")
     return files

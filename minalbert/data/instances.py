@@ -14,7 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..arguments import like, of_kind, refusal
 from ..batch import Batch
+from ..capacity import check_memory
 from ..errors import DataError
 from .chunks import build_table
 from .masking import budgets, choose_spans, find_words, replace, tokens_of
@@ -25,6 +27,7 @@ from .recipe import Recipe, whole_number
 from .texts import Texts
 from .tokenizer import CLS, MASK, SEP
 
+BYTES = 24                                           # of a token, while a batch is made
 ROWS_AT_ONCE = 512                                   # made together, whatever the batch's size: fewer NumPy calls
 
 
@@ -69,6 +72,9 @@ class Instances:
     """The training instances of a corpus, made by a recipe."""
 
     def __init__(self, corpus, tokenizer, recipe=Recipe(), seed=0):
+        like("corpus", corpus, "a Corpus", "shards", "vocab_size", "tokenizer_digest", error=DataError)
+        like("tokenizer", tokenizer, "a tokenizer", "digest", "word_starts", error=DataError)
+        of_kind("recipe", recipe, Recipe, DataError)
         if tokenizer.digest != corpus.tokenizer_digest:
             raise DataError(
                 f"the tokenizer (digest {tokenizer.digest[:12]}) is not the one this corpus was made with "
@@ -96,7 +102,7 @@ class Instances:
 
     def batches(self, size, epoch=0, start=0):
         """The batches of an epoch in its order, from batch number `start` on. The last may be smaller."""
-        size, epoch, start = whole_number("size", size, 1), whole_number("epoch", epoch), whole_number("start", start)
+        size, epoch, start = whole_number("size", size, 1, 2**31), whole_epoch(epoch), whole_number("start", start)
         stride = max(1, ROWS_AT_ONCE // size) * size
         for first in range(start * size, len(self), stride):
             positions = np.arange(first, min(first + stride, len(self)))
@@ -106,6 +112,7 @@ class Instances:
 
     def detail(self, epoch, number):
         """Make one instance again, and say all about it."""
+        number = whole_number("number", number)
         made = self._make(epoch, [number])
         batch, words, (span_words, counts) = made.batch, made.words, made.spans
         length = int(batch.attention_mask.sum())
@@ -130,8 +137,10 @@ class Instances:
         )
 
     def _make(self, epoch, numbers):
-        numbers, epoch = self._checked(numbers), whole_number("epoch", epoch)
+        numbers, epoch = self._checked(numbers), whole_epoch(epoch)
         recipe = self.recipe
+        check_memory(f"{len(numbers):,} instances of {recipe.max_length:,} tokens",
+                     BYTES * len(numbers) * recipe.max_length, DataError)
         mask_epoch = epoch % recipe.static_masks if recipe.static_masks else epoch
         row_keys = keys(self.seed, mask_epoch, numbers)                          # (B,)
         segments = self.pairs.choose(numbers, row_keys)
@@ -148,14 +157,21 @@ class Instances:
         batch = Batch(ids, mask, types, *predictions, segments.labels.astype(np.int32))
         return _Made(batch, segments, tokens, place, words, spans)
 
-    def _checked(self, numbers):
-        numbers = np.asarray(numbers)
+    def _checked(self, given):
+        try:
+            numbers = np.asarray(given)
+        except ValueError:                           # lists of several lengths
+            numbers = np.zeros(0)
         if numbers.ndim != 1 or not numbers.size or numbers.dtype.kind not in "iu":
-            raise DataError(f"instance numbers must be a list of whole numbers, at least one; they are {numbers!r}")
+            raise refusal("numbers", given, "a list of whole numbers, at least one", DataError)
         outside = (numbers < 0) | (numbers >= len(self))
         if outside.any():
             raise DataError(f"there is no instance {int(numbers[outside][0])}; an epoch has 0..{len(self) - 1}")
         return numbers.astype(np.int64)
+
+
+def whole_epoch(epoch):
+    return whole_number("epoch", epoch, 0, 2**62)
 
 
 def lay_out(tokens, lengths, recipe):

@@ -14,6 +14,8 @@ from itertools import islice
 
 import numpy as np
 
+from ..arguments import like, whole
+from ..errors import InputError
 from .random_draws import Choice, bits, keys, mix
 
 ROUNDS = 4
@@ -41,7 +43,11 @@ def _feistel(x, half, rounds):
 
 def micro_batches(instances, size, first=0):
     """Micro-batches without end, from number `first` on. The last instances of an epoch, if too few, are left out."""
+    size, first = whole("size", size, 1), whole("first", first)
+    like("instances", instances, "Instances", "batches")
     in_epoch = len(instances) // size
+    if not in_epoch:
+        raise InputError(f"size is {size}; there are only {len(instances)} instances")
     begin, first = divmod(first, in_epoch)
     for epoch in numbers(begin):
         yield from islice(instances.batches(size, epoch, first), in_epoch - first)
@@ -50,6 +56,7 @@ def micro_batches(instances, size, first=0):
 
 def batches(instances, size, count, first=0):
     """Batches without end, from number `first` on: each a list of `count` micro-batches."""
-    slices = micro_batches(instances, size, first * count)
+    count = whole("count", count, 1)
+    slices = micro_batches(instances, size, whole("first", first) * count)
     while True:
         yield list(islice(slices, count))

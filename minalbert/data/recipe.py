@@ -1,9 +1,10 @@
 """Everything that shapes an instance, checked once, before anything is read."""
 
 import dataclasses
-import operator
 from dataclasses import dataclass
+from functools import partial
 
+from .. import arguments
 from ..errors import DataError, named_fields
 
 CHOICES = {
@@ -27,6 +28,7 @@ HELP = {
     "spans_cross_segments": "spans that continue after a [SEP]",
     "static_masks": "0: new masks each epoch; n: n different ones",
 }
+MOST = {"max_length": 2**20, "max_predictions": 2**20, "max_ngram": 1000}
 LEAST = {"max_predictions": 1, "max_ngram": 1, "static_masks": 0}
 SHARES = ("mask_fraction", "short_fraction")
 
@@ -34,15 +36,9 @@ SHARES = ("mask_fraction", "short_fraction")
 HABITS = ("special_replacements", "spans_cross_segments")                 # peculiarities of the released script
 
 
-def whole_number(name, value, least=0):
-    """The value as an int; NumPy's are allowed, truth values and fractions are not."""
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = None
-    if number is None or isinstance(value, bool) or number < least:
-        raise DataError(f"{name} is {value!r}; it must be a whole number, at least {least}")
-    return number
+whole_number, number, one_of = (
+    partial(check, error=DataError) for check in (arguments.whole, arguments.number, arguments.one_of)
+)
 
 
 @named_fields(DataError)
@@ -71,20 +67,17 @@ class Recipe:
 
     def __post_init__(self):
         for name, choices in CHOICES.items():
-            if getattr(self, name) not in choices:
-                raise DataError(f"{name} is {getattr(self, name)!r}; it must be one of: {', '.join(choices)}")
+            one_of(name, getattr(self, name), choices)
         for name, least in (LEAST | {"max_length": self.control_tokens + self.segments}).items():
-            object.__setattr__(self, name, whole_number(name, getattr(self, name), least))
+            object.__setattr__(self, name, whole_number(name, getattr(self, name), least, MOST.get(name, 2**63)))
         for name in SHARES:
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-                raise DataError(f"{name} is {value!r}; it must be a number from 0 to 1")
+            number(name, getattr(self, name), least=0, most=1)
         for habit in HABITS:
             if getattr(self, habit) is None:
                 object.__setattr__(self, habit, self.policy == "released")
         for field in dataclasses.fields(self):
-            if field.type in (bool, bool | None) and not isinstance(getattr(self, field.name), bool):
-                raise DataError(f"{field.name} is {getattr(self, field.name)!r}; it must be True or False")
+            if field.type in (bool, bool | None):
+                arguments.flag(field.name, getattr(self, field.name), DataError)
 
     @property
     def segments(self):

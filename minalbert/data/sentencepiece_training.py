@@ -12,7 +12,9 @@ says why.
 import io
 import random
 import re
+from collections.abc import Iterable
 
+from ..arguments import of_kind, refusal, text, whole
 from ..errors import DataError
 from .normalise import Normaliser
 from .sentencepiece_scores import with_round_scores
@@ -31,6 +33,7 @@ SETTINGS = {
     "shuffle_input_sentence": True,
 }
 LONGEST = 4192                                       # bytes; sentencepiece leaves out what is longer
+MOST_PIECES = 2**24                                  # the largest vocabularies have some 250,000
 FEWEST = 14                                          # the special pieces, the signs above, and ▁
 CUT = "\uf8ff"                                       # a private character: no piece is learnt across it
 DIGIT_COMMA = re.compile(r"(?<=\d)(?=,)")
@@ -38,9 +41,13 @@ DIGIT_COMMA = re.compile(r"(?<=\d)(?=,)")
 
 def train(sentences, vocab_size, threads=1, sample=SAMPLE, seed=0, normaliser=Normaliser(), digit_commas="intended"):
     """A SentencePieceTokenizer trained on an iterable of sentences."""
-    for name, value, least in (("vocab_size", vocab_size, FEWEST), ("threads", threads, 1), ("sample", sample, 1)):
-        if value < least:
-            raise DataError(f"{name} is {value}; it must be at least {least}")
+    for name, value, least, most in (("vocab_size", vocab_size, FEWEST, MOST_PIECES), ("threads", threads, 1, 1024),
+                                     ("sample", sample, 1, 2**63 - 1), ("seed", seed, 0, 2**63)):
+        whole(name, value, least, most, DataError)
+    of_kind("normaliser", normaliser, Normaliser, DataError)
+    if isinstance(sentences, str) or not isinstance(sentences, Iterable):
+        raise refusal("sentences", sentences, "a list of texts", DataError)
+    sentences = (text("sentence", sentence, DataError) for sentence in sentences)
     library, model = sentencepiece(), io.BytesIO()
     chosen, seen = take_sample(map(normaliser, sentences), sample, seed)
     settings = {**SETTINGS, "vocab_size": vocab_size, "num_threads": threads, "input_sentence_size": sample}

@@ -12,18 +12,22 @@ A corpus of up to 256 MB is read into memory. The tokens of a larger one stay in
 read as they are wanted; those of a shard are verified at their first use, which is remembered (verified.py).
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from ..arguments import flag, of_kind, path_of
 from ..errors import DamagedError, DataError
 from ..files import read, verify
+from .documents import Document
 from .held_out import NEWEST, held_out
 from .manifest import AGAIN, read_manifest, shard_files
 from .packing import pack
 from .token_file import ChosenTokens, TokenFile, check_ids
+from .tokenizer import Tokenizer
 from .tokenizers import load_tokenizer
 from .verified import Verified
 
@@ -65,7 +69,7 @@ class Corpus:
     @classmethod
     def open(cls, directory, verify=False):
         """Open the corpus in a directory. verify: read every byte of a large one, too."""
-        directory = Path(directory)
+        directory, verify = path_of("directory", directory, DataError), flag("verify", verify, DataError)
         manifest = read_manifest(directory)
         vocab_size = manifest["vocab_size"]
         found = [shard_files(directory, shard, vocab_size) for shard in manifest["shards"]]
@@ -80,6 +84,9 @@ class Corpus:
     @classmethod
     def from_documents(cls, documents, tokenizer):
         """Make a corpus of one shard, in memory, for tests and small texts."""
+        of_kind("tokenizer", tokenizer, Tokenizer, DataError)
+        documents = [of_kind("document", document, Document, DataError)
+                     for document in of_kind("documents", documents, Iterable, DataError)]
         return cls([Shard(*pack(documents, tokenizer))], tokenizer.vocab_size, tokenizer.digest)
 
     def tokenizer(self):
@@ -110,6 +117,7 @@ class Corpus:
         ]  # fmt: skip
 
     def check_tokenizer(self, tokenizer):
+        of_kind("tokenizer", tokenizer, Tokenizer, DataError)
         if tokenizer.digest != self.tokenizer_digest:
             raise DataError(
                 f"the tokenizer ({tokenizer.vocab_size} pieces, digest {tokenizer.digest[:12]}) is not the one this "

@@ -13,12 +13,15 @@ import hashlib
 from pathlib import Path
 from typing import NamedTuple
 
+from ..arguments import of_kind, one_of, whole
 from ..errors import DataError
-from .documents import BLANKS, STDIN, Document, LineError, file_documents, find_files, read_documents
+from .documents import BLANKS, LAYOUTS, STDIN, Document, LineError, file_documents, find_files, read_documents
+from .tiny_worlds import TinyWorlds
 
 BYTES_PER_TOKEN = 4                                  # of English text, with 30,000 pieces: 4.4
 LINE = 2**16
 TOKENS = 2**24                                       # of a shard
+MOST_SHARDS = 10**6
 STORIES = 50_000                                     # of a shard, at most
 
 
@@ -96,8 +99,8 @@ class Stories(NamedTuple):
 
 def text_sources(paths, layout="lines", shard_tokens=TOKENS):
     """A source for about every `shard_tokens` tokens of the files."""
-    if shard_tokens < 1:
-        raise DataError(f"shard_tokens is {shard_tokens}; it must be at least 1")
+    shard_tokens = whole("shard_tokens", shard_tokens, 1, error=DataError)
+    one_of("layout", layout, LAYOUTS, DataError)
     files, target = find_files(paths), shard_tokens * BYTES_PER_TOKEN
     if any(file == STDIN or not Path(file).is_file() for file in files):
         return read_now(files, read_documents(files, layout), target)
@@ -110,8 +113,10 @@ def text_sources(paths, layout="lines", shard_tokens=TOKENS):
 
 def story_sources(worlds, count, stories=STORIES):
     """A source for every `stories` of `count` stories."""
-    if count < 1 or stories < 1:
-        raise DataError(f"{count} stories, {stories} a shard: both must be at least 1")
+    of_kind("worlds", worlds, TinyWorlds, DataError)
+    count, stories = whole("count", count, 1, error=DataError), whole("stories", stories, 1, error=DataError)
+    if count > MOST_SHARDS * stories:
+        raise DataError(f"count is {count}; of {stories} stories a shard it must be at most {MOST_SHARDS * stories:,}")
     return [Stories(worlds, start, min(start + stories, count)) for start in range(0, count, stories)]
 
 

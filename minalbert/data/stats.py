@@ -4,7 +4,12 @@ from itertools import pairwise
 
 import numpy as np
 
+from ..arguments import of_kind
+from ..errors import DataError
+from .instances import Instances
 from .random_draws import keys
+from .recipe import whole_number
+from .shards import Corpus
 from .strip import KINDS, kind_of_mask
 
 SAMPLE = 2000
@@ -15,6 +20,7 @@ REPLACEMENTS = {"[MASK]": 0.8, "a random piece": 0.1, "the token itself": 0.1}
 
 def corpus_stats(corpus):
     """Count, and measure sentences and documents. Reads the offsets of all shards, not the tokens."""
+    of_kind("corpus", corpus, Corpus, DataError)
     sentences = [np.diff(shard.sentences) for shard in corpus.shards]
     documents = [np.diff(shard.documents) for shard in corpus.shards]
     whole = [np.diff(shard.sentences[shard.documents]) for shard in corpus.shards]
@@ -33,6 +39,8 @@ def corpus_stats(corpus):
 
 def instance_stats(instances, sample=SAMPLE, epoch=0):
     """Shares among `sample` instances, evenly spread over an epoch, and the shares that the recipe asks for."""
+    of_kind("instances", instances, Instances, DataError)
+    sample = whole_number("sample", sample, 1)
     numbers = np.unique(np.linspace(0, len(instances) - 1, min(sample, len(instances))).astype(np.int64))
     details = [instances.detail(epoch, int(number)) for number in numbers]
     recipe = instances.recipe

@@ -5,7 +5,10 @@
 
 from typing import NamedTuple
 
-from .tokenizer import MASK
+from ..arguments import of_kind
+from ..errors import DataError
+from .instances import Instances
+from .tokenizer import MASK, Tokenizer
 
 KINDS = ("mask", "random", "kept")                   # what stands where a token is to be predicted: 80, 10, 10 %
 LABELS = {
@@ -52,6 +55,8 @@ class Strip(NamedTuple):
 
 def strip(instances, tokenizer, epoch, number):
     """Make the strip of one instance."""
+    of_kind("instances", instances, Instances, DataError)
+    of_kind("tokenizer", tokenizer, Tokenizer, DataError)
     detail = instances.detail(epoch, number)
     recipe, total = instances.recipe, len(detail.input_ids)
     control = recipe.control_tokens

@@ -4,10 +4,11 @@ The first five ids are those of the released models. [CLS], [SEP] and [MASK] are
 they are letters and brackets like any others.
 """
 
-from pathlib import Path
+from collections.abc import Iterable
 
 import numpy as np
 
+from .. import arguments
 from ..errors import DataError, FileError
 from ..files import write_atomically
 
@@ -43,11 +44,18 @@ class Tokenizer:
         raise NotImplementedError
 
     def check_ids(self, ids):
-        ids = [int(i) for i in ids]
+        ids = list(arguments.of_kind("ids", ids, Iterable, DataError))
         for i in ids:
+            if not arguments.is_whole(i):
+                raise arguments.refusal("an id", i, "a whole number", DataError)
             if not 0 <= i < self.vocab_size:
                 raise DataError(f"id {i} is not in the vocabulary; it must lie in 0..{self.vocab_size - 1}")
         return ids
+
+    def check_texts(self, texts):
+        if isinstance(texts, str) or not isinstance(texts, Iterable):
+            raise arguments.refusal("texts", texts, "a list of texts", DataError)
+        return [arguments.text("text", text, DataError) for text in texts]
 
 
 def check_belongs(tokenizer, digest, name="the tokenizer"):
@@ -59,8 +67,9 @@ def check_belongs(tokenizer, digest, name="the tokenizer"):
 
 def write_bytes(path, content):
     """Write the whole file or nothing. A missing folder is made."""
+    path = arguments.path_of("path", path, DataError)
     try:
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise FileError(f"{Path(path).parent} cannot be made: {error.strerror}") from error
+        raise FileError(f"{path.parent} cannot be made: {error.strerror}") from error
     write_atomically(path, content)

@@ -1,7 +1,7 @@
 """All tokenizers, and which of them a file holds."""
 
-from pathlib import Path
-
+from .. import arguments
+from ..errors import DataError
 from ..files import read
 from .sentencepiece_tokenizer import SentencePieceTokenizer
 from .word_tokenizer import WordTokenizer
@@ -16,6 +16,7 @@ def load_tokenizer(path, advice=""):
 
     advice: what to do if the file is missing or damaged.
     """
-    if Path(path).suffix == ".json" and read(path, advice)[:1] != MODEL:
+    path = arguments.path_of("path", path, DataError)
+    if path.suffix == ".json" and read(path, advice)[:1] != MODEL:
         return WordTokenizer.load(path, advice)
     return SentencePieceTokenizer.load(path, advice)

@@ -9,10 +9,12 @@ them is decoded to itself.
 import hashlib
 import json
 import re
+from collections.abc import Iterable
 from contextlib import suppress
 
 import numpy as np
 
+from ..arguments import of_kind
 from ..errors import DataError
 from ..files import read_json
 from .tokenizer import CLS, MASK, PAD, SEP, SPECIALS, UNK, Tokenizer, write_bytes
@@ -28,7 +30,7 @@ class WordTokenizer(Tokenizer):
     file_name = "tokenizer.json"
 
     def __init__(self, words):
-        words = list(words)
+        words = list(of_kind("words", words, Iterable, DataError))
         for word in words:
             if not isinstance(word, str) or word.split() != [word] or HALF.search(word):
                 raise DataError(f"{word!r} is in the word list; a word must be letters or signs without white space")
@@ -45,7 +47,7 @@ class WordTokenizer(Tokenizer):
 
     def encode_many(self, texts):
         ids = self._ids
-        return [[ids.get(word, UNK) for word in text.split()] for text in texts]
+        return [[ids.get(word, UNK) for word in text.split()] for text in self.check_texts(texts)]
 
     def decode(self, ids):
         return " ".join(self.pieces[i] for i in self.check_ids(ids) if i not in (PAD, CLS, SEP, MASK))

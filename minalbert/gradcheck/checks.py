@@ -4,10 +4,16 @@ A pair's output is contracted with a random upstream gradient, drawn here: there
 (With ones, a softmax backward that returns zeros would pass.)
 """
 
+from collections.abc import Callable, Mapping
+
 import numpy as np
 
-from ..backend import array_module, to_host
-from ..model import PLAIN, pretraining_backward, pretraining_forward
+from ..arguments import flag, of_kind, one_of, whole
+from ..backend import DropoutKey, array_module, to_host
+from ..batch import Batch
+from ..config import AlbertConfig
+from ..model import PLAIN, Pairs, pretraining_backward, pretraining_forward
+from ..params import Params
 from .compare import LIMITS, Report, TensorResult, judge
 from .contract import CheckedPair, arguments, kind_of
 from .diagnose import guess_shape
@@ -29,6 +35,10 @@ def check_pair(
                only where a direction fails, to find the place
     method     "complex" (the complex step), or "central" for central differences
     """
+    for what, function in (("forward", forward), ("backward", backward)):
+        of_kind(what, function, Callable)
+    of_kind("static", static, Mapping | None)
+    check_options(name, entries, method, seed)
     pair = CheckedPair(forward, backward, static or {}, name)
     args, tensors = arguments(pair.name, args, constants)
     rng = _own_rng(seed)
@@ -53,6 +63,13 @@ def check_model(
 
     pairs    the implementation whose gradient is checked; the numeric ones are always those of the plain model's loss
     """
+    for what, value, kind in (("config", config, AlbertConfig), ("batch", batch, Batch), ("params", params, Params),
+                              ("key", key, DropoutKey | None), ("pairs", pairs, Pairs)):
+        of_kind(what, value, kind)
+    check_options(name, entries, method, seed)
+    batch.check(config)
+    if not isinstance(recompute, bool):
+        whole("recompute", recompute, 0, config.num_hidden_layers)
     params = params.astype(np.float64)
     grads = params.zeros_like()
     ctx = pairs.context(pairs, config, params, batch.attention_mask, key, pairs.memory(params))
@@ -64,6 +81,13 @@ def check_model(
         return pretraining_forward(batch, ctx)[0].total
 
     return _check(name, loss, dict(params), grads, entries, method, seed, _own_rng(seed))
+
+
+def check_options(name, entries, method, seed):
+    of_kind("name", name, str | None)
+    flag("entries", entries)
+    one_of("method", method, tuple(LIMITS))
+    whole("seed", seed)
 
 
 def _own_rng(seed):

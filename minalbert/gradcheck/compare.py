@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..errors import MinalbertError
 from .diagnose import guess, guess_model
 
 LIMITS = {"complex": 1e-10, "central": 1e-6}
@@ -16,7 +17,7 @@ FLOOR = 1e-3
 SHOWN = 5                                            # tensors explained, of many that are wrong
 
 
-class GradientError(AssertionError):
+class GradientError(MinalbertError, AssertionError):
     """A gradient that is not the derivative of its function, or a pair that breaks its contract."""
 
 

@@ -6,21 +6,25 @@ Nothing is written into that was given; the same call gives the same result; an 
 """
 
 import functools
+from collections.abc import Iterable
 
 import numpy as np
 
+from ..arguments import of_kind, shown
 from .compare import GradientError
 
 
 def arguments(name, args, constants):
     """args with its floats in float64, and the ones among them that get a gradient."""
-    if not isinstance(args, dict):
-        raise GradientError(f"{name}: args is a {type(args).__name__}; it must be a dict, such as {{'x': x}}")
+    if not isinstance(args, dict) or not args:
+        raise GradientError(f"{name}: args is {kind_of(args)}; it must be a dict, such as {{'x': x}}")
     for key, x in args.items():
         if not hasattr(x, "dtype"):
-            raise GradientError(f"{name}: args[{key!r}] is {x!r}, no array; settings go into static={{{key!r}: ...}}")
-    if unknown := set(constants) - set(args):
-        raise GradientError(f"{name}: constants names {unknown.pop()!r}; the arguments are {', '.join(args)}")
+            raise GradientError(f"{name}: args[{key!r}] is {shown(x)}, no array; settings go into "
+                                f"static={{{key!r}: ...}}")
+    constants = list(of_kind("constants", constants, Iterable))
+    if unknown := [key for key in constants if key not in list(args)]:
+        raise GradientError(f"{name}: constants names {shown(unknown[0])}; the arguments are {', '.join(args)}")
     tensors = {key: x.astype(np.float64) for key, x in args.items() if x.dtype.kind == "f" and key not in constants}
     if not tensors:
         dtypes = ", ".join(f"{key} of {x.dtype}" for key, x in args.items())

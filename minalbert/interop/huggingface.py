@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from .. import arguments
 from ..config import PRESETS, AlbertConfig
 from ..errors import ConfigError, FileError, PretrainedError
 from ..files import read_json, write_atomically
@@ -35,7 +36,8 @@ FIXED = {
 
 def load_report(directory):
     """Which tensors of a directory `load` would use. Reads only their names."""
-    return compare(locate(Path(directory)), read_config(directory))
+    config = read_config(directory)
+    return compare(locate(Path(directory)), config)
 
 
 def load(directory, dtype=None, strict=True):
@@ -78,7 +80,7 @@ def save(directory, config, params, unread=NOTHING, hashes=True):
 
     unread: what `load_all` returned, to be written back. hashes: of all that is written, in hashes.json.
     """
-    directory = Path(directory)
+    directory = arguments.path_of("directory", directory, PretrainedError)
     if directory.exists() and not directory.is_dir():
         raise PretrainedError(f"{directory} is a file; it must be a directory, or not be there yet")
     try:
@@ -100,7 +102,7 @@ def save(directory, config, params, unread=NOTHING, hashes=True):
 
 def read_config(directory):
     """Read config.json as an AlbertConfig. Unknown keys are ignored, as in transformers."""
-    directory = Path(directory)
+    directory = arguments.path_of("directory", directory, PretrainedError)
     path = directory / CONFIG
     if not directory.is_dir():
         raise PretrainedError(f"{directory} is not a directory; nothing is downloaded, it must be one on this machine")

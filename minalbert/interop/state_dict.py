@@ -7,11 +7,14 @@ Two things differ besides the names. Their matrices are (out, in). And their onl
 `num_hidden_groups`, so weights that we share among several of their groups have a copy in each.
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 
+from ..arguments import of_kind
 from ..backend import to_host
+from ..config import AlbertConfig
 from ..errors import PretrainedError
 from ..params import ATTENTION, FFN, HEADS, NORM, half_name, shapes
 
@@ -72,6 +75,8 @@ def to_state_dict(named_arrays, config):
     have copies of weights that we share, each copy gets the same array. For gradients this is the sum over all layers,
     which equals the sum of transformers' gradients over all copies.
     """
+    of_kind("named_arrays", named_arrays, Mapping)
+    of_kind("config", config, AlbertConfig)
     state = {}
     for theirs, ours in names(config).items():
         if ours in named_arrays:

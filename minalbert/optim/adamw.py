@@ -61,7 +61,7 @@ class AdamW:
         only: names of the tensors to change, such as params.select("encoder.").names. All others are frozen: neither
         they nor their moments change, not even by decay.
         """
-        check(params, grads, moments, t)
+        check(params, grads, moments, rate, t, scale)
         scale = as_factor(scale, params)
         xp, (longest_u, longest_s) = array_module(params.flat), scratch(params, "block", "block")
         for name, vectors in tensors(params, grads, moments, only):

@@ -6,12 +6,12 @@ first find their vectors in the cache. On a GPU, where launching an operation ta
 is a whole tensor. No block spans two tensors, because LAMB needs each tensor's norm.
 """
 
-import math
-from numbers import Real
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 
+from ..arguments import flag, is_number, number, of_kind, refusal, whole
 from ..backend import array_module
 from ..errors import ConfigError
 from ..params import Params
@@ -27,6 +27,7 @@ class Moments(NamedTuple):
 
     @classmethod
     def zeros(cls, params):
+        of_kind("params", params, Params)
         return cls(params.zeros_like(), params.zeros_like())
 
 
@@ -43,8 +44,9 @@ def tensors(params, grads, moments, only=None):
 
 def chosen(params, only):
     """The names of `only`, in the order of params."""
-    if isinstance(only, str):
-        raise ConfigError(f"only is {only!r}; it must be a collection of names, such as params.select({only!r}).names")
+    if isinstance(only, str) or not isinstance(only, Iterable):
+        example = only if isinstance(only, str) else "sop."
+        raise refusal("only", only, f"a collection of names, such as params.select({example!r}).names", ConfigError)
     wanted = set(only)
     for name in wanted:
         params[name]                                 # a name that is not there is an error
@@ -72,28 +74,26 @@ def as_factor(scale, params):
     return None if one else array_module(params.flat).asarray(scale, dtype=params.dtype)
 
 
-def check(params, grads, moments, t):
+def check(params, grads, moments, rate, t, scale):
+    """Raise one sentence for what a step cannot take: a rate that is no number would destroy the weights."""
+    for name, value, kind in (("params", params, Params), ("grads", grads, Params), ("moments", moments, Moments)):
+        of_kind(name, value, kind, ConfigError)
+    number("rate", rate, least=0, error=ConfigError)
+    if getattr(scale, "ndim", None) != 0:            # a factor on a GPU is not fetched to be looked at
+        number("scale", scale, least=0, error=ConfigError)
+    whole("t", t, 1, error=ConfigError)
     if params.dtype not in (np.float32, np.float64):
         raise ConfigError(f"the weights are {params.dtype}; an optimiser needs float32 or float64")
     for what, other in (("gradients", grads), ("first moments", moments.m), ("second moments", moments.v)):
         if other.shapes != params.shapes or other.dtype != params.dtype or other.device != params.device:
             raise ConfigError(f"the {what} are {other!r}; to fit the weights they must be {params!r}")
-    if t < 1:
-        raise ConfigError(f"step t is {t}; the first is 1")
-
-
-def is_number(value):
-    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def check_settings(settings):
     betas = settings.betas
     if not (isinstance(betas, tuple | list) and len(betas) == 2 and all(is_number(b) and 0 <= b < 1 for b in betas)):
-        raise ConfigError(f"betas is {betas!r}; it must be two numbers, each at least 0 and less than 1")
+        raise refusal("betas", betas, "two numbers, each at least 0 and less than 1", ConfigError)
     object.__setattr__(settings, "betas", tuple(betas))
     for name in ("eps", "weight_decay"):
-        value = getattr(settings, name)
-        if not (is_number(value) and value >= 0):
-            raise ConfigError(f"{name} is {value!r}; it must be a number, at least 0")
-    if not isinstance(settings.bias_correction, bool):
-        raise ConfigError(f"bias_correction is {settings.bias_correction!r}; it must be True or False")
+        number(name, getattr(settings, name), least=0, error=ConfigError)
+    flag("bias_correction", settings.bias_correction, ConfigError)

@@ -13,7 +13,9 @@ import math
 
 import numpy as np
 
+from ..arguments import number, of_kind
 from ..backend import array_module
+from ..params import Params
 
 PIECE = 4096
 
@@ -35,16 +37,21 @@ def sum_of_squares(x):
 
 def global_norm(grads):
     """√(Σ g²) over all tensors, on their device."""
+    of_kind("grads", grads, Params)
     return array_module(grads.flat).sqrt(sum_of_squares(grads.flat))
 
 
 def clip_factor(norm, limit):
     """The factor that makes the gradient's norm at most `limit`; a limit of 0 means no limit."""
+    limit = number("limit", limit, least=0)
+    if getattr(norm, "ndim", None) != 0:             # an array's scalar, as global_norm gives it
+        norm = np.float64(number("norm", norm, least=0))
     return limit / array_module(norm).maximum(norm, limit) if limit else 1.0
 
 
 def first_bad(params):
     """The name of the first tensor that holds a NaN or an infinity, or None."""
+    of_kind("params", params, Params)
     for name, tensor in params.items():
         if not bool(array_module(tensor).isfinite(tensor).all()):
             return name

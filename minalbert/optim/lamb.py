@@ -18,10 +18,11 @@ w, g, m, v, u: one shape   r: a number
 
 from dataclasses import dataclass
 
+from ..arguments import is_number, refusal
 from ..backend import array_module
 from ..errors import ConfigError, named_fields
 from .adamw import corrections, write_direction
-from .blocks import as_factor, blocks, check, check_settings, exempt, is_number, scratch, tensors
+from .blocks import as_factor, blocks, check, check_settings, exempt, scratch, tensors
 from .clip import sum_of_squares
 
 
@@ -66,7 +67,7 @@ class Lamb:
     def __post_init__(self):
         check_settings(self)
         if self.clamp is not None and not (is_number(self.clamp) and self.clamp > 0):
-            raise ConfigError(f"clamp is {self.clamp!r}; it must be a number above 0, or None for no limit")
+            raise refusal("clamp", self.clamp, "a number above 0, or None for no limit", ConfigError)
 
     def step(self, params, grads, moments, rate, t, scale=1.0, only=None):
         """Change params and moments in place, by `scale` times the gradients. Returns {name: trust ratio}.
@@ -76,7 +77,7 @@ class Lamb:
 
         Each tensor is passed over twice, for u and the norms and then for w, because the ratio needs all of u.
         """
-        check(params, grads, moments, t)
+        check(params, grads, moments, rate, t, scale)
         scale = as_factor(scale, params)
         xp, (longest_u, longest_s) = array_module(params.flat), scratch(params, "tensor", "block")
         ratios = {}

@@ -16,10 +16,9 @@ step time_fraction × steps.
 
 import math
 from dataclasses import dataclass
-from numbers import Integral
 
+from ..arguments import number, one_of, whole
 from ..errors import ConfigError, named_fields
-from .blocks import is_number
 
 SHAPES = ("linear", "cosine", "constant")
 REFERENCE_BATCH, REFERENCE_RATE = 4096, 5 / (2**1.5 * 1000)     # 0.00176777; You et al., 2020, table 4
@@ -42,21 +41,18 @@ class Schedule:
     shape: str = "linear"
 
     def __post_init__(self):
-        if not (is_number(self.peak) and self.peak >= 0):
-            raise ConfigError(f"peak is {self.peak!r}; it must be a number, at least 0")
+        number("peak", self.peak, least=0, error=ConfigError)
         for name, least in (("steps", 1), ("warmup", 0)):
-            value = getattr(self, name)
-            if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-                raise ConfigError(f"{name} is {value!r}; it must be a whole number, at least {least}")
+            whole(name, getattr(self, name), least, error=ConfigError)
         if self.warmup > self.steps:
             raise ConfigError(f"warmup is {self.warmup}; it must be at most the {self.steps} steps of the run")
-        if self.shape not in SHAPES:
-            raise ConfigError(f"shape is {self.shape!r}; it must be one of: {', '.join(SHAPES)}")
+        one_of("shape", self.shape, SHAPES, ConfigError)
 
     def rate(self, step, time_fraction=None):
         """The learning rate after `step` updates, or after `time_fraction` of the time."""
+        step = number("step", step, least=0)
         if time_fraction is not None:
-            step = time_fraction * self.steps
+            step = number("time_fraction", time_fraction, least=0) * self.steps
         if self.shape == "linear" and step < self.warmup:
             return self.peak * step / self.warmup
         if step < self.warmup:
@@ -72,12 +68,14 @@ class Schedule:
 
 def sqrt_rule(batch, reference_batch=REFERENCE_BATCH, reference_rate=REFERENCE_RATE):
     """LAMB's peak rate for another batch size and the same epochs: rate ∝ √batch, with the same warm-up steps."""
+    batch, reference_batch = whole("batch", batch, 1), whole("reference_batch", reference_batch, 1)
+    reference_rate = number("reference_rate", reference_rate, least=0)
     return reference_rate * math.sqrt(batch / reference_batch)
 
 
 def rate_warning(rate, batch):
     """A sentence if LAMB's rate fits batches more than four times as large, else None."""
-    fitting = sqrt_rule(batch)
+    rate, fitting = number("rate", rate, least=0), sqrt_rule(batch)
     if not rate > 2 * fitting:
         return None
     meant_for = 2 ** round(math.log2(batch * (rate / fitting) ** 2))

@@ -2,13 +2,14 @@
 
 import numpy as np
 
-from .style import BLUE, COLUMNS, FILL, FONT, INK, LETTER, TEXT, figure
+from .style import BLUE, COLUMNS, FILL, FONT, INK, LETTER, TEXT, drawing, figure
 
 LEFT, TOP, ROW, GAP = 9, 0.3, 0.3, 0.09              # letters; inches above, of the tokens, and between layers
 TALLEST, LAYER = 0.09, 0.5                           # inches: a head's row at most, and a layer's
 GROUND = "#80808018"                                 # behind the heads: no attention
 
 
+@drawing
 def attention_strip(filled, columns=COLUMNS):
     """The tokens for each [MASK], and below them a row for each head: the bluer, the more attention.
 

@@ -1,12 +1,13 @@
 """Several models compared: one bar for each, below the name of a measure."""
 
-from .style import BLUE, FAINT, GREEN, INK, ORANGE, PURPLE, YELLOW, figure
+from .style import BLUE, FAINT, GREEN, INK, ORANGE, PURPLE, YELLOW, drawing, figure
 
 WIDTH, NAMES, NUMBERS = 7.2, 1.5, 1.2                # inches: in all, left of the bars, and right of them
 TITLE, BAR, GAP = 0.27, 0.23, 0.2                    # heights: of a measure's name, a bar, and between measures
 COLOURS = (BLUE, ORANGE, GREEN, PURPLE, YELLOW)
 
 
+@drawing
 def bars(measures):
     """Bars for each measure. `measures` is {"weights": ("{:.1f} MB", {"shared": 47.3, ...}), ...}.
 

@@ -1,6 +1,6 @@
 """Distributions over a few words, such as probabilities and gradients: bars with their numbers."""
 
-from .style import INK, figure, one_line
+from .style import INK, drawing, figure, one_line
 from .training import BLUE, ORANGE
 
 ROW, HEAD = 0.27, 0.62                               # inches: of a word; above all
@@ -8,6 +8,7 @@ NAMES, LETTER, NUMBER = 0.2, 0.085, 0.45             # left of the words, of a l
 LONGEST, LEAST, GAP = 1.5, 1.7, 0.35                 # of the longest bar, of a panel at least, between two
 
 
+@drawing
 def distribution_bars(words, panels, label=None, form="{:.2f}"):
     """A row for each word, a panel for each distribution; bars below zero go to the left, in another colour.
 

@@ -4,12 +4,13 @@ import numpy as np
 
 from ..errors import InputError
 from .panels import LABEL, THIN
-from .style import GREEN, INK, ORANGE, TEXT, figure
+from .style import GREEN, INK, ORANGE, TEXT, drawing, figure
 
 WIDTH, ROW, HEAD, FOOT, WIDE = 7.6, 0.62, 0.62, 0.4, 4.2                   # inches
 LOOKS = ((TEXT["A"], "o"), (ORANGE, "D"), (GREEN, "s"))
 
 
+@drawing
 def share_dots(rows, title, level=None):
     """`rows` is {row: {name: shares}}, from 0 to 1. Each share is a dot; their mean is beside them in per cent.
 

@@ -11,11 +11,13 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import InputError
+from .style import drawing
 
 MOST = 64                                            # heads, tokens, width: more would be slow and unreadable
 MASKED = -10000                                      # far below all scores, and short to read
 
 
+@drawing
 def explorer(q, k, v, dcontext, tokens, attention_mask=None, digits=5):
     """Explore the attention of one sequence. q, k, v and dcontext are (N, T, D); tokens are T strings.
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..errors import InputError
 from .panels import THIN, line, name_ends, panel
-from .style import FAINT, GREEN, INK, ORANGE, TEXT, describe_lines, figure, one_line
+from .style import FAINT, GREEN, INK, ORANGE, TEXT, describe_lines, drawing, figure, one_line
 
 COLOURS = (TEXT["A"], ORANGE, GREEN, "#BD6297", INK)
 WIDE, TALL, HEAD, FOOT, LEFT, BELOW = 2.9, 2.2, 0.55, 0.35, 0.5, 0.25   # inches
@@ -16,6 +16,7 @@ BARS, TALLEST, LEAST, GAP = 4.2, 1.3, 0.35, 0.22     # of stages: width, the tal
 BAND = "#80808026"
 
 
+@drawing
 def curves(x, panels):
     """Panels side by side over the same x. `panels` is {title: {name: y}}; what follows "\\n" in a title is small.
 
@@ -63,6 +64,7 @@ def limits(axes):
     axes.tick_params(length=0, pad=5, labelsize=8, labelcolor=INK)
 
 
+@drawing
 def error_curves(h, errors, title="error over the step"):
     """Errors against the step h, on logarithmic axes. `errors` is {name: an error for each h}; h falls to the right.
 
@@ -106,6 +108,7 @@ def error_curves(h, errors, title="error over the step"):
     return drawn
 
 
+@drawing
 def stages(vectors, title="one vector"):
     """The numbers of a vector as bars, with a row for each stage of a computation. `vectors` is {stage: (H,)}.
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .style import INK, LETTER, ORANGE, figure
+from .style import INK, LETTER, ORANGE, drawing, figure
 
 LIMIT = 1e-10                                        # relative to the largest entry; a larger error is not rounding
 CELL, TALL, HEAD, FOOT = 0.42, 0.26, 0.95, 0.62      # inches
@@ -12,6 +12,7 @@ GROUND = "#80808018"
 ROUNDING, WRONG = ("#80808030", "#808080a0"), ("#F7C9A3", ORANGE)        # from small to large
 
 
+@drawing
 def gradient_errors(yours, expected, rows=None, columns=None, title="yours \N{MINUS SIGN} expected", size=None):
     """A heat map of the difference of two gradients. Grey is rounding; orange is wrong, and shows its error.
 

@@ -3,13 +3,14 @@
 import numpy as np
 
 from ..errors import InputError
-from .style import BLUE, INK, figure
+from .style import BLUE, INK, drawing, figure
 
 SMALL, LETTER = {"family": "monospace", "fontsize": 8, "color": INK}, 0.067
 GROUND = "#80808018"                                 # behind a head: no attention
 GAP, NAME, FOOT, EDGE = 0.25, 0.24, 0.42, 0.07       # inches: between heads, above a head, for the scale, at the margin
 
 
+@drawing
 def head_grid(probs, tokens, names=None, columns=4, cell=0.22):
     """A grid of heads. In each, a token's row shows its attention to all tokens: the bluer, the more.
 

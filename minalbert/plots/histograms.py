@@ -1,8 +1,9 @@
 """Histograms of lengths, as `minalbert data stats` prints them."""
 
-from .style import BLUE, FAINT, INK, figure
+from .style import BLUE, FAINT, INK, drawing, figure
 
 
+@drawing
 def histograms(found, columns=2):
     """Histograms side by side. `found` is {name: histogram}, as minalbert.data.stats.histogram makes them."""
     rows = -(-len(found) // columns)

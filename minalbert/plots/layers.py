@@ -4,7 +4,7 @@ import numpy as np
 
 from ..errors import InputError
 from .panels import line, name_ends, panel
-from .style import INK, describe_lines, figure
+from .style import INK, describe_lines, drawing, figure
 from .training import BLUE, GREEN, ORANGE, PURPLE
 
 LOOKS = (("-", BLUE), ("--", ORANGE), ("-", GREEN), ("--", PURPLE))
@@ -12,6 +12,7 @@ WIDTH, HEIGHT = 6.8, 3.2                             # inches
 PLACE = (0.10, 0.15, 0.62, 0.61)
 
 
+@drawing
 def layer_differences(found, limit, title="where two models part"):
     """A line for each comparison, on a logarithmic scale, and the limit below which two states are equal.
 

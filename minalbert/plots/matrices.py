@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..errors import InputError
-from .style import INK, figure
+from .style import INK, drawing, figure
 
 ABOVE, BELOW, ZERO = "#56B4E9", "#E69F00", "#F2F2F2"  # of Okabe and Ito; black can be read on all three
 CELL, TALL, GAP = 0.46, 0.3, 0.14                    # inches: a cell at least, its height, between neighbours
@@ -12,6 +12,7 @@ NAME, NAME_LETTER = {"family": "monospace", "fontsize": 10, "va": "center"}, 0.0
 HEAD = 0.56                                          # inches above the tallest: its name, its columns' names
 
 
+@drawing
 def matrices(items, digits=2):
     """A row of matrices: blue above zero, orange below, the stronger the further from zero.
 

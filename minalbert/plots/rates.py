@@ -1,10 +1,11 @@
 """The loss against the learning rate, as measured by `minalbert find-rate`, and averaged."""
 
 from .panels import line, panel
-from .style import INK, ORANGE, describe_lines, figure
+from .style import INK, ORANGE, describe_lines, drawing, figure
 from .training import BLUE, LIGHT
 
 
+@drawing
 def rate_curve(found, optimiser=""):
     """The loss against the rate. `found` is the result of minalbert.train.find_rate(settings)."""
     from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator

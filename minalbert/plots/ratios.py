@@ -3,7 +3,7 @@
 import numpy as np
 
 from .panels import finish, line, name_ends, panel
-from .style import INK, describe_lines, figure, one_line
+from .style import INK, describe_lines, drawing, figure, one_line
 from .training import BLUE, FAMILIES, GREEN, ORANGE, PURPLE, without_layer
 
 WIDTH, LEFT, RIGHT = 8.0, 0.6, 1.75                  # inches: of the figure, left of a panel, and right of it
@@ -11,6 +11,7 @@ TITLE, TALL, TICKS = 0.55, 2.4, 0.4                  # above a panel, of a panel
 OTHERS = (BLUE, ORANGE, GREEN, PURPLE)               # of lines that are no tensors of the model
 
 
+@drawing
 def ratio_curves(panels, steps=None, log=True, form="{:g}"):
     """Panels below each other, on one scale, each line named at its end.
 

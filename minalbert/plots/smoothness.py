@@ -4,7 +4,7 @@ import numpy as np
 
 from ..errors import InputError
 from .panels import THIN, line, name_ends, panel
-from .style import INK, ORANGE, describe_lines, figure
+from .style import INK, ORANGE, describe_lines, drawing, figure
 from .training import BLUE, GREEN, PURPLE
 
 LOOKS = (("-", BLUE), ("--", ORANGE), ("-", GREEN), ("--", PURPLE))
@@ -12,6 +12,7 @@ WIDTH, HEIGHT = 8.6, 3.1                             # inches
 LEFT, WIDE, APART, LOW, TALL = 0.45, 2.85, 4.25, 0.5, 1.95
 
 
+@drawing
 def smoothness_curves(found, title=""):
     """Two panels over the layers, a line for each name.
 

@@ -1,11 +1,12 @@
 """An instance of the training data, token by token, as `minalbert data show` prints it."""
 
-from .style import COLUMNS, FILL, FONT, INK, LETTER, TEXT, figure
+from .style import COLUMNS, FILL, FONT, INK, LETTER, TEXT, drawing, figure
 
 KINDS = {"mask": "hidden by [MASK]", "random": "replaced at random (≠)", "kept": "left as it is (=)"}
 ROW, LABELS = 0.36, 0.36                             # inches: a row, and what is below it
 
 
+@drawing
 def instance_strip(strip, columns=COLUMNS):
     """An instance, token by token: what the model reads, below it what it must predict, and the spans.
 

@@ -3,18 +3,38 @@ clear), and the colours of Okabe and Ito, which colour-blind eyes can distinguis
 """
 
 import base64
+import functools
 import io
 import math
 
-from ..errors import FileError, MissingLibraryError
+from ..arguments import like, path_of
+from ..errors import FileError, InputError, MinalbertError, MissingLibraryError
 
 BLUE, ORANGE, YELLOW, PURPLE, GREEN = "#0072B2", "#D55E00", "#F0C419", "#CC79A7", "#009E73"
 INK, FAINT = "#797979", "#80808055"                  # half-way between black and white
 TEXT = {"A": "#2E86C9", "B": "#D55E00", "special": INK}
 FILL = {"mask": YELLOW, "random": PURPLE, "kept": GREEN}
+ENDINGS = (".png", ".svg", ".pdf")
 COLUMNS = 84                                         # letters in a row of a strip
 FONT = {"family": "monospace", "fontsize": 10.5, "va": "center"}
 LETTER = 0.0879                                      # inches: a letter of that font
+
+
+def drawing(function):
+    """Decorate a figure's function: whatever its data are, if they are not as its docstring says, it says so."""
+
+    @functools.wraps(function)
+    def drawn(*args, **options):
+        try:
+            return function(*args, **options)
+        except (TypeError, ValueError, AttributeError, LookupError) as error:
+            if isinstance(error, MinalbertError):
+                raise
+            reason = " ".join(str(error).split())[:200]
+            name = function.__name__
+            raise InputError(f"{name} cannot draw this ({reason}); help(plots.{name}) says what it draws") from error
+
+    return drawn
 
 
 def figure(width, height, description):
@@ -56,8 +76,18 @@ def describe_values(values):
     return description + f", at most {high:.3g}" * (high > max(values[0], values[-1]) + far)
 
 
+def figure_path(path):
+    """A path that says by its ending what is to be written there. Without one, matplotlib would choose another name."""
+    path = path_of("path", path)
+    if path.suffix.lower() not in ENDINGS or path.is_dir():
+        raise FileError(f"{path} is no place for a figure; it must be a file that ends in .png, .svg or .pdf")
+    return path
+
+
 def save(drawn, path):
     """Write a figure as .png, .svg or .pdf."""
+    like("drawn", drawn, "a figure", "savefig")
+    path = figure_path(path)
     try:
         drawn.savefig(path, dpi=200, bbox_inches="tight", pad_inches=0.15)
     except (OSError, ValueError) as error:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import InputError
 from .panels import finish, level, line, mark, name_ends, panel
-from .style import GREEN, INK, ORANGE, TEXT, describe_lines, figure
+from .style import GREEN, INK, ORANGE, TEXT, describe_lines, drawing, figure
 
 WIDTH, LEFT = 8.0, 0.5                               # inches: of the figure, and left of a panel
 HEAD, TITLE, TICKS = 0.4, 0.5, 0.35                  # above them all; above and below a panel
@@ -25,6 +25,7 @@ LIGHT = 0.4
 MANY = 40                                            # tests, from which on a line has no dots
 
 
+@drawing
 def training_curves(runs):
     """The curves of one or several runs. `runs` are the results of minalbert.train.curves.read_curves(run)."""
     runs = list(runs)

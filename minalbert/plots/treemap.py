@@ -1,7 +1,7 @@
 """Boxes whose areas are numbers of parameters, for several models at one scale."""
 
 from ..errors import InputError
-from .style import GREEN, INK, ORANGE, PURPLE, TEXT, YELLOW, figure
+from .style import GREEN, INK, ORANGE, PURPLE, TEXT, YELLOW, drawing, figure
 
 WIDTH, TALLEST = 7.8, 3.6                            # inches: of a block, and of the tallest
 HEAD, LINE, AFTER = 0.34, 0.19, 0.22                 # above a block, a line of text below it, and after that
@@ -9,6 +9,7 @@ LETTER, HIGH = 0.078, 0.155                          # inches: at most a letter 
 COLOURS = (YELLOW, TEXT["A"], PURPLE, GREEN, ORANGE)  # black is read on each
 
 
+@drawing
 def treemap(models):
     """Boxes for {title: {group: {name: count}}}, of one model or more, with at most five groups.
 

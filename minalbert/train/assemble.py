@@ -10,11 +10,11 @@
 
 import functools
 from contextlib import closing
-from pathlib import Path
 
+from ..arguments import like, of_kind, path_of, whole
 from ..backend import check_device
 from ..data.order import batches
-from ..errors import ConfigError
+from ..errors import ConfigError, TrainError
 from ..fused import optimiser_for
 from ..optim import rate_warning
 from ..parallel import Workers, blas_threads, is_small
@@ -26,8 +26,10 @@ from .gradient_step import gradient_step
 from .loop import Trainer
 from .process import StopSignals, lock
 from .records import Metrics, Observer, Records, first_evaluation
+from .settings import Settings
 from .state import Checkpoints
 from .tensorboard import Board
+from .trained import model_directory
 from .training_data import prepare
 
 SMALL = 128                                          # H, up to which models bear far larger rates than LAMB's rule
@@ -47,8 +49,13 @@ def pretrain(settings, run, corpus=None, held_out=None, observer=None, from_step
     from_step          resume from this checkpoint, and put later ones aside
     own_code           a student's functions: an object with .pairs, .optimiser(lamb), .facts, .keep(folder)
     """
-    run, observer, settings = Path(run), observer or Observer(), with_own_code(settings, own_code)
+    run, settings, observer = path_of("run", run, TrainError), with_own_code(settings, own_code), hearing(observer)
+    if from_step is not None:
+        whole("from_step", from_step, error=TrainError)
     check_device(settings.training.device)
+    data = None if run.exists() else prepare(settings, corpus, held_out)     # a run that cannot be leaves nothing
+    if settings.training.weights and not run.exists():
+        model_directory(settings.training.weights)   # they are there
     run_directory.make(run)
     with lock(run), StopSignals(observer.alert) as stop, one_thread_each(settings):
         checkpoint.clear_leftovers(run)
@@ -56,7 +63,7 @@ def pretrain(settings, run, corpus=None, held_out=None, observer=None, from_step
         if spare:
             checkpoint.clear_leftovers(spare)
         place = place_of(run, spare, from_step)
-        data = prepare(settings, corpus, held_out, split_of(place, name))
+        data = data or prepare(settings, corpus, held_out, split_of(place, name))
         settings = settings.change(vocab_size=data.config.vocab_size)
         changes = run_directory.changes(run, settings, place, from_step)
         facts = environment(settings.training.device) | data.hashes | (own_code.facts if own_code else {})
@@ -82,10 +89,18 @@ def pretrain(settings, run, corpus=None, held_out=None, observer=None, from_step
 
 def with_own_code(settings, own_code):
     """The settings of a model that calls a student's functions, which the plain kernels alone do."""
+    of_kind("settings", settings, Settings)
+    if own_code is not None:
+        like("own_code", own_code, "an object with .pairs, .optimiser(lamb), .facts and .keep(folder)", "pairs")
     if settings.training.code and own_code is None:
         raise ConfigError(f"code is {settings.training.code!r}; these functions must be given as own_code, which "
                           "`minalbert pretrain --with` does")
     return settings.change(kernels="plain") if own_code else settings
+
+
+def hearing(observer):
+    """The observer that is given, or one that shows nothing."""
+    return Observer() if observer is None else of_kind("observer", observer, Observer)
 
 
 def one_thread_each(settings):

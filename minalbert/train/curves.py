@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import files
+from ..arguments import path_of
 from ..errors import DamagedError, DamagedWarning, MissingFileError, TrainError
 from . import checkpoint
 from .records import FILE, differs, read_lines
@@ -47,7 +48,7 @@ class Curves(NamedTuple):
 
 def read_curves(run):
     """The curves of a run. If its log is not what its newest checkpoint recorded, a DamagedWarning says so."""
-    path = Path(run) / FILE
+    path = path_of("run", run, TrainError) / FILE
     try:
         content = files.read(path, f"`minalbert pretrain {run}` puts it aside")
     except MissingFileError as error:

@@ -4,8 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..albert import Albert
+from ..arguments import of_kind
 from ..backend import to_host
 from ..batch import Batch
+from ..data.shards import Corpus
 from ..data.tokenizer import CLS, MASK, PAD, SEP
 from ..layers import log_softmax
 
@@ -33,6 +36,8 @@ class Baselines(NamedTuple):
 
 def evaluate(model, batch):
     """Score a model: means over the batch's targets and pairs."""
+    of_kind("model", model, Albert)
+    of_kind("batch", batch, Batch).check(model.config)
     mlm, sop = [], []
     for first in range(0, len(batch.sop_labels), ROWS):
         rows = Batch(*(array[first : first + ROWS] for array in batch))
@@ -63,6 +68,8 @@ def means(scored):
 
 def baselines(corpus, batch):
     """What the frequencies of words in `corpus` are worth on the batch's targets."""
+    of_kind("corpus", corpus, Corpus)
+    of_kind("batch", batch, Batch)
     counts = np.zeros(corpus.vocab_size)
     for shard in corpus.shards:
         tokens = shard.tokens[: max(1, TOKENS // len(corpus.shards))]

@@ -12,12 +12,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..albert import Albert
+from ..arguments import of_kind, whole
+from ..arguments import text as text_of
 from ..backend import to_host
 from ..data.strip import shown_piece
-from ..data.tokenizer import CLS, MASK, SEP, check_belongs
+from ..data.tokenizer import CLS, MASK, SEP, Tokenizer, check_belongs
 from ..data.word_tokenizer import WordTokenizer
 from ..errors import InputError
 from ..layers import softmax
+from ..optim import first_bad
 
 WRITTEN = re.compile(r"\[MASK\]", re.IGNORECASE)
 APART = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")      # words, and each other sign alone
@@ -65,9 +69,13 @@ def chosen(weights, widths, room):
 
 
 def fill(model, tokenizer, text, second=None, top=5):
+    of_kind("model", model, Albert)
+    of_kind("tokenizer", tokenizer, Tokenizer)
     check_belongs(tokenizer, model.tokenizer_digest)
-    if not 1 <= top <= tokenizer.vocab_size:
-        raise InputError(f"top is {top}; it must be from 1 to the {tokenizer.vocab_size:,} words of the vocabulary")
+    text_of("text", text)
+    if second is not None:
+        text_of("second", second)
+    top = whole("top", top, 1, tokenizer.vocab_size)
     ids, segments, notes = encoded(tokenizer, [text] if second is None else [text, second])
     masks = [place for place, i in enumerate(ids) if i == MASK]
     if not masks:
@@ -77,6 +85,8 @@ def fill(model, tokenizer, text, second=None, top=5):
                          f"{model.config.max_position_embeddings}")
     hidden, _ = model.encode([ids], None, [segments], [masks])
     chances = to_host(softmax(model.mlm_logits(hidden)))[0, :, : tokenizer.vocab_size]      # (M, V)
+    if not np.isfinite(chances).all():
+        raise InputError(f"the model's scores are not numbers: {first_bad(model.params) or 'no weight'} is not finite")
     maps = [to_host(probs)[0][:, masks] for probs in model.attention_maps([ids], None, [segments])]
     return Filled(
         tokens=[shown_piece(tokenizer.pieces[i]) for i in ids],

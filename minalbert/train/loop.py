@@ -99,8 +99,8 @@ class Trainer:
     def next_batch(self):
         """The slices of batch `batch_index`, after those that are passed over."""
         state = self.state
-        while any(state.batch_index in batches for batches in state.passed_over):
-            state.batch_index += 1
+        while over := next((batches for batches in state.passed_over if state.batch_index in batches), None):
+            state.batch_index = over.stop            # not one by one: it may be any number of them
             self.upcoming = None
         if self.upcoming is None:
             self.upcoming = self.batches(state.batch_index)

@@ -20,6 +20,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from .. import files
+from ..arguments import path_of
 from ..errors import FileError, MissingFileError, TrainError
 from ..files import Record, rename_aside, write_atomically
 from .evaluation import Evaluation, evaluate
@@ -103,7 +104,7 @@ def owner_of(run):
 
 def read_lines(run):
     """Dicts. A last line that a kill cut short is left out; another that is no line of metrics is an error."""
-    found, advice = [], f"`minalbert pretrain {run}` puts it aside"
+    run, found, advice = path_of("run", run, TrainError), [], f"`minalbert pretrain {run}` puts it aside"
     try:
         content = files.read(Path(run) / FILE, advice)
     except MissingFileError:

@@ -15,7 +15,7 @@ import types
 import typing
 from dataclasses import dataclass, field
 
-from .. import files
+from .. import arguments, files
 from ..config import ACTIVATIONS, ATTENTION, PRESETS, SHARING, AlbertConfig
 from ..data import recipe
 from ..data.recipe import Recipe
@@ -84,7 +84,7 @@ class TrainingSettings(Section):
 @dataclass(frozen=True)
 class OptimiserSettings(Section):
     optimiser: str = setting("adamw", "what makes steps of gradients", choices=("adamw", "lamb"))
-    rate: float | None = setting(None, "peak; if none is given: adamw 0.001, lamb by the √batch rule", 0.0, 1e6)
+    rate: float | None = setting(None, "peak; if none is given: adamw 0.001, lamb by the √batch rule", 1e-12, 1e6)
     beta1: float = setting(0.9, "memory of the first moment", 0.0, 0.9999999)
     beta2: float = setting(0.999, "memory of the second moment", 0.0, 0.9999999)
     epsilon: float = setting(1e-6, "added to the root of the second moment", 0.0)
@@ -143,7 +143,7 @@ class WatchSettings(Section):
             first, _, last = text.partition(":")
             if not (first.isdecimal() and last.isdecimal()) or int(first) >= int(last):
                 raise ConfigError(f"pass_over has {text!r}; it must be batches from:to, such as 120:130")
-            ranges.append(range(int(first), int(last)))
+            ranges.append(range(int(first), arguments.whole("pass_over", int(last), 1, 2**53, ConfigError)))
         return ranges
 
 
@@ -162,8 +162,9 @@ class Settings:
     watch: WatchSettings = field(init=False)
 
     def __post_init__(self):
-        if not isinstance(self.preset, str) or self.preset not in PRESETS:
-            raise ConfigError(f"preset is {self.preset!r}; it must be one of: {', '.join(PRESETS)}")
+        if not isinstance(self.preset, str) or self.preset not in PRESETS:       # albert-base is albert-base-v2
+            raise arguments.refusal("preset", self.preset, f"one of: {', '.join(PRESETS)}", ConfigError)
+        copy_of(self.given)
         model = PRESETS[self.preset].replace(**self.given_in("model"))
         made = {"model": model, "recipe": recipe_for(model, self.given_in("recipe"))}
         for section, cls in SECTIONS.items():        # each checks itself
@@ -177,6 +178,8 @@ class Settings:
         if self.recipe.max_length > self.model.max_position_embeddings:
             raise ConfigError(f"max_length is {self.recipe.max_length}; the model has positions for "
                               f"{self.model.max_position_embeddings} tokens (max_position_embeddings)")
+        if not self.recipe.mask_fraction:
+            raise ConfigError("mask_fraction is 0; in training it must be above 0, or there are no words to predict")
         batch, size = self.training.batch, self.training.micro_batch
         if batch % size or self.slices.bit_count() != 1:
             raise ConfigError(f"batch {batch} is {batch / size:g} times micro_batch {size}; it must be 1, 2, 4, 8, ... "
@@ -192,7 +195,7 @@ class Settings:
     def read(cls, path, **changes):
         """The settings of a TOML file, changed as in `from_tables`."""
         try:
-            return cls.from_tables(files.read_toml(path, ""), **changes)
+            return cls.from_tables(files.read_toml(arguments.path_of("path", path, ConfigError), ""), **changes)
         except FileError as error:
             raise ConfigError(str(error)) from error
         except (ConfigError, DataError) as error:
@@ -205,13 +208,7 @@ class Settings:
 
         `preset`, in [model] or here, comes before what the tables change of it. A run's [run] is passed over.
         """
-        given = {}
-        for section, table in tables.items():
-            if section == RUN:
-                continue
-            if section not in SECTIONS or not isinstance(table, dict):
-                raise ConfigError(f"there is no section {section!r}; the sections are {', '.join(SECTIONS)}")
-            given[section] = dict(table)
+        given = copy_of(tables)
         preset = given.get("model", {}).pop("preset", "tiny") if preset is None else preset_over(preset, given)
         for section, table in given.items():
             names = [item.name for item in dataclasses.fields(SECTIONS[section])]
@@ -270,6 +267,7 @@ class Settings:
 
     def toml(self, comment_defaults=False):
         """All settings with their meaning; with comment_defaults, those that were not given as comments."""
+        arguments.flag("comment_defaults", comment_defaults)
         lines = []
         for section, table in self.tables().items():
             lines += [*([""] if lines else []), f"[{section}]"]
@@ -307,12 +305,24 @@ def preset_over(preset, given):
     """A preset instead of the file's own. Where a file gives a whole model, the two must agree."""
     model = given.get("model", {})
     model.pop("preset", None)
-    if preset in PRESETS and model.keys() >= WHOLE:
+    if isinstance(preset, str) and preset in PRESETS and model.keys() >= WHOLE:
         for name, value in vars(PRESETS[preset]).items():
             if name in WHOLE and model[name] != value:
                 raise ConfigError(f"preset {preset!r} has {name} {value!r}, and [model], which gives all of a model, "
                                   f"{model[name]!r}; leave out one of the two")
     return preset
+
+
+def copy_of(tables):
+    """The tables of a file, section by section, without a run's own, or a ConfigError if there is no such section."""
+    given = {}
+    for section, table in arguments.of_kind("tables", tables, dict, ConfigError).items():
+        if section == RUN:
+            continue
+        if section not in SECTIONS or not isinstance(table, dict):
+            raise ConfigError(f"there is no section {arguments.shown(section)}; the sections are {', '.join(SECTIONS)}")
+        given[section] = dict(table)
+    return given
 
 
 def recipe_for(model, given):
@@ -333,15 +343,17 @@ def checked(item, value):
         value = float(value)
     if type(value) is not kind:
         wanted = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}[kind]
-        raise ConfigError(f"{item.name} is {value!r}; it must be {wanted}")
-    if limits["choices"] and value not in limits["choices"]:
-        raise ConfigError(f"{item.name} is {value!r}; it must be one of: {', '.join(limits['choices'])}")
+        raise arguments.refusal(item.name, value, wanted, ConfigError)
+    if limits["choices"]:
+        arguments.one_of(item.name, value, limits["choices"], ConfigError)
     if kind is str and not value.isascii():
         try:
             value.encode()
         except UnicodeEncodeError as error:
             raise ConfigError(f"{item.name} is {value!r}, which no text file can hold; name it in Unicode") from error
     least, most = limits["least"], limits["most"]
+    if kind is int:
+        return arguments.whole(item.name, value, least or 0, most or arguments.MOST, ConfigError)
     finite = kind is not float or math.isfinite(value)
     if not finite or (least is not None and value < least) or (most is not None and value > most):
         wanted = f"at least {least}" if most is None else f"from {least} to {most}"

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from .. import arguments
 from ..albert import Albert
 from ..data.tokenizer import check_belongs
 from ..data.tokenizers import FILE_NAMES, load_tokenizer
@@ -31,10 +32,10 @@ def open_trained(path, tokenizer=None, kernels="plain"):
     directory = model_directory(path)
     with offering_an_earlier_one(directory):
         model = Albert.from_pretrained(directory, kernels=kernels)
-    file = Path(tokenizer) if tokenizer else tokenizer_file(directory)
+    file = arguments.path_of("tokenizer", tokenizer) if tokenizer is not None else tokenizer_file(directory)
     found = load_tokenizer(file)
     words, pieces = model.config.vocab_size, found.vocab_size
-    of_run = not tokenizer and file.name != RELEASED     # which may have a larger vocabulary than its corpus
+    of_run = tokenizer is None and file.name != RELEASED     # which may have a larger vocabulary than its corpus
     if pieces > words or (pieces < words and not of_run):
         raise TrainError(f"{file} has {pieces:,} pieces and the model {words:,}: they do not belong together")
     check_belongs(found, model.tokenizer_digest, file)
@@ -66,7 +67,7 @@ def offering_an_earlier_one(directory):
 
 
 def model_directory(path):
-    path = Path(path)
+    path = arguments.path_of("path", path, TrainError)
     if not path.is_dir():
         raise TrainError(f"{path} is not a directory; it must be a run, one of its checkpoints, or a model in the "
                          "form of Hugging Face")

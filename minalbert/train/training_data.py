@@ -5,12 +5,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..analysis.cost import optimiser_bytes
+from ..analysis.memory import activation_bytes
+from ..arguments import of_kind, refusal
+from ..capacity import check_memory
 from ..data.held_out import OLDEST, Split
 from ..data.instances import Instances
 from ..data.order import instances_at
 from ..data.shards import Corpus
 from ..errors import ConfigError, DataError
+from ..parallel.slices import examples_together
+from ..params import count
 from .evaluation import Baselines, baselines
+from .settings import Settings
 
 SPLIT = "split"                                      # the name of its note among the hashes
 
@@ -31,6 +38,10 @@ def prepare(settings, corpus=None, held_out=None, split=None):
 
     split: which documents are held out, if the settings name no corpus for that; if none is given, the newest rule's.
     """
+    of_kind("settings", settings, Settings)
+    for name, pair in (("corpus", corpus), ("held_out", held_out)):
+        if pair is not None and not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], Corpus)):
+            raise refusal(name, pair, "a pair: a Corpus and its tokenizer")
     seed, recipe, size = settings.training.seed, settings.recipe, settings.training.micro_batch
     split = split or Split(seed)
     (training, tokenizer), (testing, _) = open_corpora(settings.data, corpus, held_out, split)
@@ -39,6 +50,7 @@ def prepare(settings, corpus=None, held_out=None, split=None):
         config = config.replace(vocab_size=training.vocab_size)
     if config.vocab_size < training.vocab_size:
         raise ConfigError(f"vocab_size is {config.vocab_size}; the corpus has a vocabulary of {training.vocab_size}")
+    check_step(settings, config)
     instances = Instances(training, tokenizer, recipe, seed)
     if len(instances) < size:
         raise ConfigError(f"micro_batch is {size}; the corpus has only {len(instances)} instances to train on")
@@ -54,6 +66,17 @@ def prepare(settings, corpus=None, held_out=None, split=None):
             hashes[SPLIT] = str(split)
     return TrainingData(config, tokenizer, instances, batch, baselines(training, batch), recipe.pairs, hashes,
                         f"{tested_on}; {len(batch.sop_labels):,} instances of them")
+
+
+def check_step(settings, config):
+    """Raise one sentence if not even a step of one micro-batch fits into the machine's memory."""
+    training, recipe, itemsize = settings.training, settings.recipe, np.dtype(settings.training.dtype).itemsize
+    weights = sum(optimiser_bytes(config, itemsize).values())
+    together = examples_together(training.micro_batch, recipe.max_length, config.hidden_size)
+    sizes = config, together, recipe.max_length, recipe.max_predictions, itemsize
+    activations = activation_bytes(*sizes, recompute=training.recompute)
+    check_memory(f"this model's {count(config):,} weights, with gradients and moments, and a micro_batch of "
+                 f"{training.micro_batch:,} times {recipe.max_length:,} tokens", weights + activations)
 
 
 def open_corpora(data, corpus, held_out, split):

@@ -31,17 +31,19 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..arguments import of_kind, whole
 from ..backend import DropoutKey
 from ..errors import ConfigError
 from ..optim import Schedule
 from ..parallel import Workers
-from .assemble import batches_of, one_thread_each, step_of, with_own_code
+from .assemble import batches_of, hearing, one_thread_each, step_of, with_own_code
 from .begin import fresh_state
-from .records import Observer
+from .settings import Settings
 from .training_data import prepare
 from .watch import Verdict
 
 LOW, HIGH = 1e-6, 1.0
+MOST_TRIALS = 10**6
 WINDOWS = 12                                         # in all trials: of half a decade each
 TOO_HIGH = 4                                         # times the best loss
 MARGIN = 10                                          # between the rate of the lowest loss and the peak rate
@@ -54,7 +56,7 @@ SPREADS = 0.002, 0.2                                 # of initial weights, that 
 @contextmanager
 def open_trial(settings, trials, corpus=None, held_out=None, observer=None, own_code=None):
     """A Trial with everything as in a run, but for the rate: each step is given its own."""
-    settings, observer = with_own_code(settings, own_code), observer or Observer()
+    settings, observer = with_own_code(settings, own_code), hearing(observer)
     data = prepare(settings, corpus, held_out)
     settings = settings.change(vocab_size=data.config.vocab_size)
     state = fresh_state(settings, data, own_code)
@@ -103,8 +105,7 @@ class RateSearch(NamedTuple):
 
 def find_rate(settings, trials=100, corpus=None, held_out=None, observer=None, own_code=None):
     """Search for the peak rate of a training. Returns a RateSearch."""
-    if trials < FEWEST_RATES:
-        raise ConfigError(f"trials is {trials}; it must be at least {FEWEST_RATES}")
+    trials = whole("trials", trials, FEWEST_RATES, MOST_TRIALS, ConfigError)
     rates, losses = np.geomspace(LOW, HIGH, trials), []
     window, ended = round(trials / WINDOWS), f"the rate reached {HIGH:g}"
     with open_trial(settings, trials, corpus, held_out, observer, own_code) as trial:
@@ -146,8 +147,8 @@ class OverfitResult(NamedTuple):
 
 def overfit(settings, trials=300, corpus=None, held_out=None, observer=None, own_code=None):
     """Train on one batch again and again, until it is known by heart. Returns an OverfitResult."""
-    if trials < FEWEST_STEPS:
-        raise ConfigError(f"trials is {trials}; it must be at least {FEWEST_STEPS}")
+    trials = whole("trials", trials, FEWEST_STEPS, MOST_TRIALS, ConfigError)
+    of_kind("settings", settings, Settings)
     rate, losses = own_rate(settings.optimiser, settings.model.hidden_size), []
     schedule = Schedule(rate, trials, trials // 10, "constant")
     with open_trial(settings, trials, corpus, held_out, observer, own_code) as trial:

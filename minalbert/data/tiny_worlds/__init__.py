@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 
+from ...arguments import flag, is_whole, number, whole
 from ...errors import DataError, named_fields
 from . import lexicon
 from .scripts import CONNECTIVE_WORDS, SCHEMAS, base_words, words_of_sentence
@@ -47,27 +48,23 @@ class TinyWorlds:
     p_adjective: float = 0.15
 
     def __post_init__(self):
-        if not isinstance(self.seed, int):
-            raise DataError(f"seed is {self.seed!r}; it must be a whole number")
+        whole("seed", self.seed, error=DataError)
         for name in SHARES:
-            _check_range(name, getattr(self, name), 0, 1)
-        _check_range("p_fill", self.p_fill, 0, 0.9)  # at 1, fillers would never end
-        _check_range("lexicon_scale", self.lexicon_scale, 1, LARGEST_SCALE)
-        if not isinstance(self.entity_cues, bool):
-            raise DataError(f"entity_cues is {self.entity_cues!r}; it must be True or False")
-        if self.hops not in range(7):
+            number(name, getattr(self, name), least=0, most=1, error=DataError)
+        number("p_fill", self.p_fill, least=0, most=0.9, error=DataError)    # at 1, fillers would never end
+        number("lexicon_scale", self.lexicon_scale, least=1, most=LARGEST_SCALE, error=DataError)
+        flag("entity_cues", self.entity_cues, DataError)
+        if not is_whole(self.hops) or self.hops not in range(7):
             raise DataError(f"hops is {self.hops!r}; it must be a whole number from 1 to 6, or 0 for any of them")
 
     def story(self, index):
-        if not isinstance(index, int) or index < 0:
-            raise DataError(f"index is {index!r}; stories are numbered 0, 1, 2, ...")
-        return make_story(self, index)
+        return make_story(self, whole("index", index, error=DataError))
 
     def documents(self, start, stop):
         """The stories as documents for `WordTokenizer(self.words())`: lower case, words and full stops apart."""
         from ..documents import Document
 
-        for index in range(start, stop):
+        for index in range(whole("start", start, error=DataError), whole("stop", stop, error=DataError)):
             story = self.story(index)
             sentences = [words_of_sentence(text) for text in story.sentences]
             yield Document(sentences, f"tiny worlds, seed {self.seed}, story {index}", story.topic)
@@ -107,8 +104,3 @@ def _zipf(count):
     """Cumulative shares of words in 0..1; the k-th word's share is proportional to 1/k."""
     ends = list(accumulate(1 / rank for rank in range(1, count + 1)))
     return [end / ends[-1] for end in ends[:-1]]
-
-
-def _check_range(name, value, low, high):
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not low <= value <= high:
-        raise DataError(f"{name} is {value!r}; it must be a number from {low} to {high}")

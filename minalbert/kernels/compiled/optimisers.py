@@ -66,7 +66,7 @@ class Compiled:
         self.threads = threads or os.cpu_count() or 1
 
     def step(self, params, grads, moments, rate, t, scale=1.0, only=None):
-        check(params, grads, moments, t)
+        check(params, grads, moments, rate, t, scale)
         if params.shapes != self.shapes:
             raise ConfigError("these are not the tensors that this optimiser was made for")
         chunks = self.chunks if only is None else chunks_of(params, only)

@@ -74,7 +74,7 @@ class GpuLamb:
 
     def step(self, params, grads, moments, rate, t, scale=1.0, only=None, half=None):
         """Take the step of Lamb.step; `half`, a vector of bf16 or float16, becomes the new weights in 16 bits."""
-        check(params, grads, moments, t)
+        check(params, grads, moments, rate, t, scale)
         if only is not None:
             raise ConfigError("only was given, but LAMB's CUDA kernels step all tensors; use optim.Lamb itself")
         if params.shapes != self.shapes:

@@ -1,0 +1,44 @@
+"""How much memory there is: a size is judged by what it would take, before anything of it is made.
+
+    check_memory("the weights of this model", 4 * 10**13)       ... need 40 TB of memory; this machine has 24.5 GB
+"""
+
+import functools
+import os
+from pathlib import Path
+
+from .errors import ConfigError
+
+CONTAINERS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+UNKNOWN = 2**40                                      # a system that does not say: no desk has more
+UNITS = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
+
+
+@functools.cache
+def machine_bytes():
+    """The memory of this machine, or what its container may use of it."""
+    try:
+        found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    except (AttributeError, ValueError, OSError):    # Windows
+        found = [UNKNOWN]
+    for name in CONTAINERS:
+        try:
+            found.append(int(Path(name).read_text()))
+        except (OSError, ValueError):                # no such file, or "max"
+            continue
+    return min(found)
+
+
+def check_memory(what, needed, error=ConfigError):
+    """Raise one sentence if `what`, a plural, needs more bytes than the machine has."""
+    if needed > machine_bytes():
+        raise error(f"{what} need {in_words(needed)} of memory; this machine has {in_words(machine_bytes())}")
+
+
+def in_words(size):
+    """40 TB, 24.5 GB"""
+    for unit in UNITS:
+        if size < 1000 or unit == UNITS[-1]:
+            return f"{size:.3g} {unit}"
+        size /= 1000
+    return None
