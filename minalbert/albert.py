@@ -10,7 +10,7 @@ from itertools import islice
 import numpy as np
 
 from . import params as parameters
-from .arguments import array, flag, is_number, is_whole, number, of_kind, path_of, refusal, shown, whole
+from .arguments import array, flag, is_number, is_whole, like, number, of_kind, path_of, refusal, shown, whole
 from .backend import DropoutKey, array_module, device_of, to_device
 from .batch import Batch, Inputs, as_whole_numbers, check_inputs, check_range, check_shape
 from .compute import Compute
@@ -91,6 +91,7 @@ class Albert:
 
         unread = self._unread
         if tokenizer is not None:
+            like("tokenizer", tokenizer, "a tokenizer", "files", "digest")
             unread = unread._replace(files=tokenizer.files(), digest=tokenizer.digest)
         huggingface.save(directory, self.config, self.params, unread)
 

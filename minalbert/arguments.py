@@ -17,7 +17,7 @@ Each returns the argument, numbers as Python's own, or raises `error`: InputErro
 import math
 import operator
 import os
-from numbers import Real
+from numbers import Integral, Real
 from pathlib import Path
 
 import numpy as np
@@ -45,10 +45,7 @@ def refusal(name, value, wanted, error=InputError):
 
 def is_whole(value):
     """Is it a whole number? NumPy's are; True, False and 3.0 are not."""
-    try:
-        return not isinstance(value, bool | np.bool | np.ndarray) and operator.index(value) is not None
-    except TypeError:
-        return False
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def is_number(value):
@@ -90,7 +87,7 @@ def one_of(name, value, choices, error=InputError):
 
 
 def flag(name, value, error=InputError):
-    if not isinstance(value, bool | np.bool):
+    if not isinstance(value, (bool, np.bool)):
         raise refusal(name, value, "True or False", error)
     return bool(value)
 

@@ -46,6 +46,7 @@ class Odd:
 
 # What each kind of argument cannot be. Where None is the default, None is left out.
 WRONG = {
+    "end of a sentence": [],  # a caller of ours gives it
     "whole": [None, "3", "", 1.5, NAN, INF, -1, HUGE, [], [3], b"3", Odd(), True],
     "number": [None, "3", "", NAN, INF, -INF, [], [3.0], 1j, Odd(), True, HUGE**20],
     "positive": [None, "3", "", NAN, INF, -1.0, [], [3.0], 1j, Odd(), True, HUGE**20],
@@ -227,6 +228,7 @@ KINDS = {
     **{name: Argument("array", lambda world, name=name: getattr(world.batch, name)) for name in Batch._fields[3:]},
     # Training
     "preset": choice("tiny"), "given": value({}, "table", {"model": 3}, {"nose": {}}, {"model": {"nose": 3}}),
+    "advice": value("", "end of a sentence"),
     "path": Argument("path", lambda world: world.run), "tables": value({}, "table", {"nose": {}}, {"model": 3}),
     "section": choice("model"), "comment_defaults": FLAG, "corpus": thing("corpus"), "settings": thing("settings"),
     "held_out": Argument("object", lambda world: (world.corpus, world.tokenizer)), "run": thing("run", "path"),
@@ -287,6 +289,7 @@ HERE = {
     "Albert.encode_many.layers": Argument("list", None, [99, "text"], optional=True),
     "Albert.encode_many.pool": Argument("choice", None, optional=True),
     "analysis.one_model.preset": value("tiny", "text"),
+    "Corpus.split.rule": choice("one of each stretch"), "prepare.split": value(None, "object"),
 }  # fmt: skip
 
 # Free of checks: what only holds what it is given, and is checked where it is used; the mathematics of one tensor. So

@@ -51,7 +51,7 @@ def corpus(tmp_path_factory):
         (["--num-hidden-layers", 9999, "--sharing", "none", "--hidden-size", 4096], "TB of memory"),
         (["--vocab-size", 2 * HUGE], "TB of memory"),
         (["--max-position-embeddings", 2 * HUGE, "--max-length", 10**6], "TB of memory"),
-        (["--batch", 2**30, "--micro-batch", 2**30], "TB of memory"),
+        (["--batch", 2**30, "--micro-batch", 2**30], "the corpus has only"),
         (["--rate", 0], "rate is 0.0; it must be from 1e-12"),
         (["--mask-fraction", 0], "mask_fraction is 0; in training it must be above 0"),
         (["--seed", -1], "seed is -1"),

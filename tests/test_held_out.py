@@ -71,7 +71,7 @@ def test_a_share_that_is_none_is_refused(share):
 
 
 def test_a_rule_and_a_seed_that_are_none_are_refused():
-    with pytest.raises(DataError, match="rule for held-out documents is 'any'; it must"):
+    with pytest.raises(DataError, match="rule is 'any'; it must"):
         held_out([9], 0.1, rule="any")
     with pytest.raises(DataError, match=r"seed is 0\.5"):
         held_out([9], 0.1, seed=0.5)
@@ -129,6 +129,7 @@ def circumstances(run):
 
 def begun(monkeypatch, run, split):
     """A run of 4 steps on documents held out like this, whose hash is what it computes by step 8."""
+    run.mkdir()
     with monkeypatch.context() as past:
         past.setattr(assemble, "split_of", lambda *_: split)
         small_run.train(run, steps=4, schedule="constant")
@@ -145,6 +146,7 @@ def test_a_run_resumes_with_its_own_split(tmp_path, monkeypatch, split):
     begun(monkeypatch, run, split)
     assert circumstances(run).get("split") == (None if split.rule == OLDEST else str(split))
     small_run.train(run, steps=8, schedule="constant")
+    (tmp_path / "whole").mkdir()
     with monkeypatch.context() as past:
         past.setattr(assemble, "split_of", lambda *_: split)
         small_run.train(tmp_path / "whole", steps=8, schedule="constant")
@@ -162,6 +164,7 @@ def test_an_old_run_is_scored_on_what_it_was_kept_from(tmp_path, monkeypatch, ca
     worlds = TinyWorlds(seed=1)
     build(story_sources(worlds, 40, 13), WordTokenizer(worlds.words()), tmp_path / "worlds")
     settings = small_run.small_settings(corpus=str(tmp_path / "worlds"), steps=4)
+    (tmp_path / "run").mkdir()
     with monkeypatch.context() as past:
         past.setattr(assemble, "split_of", lambda *_: Split(0, OLDEST))
         pretrain(settings, tmp_path / "run")

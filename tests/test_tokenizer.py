@@ -531,15 +531,6 @@ def test_the_command_trains_and_shows(tmp_path, text, trained, capsys):
     assert [int(i) for i in shown[4].split()] == trained.encode("The walkers")
 
 
-def test_whatever_the_command_calls_a_model_it_can_show(tmp_path, text, trained, capsys):
-    (tmp_path / "a.txt").write_text("\n".join(text), encoding="utf-8")
-    out = tmp_path / "t.json"
-    assert command("train", tmp_path / "a.txt", "--vocab-size", 240, "--out", out) == 0
-    assert command("show", out, "The walkers") == 0
-    assert "t.json: 240 pieces" in capsys.readouterr().out
-    assert load_tokenizer(out).digest == trained.digest
-
-
 def test_the_command_says_what_is_wrong_and_leaves_nothing(tmp_path, capsys):
     (tmp_path / "a.txt").write_text("one\n", encoding="utf-8")
     out = tmp_path / "out" / "spiece.model"

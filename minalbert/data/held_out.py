@@ -9,11 +9,11 @@ A rule has a name, and a name's meaning never changes: a run notes it in its che
     last of each shard     The last documents of each shard, their number rounded for each: as version 0.1.0 did.
 """
 
-from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
 
+from ..arguments import number, one_of
 from ..errors import DataError
 from .chunks import BEFORE_ALL
 from .random_draws import Choice, bits, keys
@@ -42,10 +42,8 @@ class Split(NamedTuple):
 
 def held_out(counts, share, seed=0, rule="one of each stretch"):
     """(D,) bool: is the document held out? counts: the documents of each shard."""
-    if isinstance(share, bool) or not isinstance(share, Real) or not 0 <= share <= 1:
-        raise DataError(f"share is {share!r}; it must be a number from 0 to 1: of the documents, to test on")
-    if rule not in RULES:
-        raise DataError(f"the rule for held-out documents is {rule!r}; it must be one of: {', '.join(RULES)}")
+    share = number("share", share, 0, 1, error=DataError)             # of the documents, to test on
+    one_of("rule", rule, RULES, DataError)
     return RULES[rule](counts, share, whole_number("seed", seed))
 
 

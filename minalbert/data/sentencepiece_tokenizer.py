@@ -22,6 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..arguments import path_of
 from ..errors import DamagedError, DataError
 from ..files import checksum, read, read_json
 from .normalise import Normaliser
@@ -102,6 +103,7 @@ class SentencePieceTokenizer(Tokenizer):
     @classmethod
     def load(cls, path, advice=""):
         """Load a model with the settings beside it, or with ALBERT's if there are none, as for released models."""
+        path = path_of("path", path, DataError)
         model, beside = read(path, advice), recipe_path(path)
         if not beside.exists():
             return cls(model, name=path)

@@ -2,12 +2,10 @@
 
 from .. import arguments
 from ..errors import DataError
-from ..files import read
 from .sentencepiece_tokenizer import SentencePieceTokenizer
 from .word_tokenizer import WordTokenizer
 
 TOKENIZERS = (SentencePieceTokenizer, WordTokenizer)
-MODEL = b"\n"                                        # the first byte of a sentencepiece model
 FILE_NAMES = tuple(kind.file_name for kind in TOKENIZERS)
 
 
@@ -17,6 +15,6 @@ def load_tokenizer(path, advice=""):
     advice: what to do if the file is missing or damaged.
     """
     path = arguments.path_of("path", path, DataError)
-    if path.suffix == ".json" and read(path, advice)[:1] != MODEL:
+    if path.suffix == ".json":
         return WordTokenizer.load(path, advice)
     return SentencePieceTokenizer.load(path, advice)

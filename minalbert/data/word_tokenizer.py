@@ -14,7 +14,7 @@ from contextlib import suppress
 
 import numpy as np
 
-from ..arguments import of_kind
+from ..arguments import of_kind, path_of
 from ..errors import DataError
 from ..files import read_json
 from .tokenizer import CLS, MASK, PAD, SEP, SPECIALS, UNK, Tokenizer, write_bytes
@@ -65,7 +65,7 @@ class WordTokenizer(Tokenizer):
 
     @classmethod
     def load(cls, path, advice=""):
-        found = read_json(path, advice)
+        found = read_json(path_of("path", path, DataError), advice)
         if "model" in found:                         # of `files`
             with suppress(KeyError, TypeError):
                 tokenizer = cls([*found["model"]["vocab"]][len(SPECIALS) :])

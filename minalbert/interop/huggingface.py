@@ -70,7 +70,7 @@ def load_all(directory, dtype=None, strict=True):
     if config.embedding_size == config.hidden_size and not _is_identity(arrays):
         config = config.replace(embedding_projection=True)
     heads = [head for head in HEADS if any(name.startswith(f"{head}.") for name in arrays)]
-    params = Params.from_arrays(arrays, shapes(config, heads), dtype or _dtype_of(arrays, directory))
+    params = Params.from_arrays(arrays, shapes(config, heads), _dtype_of(arrays, directory) if dtype is None else dtype)
     _check_finite(params, arrays, config, directory)
     return config, params, unread_of(directory, read_json(directory / CONFIG, ADVICE), tensors)
 

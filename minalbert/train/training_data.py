@@ -42,8 +42,8 @@ def prepare(settings, corpus=None, held_out=None, split=None):
     for name, pair in (("corpus", corpus), ("held_out", held_out)):
         if pair is not None and not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], Corpus)):
             raise refusal(name, pair, "a pair: a Corpus and its tokenizer")
+    split = Split(settings.training.seed) if split is None else of_kind("split", split, Split)
     seed, recipe, size = settings.training.seed, settings.recipe, settings.training.micro_batch
-    split = split or Split(seed)
     (training, tokenizer), (testing, _) = open_corpora(settings.data, corpus, held_out, split)
     config = settings.model
     if "vocab_size" not in settings.given_in("model"):

@@ -56,7 +56,7 @@ def forms(p):
 
 def gone_back(p, around_ffn=1, around_attention=1):
     """block_backward with a residual path counted so many times."""
-    (attention, _, ffn), _ = block_forward(p.x, p.sets[0], p.mask, p.heads, p.eps)[1]
+    (attention, ffn), _ = block_forward(p.x, p.sets[0], p.mask, p.heads, p.eps)[1]
     dy, *dnorm = layer_norm_backward(p.dy, ffn.norm)
     dh, *ddown = linear_backward(dy, ffn.down)
     dx, *dup = linear_backward(gelu_backward(dh, ffn.gelu)[0], ffn.up)
