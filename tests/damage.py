@@ -4,11 +4,11 @@
 
 A number is a damage, a function of the seed and the number: a file, or two, of a corpus, a checkpoint, a run or a saved
 model is flipped, cut, extended, zeroed, swapped, replaced by another's, removed, made something else than a file, or
-closed to its reader. Half of them meet a user without root. Then every command that reads the file runs, in a process of
-its own that may take 20 seconds and 4 GB. Verdicts on a command:
+closed to its reader. Half of them meet a user without root. Then every command that reads the file runs, in a process
+of its own that may take 20 seconds and 4 GB. Verdicts on a command:
 
     named       rc 2, or a typed error: one sentence, which names the file and what to do
-    told        it went on as recorded, to the same bits or from an earlier checkpoint, and named the file or the setting
+    told        it named the file or the setting, and went on as recorded: to the same bits, or from an earlier checkpoint
     harmless    its result is that of the undamaged file, bit for bit
 
 and the faults: unnamed (refused, but the sentence lacks the file or what to do), silent, traceback, hang, crash. The
@@ -32,15 +32,14 @@ import traceback
 from collections import Counter
 from pathlib import Path
 
-for library in ("OMP", "OPENBLAS", "MKL"):
-    os.environ[f"{library}_NUM_THREADS"] = "1"  # this process is forked, which threads do not survive
+os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}  # no thread survives a fork
 
-import damage_worlds
 from damage_files import damage
 from damage_worlds import ACTIONS, CHANGING, COMMANDS, EARLIER, READING, Outcome, act, make
 
 from minalbert import commands
 
+BITS = ("model.safetensors", "moments.safetensors", "step")
 GOOD = ("named", "told", "harmless")
 WAY_ON = re.compile(  # in the imperative, or as a command
     r"\b(again|remove|name|restore|copy|put|use|give|make|move|build|resumes?|train|keep|wait|chmod)\b|--[a-z]|`minalbert"
@@ -103,7 +102,7 @@ class Printed:
     """What was written to stdout and stderr, from C, too, since it was last called."""
 
     def __init__(self):
-        self.files = [tempfile.TemporaryFile() for _ in range(2)]
+        self.files = [tempfile.TemporaryFile() for _ in range(2)]  # noqa: SIM115
         for file, stream in zip(self.files, (1, 2), strict=True):
             os.dup2(file.fileno(), stream)
 

@@ -1,8 +1,7 @@
-"""Ways to damage a file, drawn at random. Each function returns what it did; `twin` is the same file in another world."""
+"""Ways to damage a file, drawn at random. Each returns what it did; `twin` is the same file in another world."""
 
 import os
 import shutil
-from pathlib import Path
 from typing import NamedTuple
 
 from damage_worlds import ACTIONS, RELATIVES

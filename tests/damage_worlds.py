@@ -1,7 +1,7 @@
 """What damage.py damages, and what a user would run next: a world is a corpus, a run on it and a saved model.
 
 worlds/words/corpus/   run/   saved/        and two others of the same form, to take files from:
-worlds/words-sister/                        other documents in the same words; a run with another seed on words/corpus
+worlds/words-sister/                        other documents, the same words; another run on words/corpus
 worlds/words-stranger/                      another vocabulary of equal size, another corpus, a run on it
 worlds/pieces.../                           the same with a sentencepiece model, if that is installed
 """
