@@ -8,7 +8,7 @@ closed to its reader. Half of them meet a user without root. Then every command 
 of its own that may take 20 seconds and 4 GB. Verdicts on a command:
 
     named       rc 2, or a typed error: one sentence, which names the file and what to do
-    told        it named the file or the setting, and went on as recorded: to the same bits, or from an earlier checkpoint
+    told        it named the file or the setting, and went on as recorded: to the same bits or from an earlier step
     harmless    its result is that of the undamaged file, bit for bit
 
 and the faults: unnamed (refused, but the sentence lacks the file or what to do), silent, traceback, hang, crash. The
