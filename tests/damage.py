@@ -42,10 +42,9 @@ from minalbert import commands
 BITS = ("model.safetensors", "moments.safetensors", "step")
 GOOD = ("named", "told", "harmless")
 WAY_ON = re.compile(  # in the imperative, or as a command
-    r"\b(again|remove|name|restore|copy|put|use|give|make|move|build|resumes?|train|keep|wait|chmod)\b|--[a-z]|`minalbert"
+    r"\b(again|remove|name|restore|copy|put|use|give|make|move|build|resumes?|train|keep|wait|chmod|the same command)\b"
+    r"|--[a-z]|`minalbert|it must be (a|one|the) "
 )
-
-
 NOBODY = 65534
 SECONDS, MEMORY = 20, 4 * 2**30
 
@@ -136,6 +135,8 @@ def verdict(damage, outcome, references):
     recorded = outcome.result in earlier or (log and without_lines(outcome.result) == without_lines(whole)) or settings
     if recorded and (named or (settings and "is now" in said)):
         return "told", said
+    if outcome.result in earlier and damage.takes_away:
+        return "harmless", ""
     return "silent", f"another result: {said}"
 
 

@@ -14,6 +14,11 @@ class Damage(NamedTuple):
     what: str
     nobody: bool  # does a user without root meet it?
 
+    @property
+    def takes_away(self):
+        """A whole checkpoint: the run's newest is the one before."""
+        return self.paths[0].name.startswith("step-") and self.what.startswith(("remove", "a "))
+
     def __str__(self):
         return f"{self.world}: {self.what} {' '.join(map(str, self.paths))}{', without root' if self.nobody else ''}"
 

@@ -14,8 +14,8 @@ fault:
     full        nothing can be written for some steps   saved when it can be, or said
     log         lines of metrics.jsonl altered, added   training goes on
 
-After each life the newest checkpoint that is whole is not older than before; after a signal it is that of the last step.
-At the end weights and moments are those of a run that was left in peace, bit for bit. With root, root is given up.
+After each life the newest checkpoint that is whole is not older than before; after a signal it is that of the last
+step. At the end weights and moments are those of a run that was left in peace, bit for bit. Root is given up.
 """
 
 import argparse
@@ -23,6 +23,7 @@ import hashlib
 import json
 import os
 import random
+import re
 import resource
 import shutil
 import signal
@@ -119,8 +120,10 @@ class Faults:
         path = RUN / "config.toml"
         before = path.read_text()
         name = self.rng.choice([*EDITS, "cut"])
-        lines = [f"{name} = {EDITS.get(name)}" if line.startswith(f"{name} = ") else line for line in before.split("\n")]
-        path.write_text(before[: int(self.rng.random() * len(before))] if name == "cut" else "\n".join(lines))
+        if name == "cut":
+            path.write_text(before[: int(self.rng.random() * len(before))])
+        else:
+            path.write_text(re.sub(rf"(?m)^{name} = \S+", f"{name} = {EDITS[name]}", before))
         return lambda: path.write_text(before)
 
     def flipped(self):
@@ -239,19 +242,20 @@ class Trial:
         life = Life(str(RUN), full=full)
         life.wait(self.rng.randint(1, PACE))
         time.sleep(0.01 * self.rng.random())
-        os.kill(life.process, number)                # it waits to be waited for, even if it has ended
+        os.kill(life.process, number)  # it waits to be waited for, even if it has ended
         code, last, said = life.end()
         if mend:
             mend()
         newest = newest_whole(RUN)
-        story = f"life {sum(self.counts.values())}, fault {name}, {number.name}: code {code}, checkpoint {saved}, last step {last}, now checkpoint {newest}: {said}"
+        story = (f"life {self.counts.total()}, {name}, {number.name}: step {saved} to {last}, code {code}, "
+                 f"step {newest} is the newest checkpoint: {said}")  # fmt: skip
         assert "Traceback" not in said, story
         assert newest >= saved, story
         if code == SIGNALS[number]:
             assert number == signal.SIGKILL or newest >= last, story
             self.counts["kills"] += 1
         else:
-            assert name in ("settings", "full") and code == 2, story
+            assert (code, name) in ((2, "settings"), (2, "full")), story
             assert said.splitlines()[-1].startswith("minalbert pretrain: "), story
             self.counts["refused"] += 1
         self.counts[name] += 1
