@@ -1,6 +1,6 @@
 """Damage files at random, then run what a user would run next: is each damage named, or without effect?
 
-    python tests/damage.py [--count 1000] [--seed 0] [--number N]
+    python tests/damage.py [--count 1000] [--seed 0] [--number N] [--kind KIND]
 
 A number is a damage, a function of the seed and the number: a file, or two, of a corpus, a checkpoint, a run or a saved
 model is flipped, cut, extended, zeroed, swapped, replaced by another's, removed, made something else than a file, or
@@ -38,6 +38,7 @@ from damage_files import damage
 from damage_worlds import ACTIONS, CHANGING, COMMANDS, EARLIER, READING, Outcome, act, make
 
 from minalbert import commands
+from minalbert.data import shards
 
 BITS = ("model.safetensors", "moments.safetensors", "step")
 GOOD = ("named", "told", "harmless")
@@ -91,6 +92,8 @@ def perform_here(world, actions, nobody, pipe):
         os.setuid(NOBODY)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     os.chdir(world)
+    if world.name == "pieces":
+        shards.IN_MEMORY = 0  # its corpus counts as a large one, whose tokens stay in their files
     printed = Printed()
     for action in actions:
         signal.alarm(SECONDS)  # ends the process, wherever it is
@@ -170,8 +173,8 @@ def without_lines(result):
 
 
 class Harness:
-    def __init__(self, place, seed):
-        self.originals, self.copies, self.seed = place / "worlds", place / "copies", seed
+    def __init__(self, place, seed, kinds):
+        self.originals, self.copies, self.seed, self.kinds = place / "worlds", place / "copies", seed, kinds
         names, status = in_a_process(lambda pipe: print(*make(self.originals), file=pipe))
         assert status == 0, "no worlds could be made"
         self.names = names[0].split()
@@ -200,7 +203,7 @@ class Harness:
         """Return (Damage, [(verdict, why) of each action])."""
         rng = random.Random(f"{self.seed} {number}")
         while True:
-            done = damage(self.copy(rng.choice(self.names)), self.originals, rng)
+            done = damage(self.copy(rng.choice(self.names)), self.originals, self.kinds, rng)
             if done:
                 break
         found = outcomes(self.copies / done.world, ACTIONS[done.kind], done.nobody)
@@ -212,16 +215,18 @@ def main():
     parser.add_argument("--count", type=int, default=1000, metavar="N", help="of damages; default: 1000")
     parser.add_argument("--seed", type=int, help="default: another one each time")
     parser.add_argument("--number", type=int, metavar="I", help="only this damage, with all that was said")
+    parser.add_argument("--kind", choices=ACTIONS, help="whose files; default: all kinds")
     options = parser.parse_args()
     seed = random.randrange(10**6) if options.seed is None else options.seed
-    print(f"seed {seed}: python tests/damage.py --seed {seed} --number I repeats damage I", flush=True)
+    again = f"--seed {seed}{f' --kind {options.kind}' if options.kind else ''}"
+    print(f"python tests/damage.py {again} --number I repeats damage I", flush=True)
     modules = [module.name for module in pkgutil.iter_modules(commands.__path__, "minalbert.commands.")]
     for name in (*modules, "matplotlib.backends.backend_svg"):
         importlib.import_module(name)  # once, and not in each process
     verdicts = Counter()
     with tempfile.TemporaryDirectory() as place:
         os.chmod(place, 0o755)
-        harness, begin = Harness(Path(place), seed), time.monotonic()
+        harness, begin = Harness(Path(place), seed, [options.kind] if options.kind else [*ACTIONS]), time.monotonic()
         for number in range(options.count) if options.number is None else [options.number]:
             done, found = harness.run(number)
             for action, kind, why in found:

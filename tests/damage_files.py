@@ -4,7 +4,7 @@ import os
 import shutil
 from typing import NamedTuple
 
-from damage_worlds import ACTIONS, RELATIVES
+from damage_worlds import RELATIVES
 
 
 class Damage(NamedTuple):
@@ -23,9 +23,9 @@ class Damage(NamedTuple):
         return f"{self.world}: {self.what} {' '.join(map(str, self.paths))}{', without root' if self.nobody else ''}"
 
 
-def damage(world, originals, rng):
+def damage(world, originals, kinds, rng):
     """Damage a world, a copy of originals/NAME. Returns a Damage, or None if nothing changed."""
-    kind = rng.choice([*ACTIONS])
+    kind = rng.choice(kinds)
     file = rng.choice(files_of(world, kind))
     how = rng.choice([flip, flip, cut, extend, zero, swap, replace, replace, remove, retype, retype, close])
     twin = originals / f"{world.name}-{rng.choice(RELATIVES)}" / file.relative_to(world)
