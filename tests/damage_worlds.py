@@ -113,6 +113,7 @@ ACTIONS = {
 }  # those that change what is there come last
 CHANGING = ("resume", "rebuild")
 READING = tuple(dict.fromkeys(action for row in ACTIONS.values() for action in row if action not in CHANGING))
+PASSING = (*small_run.CLOCK, "run")  # what no two runs share
 EARLIER = ("eval", "fill", "begin")  # may go on with an earlier checkpoint, if they say so
 
 
@@ -179,7 +180,7 @@ def lines_of(run):
         with suppress(ValueError):
             found = json.loads(line)
             if isinstance(found, dict) and found.get("event") != "resumed":
-                yield {name: value for name, value in found.items() if name not in (*small_run.CLOCK, "sha256", "crc")}
+                yield {name: value for name, value in found.items() if name not in PASSING}
 
 
 def sha256(path):
