@@ -7,7 +7,7 @@ fault:
 
     settings    config.toml altered, or cut short       refused in a sentence until it is mended, or without effect
     flipped     a bit in the newest checkpoint          the one before is resumed from
-    foreign     another run's checkpoint, of a later    it is not resumed from
+    foreign     another run's checkpoint, of a later    refused until it is gone, or put aside
                 step
     unreadable  an older checkpoint, closed to its      newer ones are saved all the same
                 reader or of a later format
@@ -136,6 +136,8 @@ class Faults:
         name = f"step-{newest_whole(RUN) + EVERY:08d}"
         if (STRANGER / name).exists() and not (RUN / name).exists():
             shutil.copytree(STRANGER / name, RUN / name)
+            return lambda: is_foreign(RUN / name) and shutil.rmtree(RUN / name)
+        return None
 
     def unreadable(self):
         path = checkpoints(RUN)[0] / "state.json"
@@ -188,8 +190,8 @@ def is_whole(path):
 
 def is_foreign(path):
     """It is the stranger's, whose weights are others at every step."""
-    namesake = STRANGER / path.name / BITS[0]
-    return namesake.exists() and sha256(namesake) == sha256(path / BITS[0])
+    namesake, itself = STRANGER / path.name / BITS[0], path / BITS[0]
+    return namesake.exists() and itself.exists() and sha256(namesake) == sha256(itself)
 
 
 def sha256(path):
@@ -255,7 +257,7 @@ class Trial:
             assert number == signal.SIGKILL or newest >= last, story
             self.counts["kills"] += 1
         else:
-            assert (code, name) in ((2, "settings"), (2, "full")), story
+            assert (code, name) in ((2, "settings"), (2, "foreign"), (2, "full")), story
             assert said.splitlines()[-1].startswith("minalbert pretrain: "), story
             self.counts["refused"] += 1
         self.counts[name] += 1
