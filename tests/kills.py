@@ -64,8 +64,7 @@ class Life:
         (reports, report), (said, say) = os.pipe(), os.pipe()
         self.process = os.fork()
         if not self.process:
-            os.dup2(say, 2)
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            sys.stdout, sys.stderr = (os.fdopen(handle, "w") for handle in (os.open(os.devnull, os.O_WRONLY), say))
             os._exit(live(["pretrain", *argv], report, full))
         os.close(report)
         os.close(say)
