@@ -69,18 +69,20 @@ class Life:
         os.close(report)
         os.close(say)
         self.reports, self.said = os.fdopen(reports, "rb", buffering=0), os.fdopen(said, errors="replace")
+        self.last = 0
 
     def wait(self, steps):
         """For so many steps, or the end."""
-        while steps and self.reports.read(8):
-            steps -= 1
+        while steps and (step := self.reports.read(8)):
+            self.last, steps = int.from_bytes(step, "little"), steps - 1
 
     def end(self):
         """Return (exit code or minus a signal, the last step or 0, what was said)."""
-        last, said = self.reports.read()[-8:], self.said.read()
+        said = self.said.read()
+        self.wait(10**9)
         self.reports.close()
         self.said.close()
-        return os.waitstatus_to_exitcode(os.waitpid(self.process, 0)[1]), int.from_bytes(last, "little"), said
+        return os.waitstatus_to_exitcode(os.waitpid(self.process, 0)[1]), self.last, said
 
 
 def live(argv, report, full):
@@ -279,7 +281,7 @@ def main():
         trial = Trial(options.kills, seed)
         trial.prepare()
         trial.run()
-    print(", ".join(f"{count} {name}" for name, count in trial.counts.items()), "; no step was lost")
+    print(f"no step was lost: {', '.join(f'{count} {name}' for name, count in trial.counts.most_common())}")
 
 
 if __name__ == "__main__":
