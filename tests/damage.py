@@ -28,7 +28,6 @@ import signal
 import sys
 import tempfile
 import time
-import traceback
 from collections import Counter
 from pathlib import Path
 
@@ -36,6 +35,7 @@ os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THR
 
 from damage_files import damage
 from damage_worlds import ACTIONS, CHANGING, COMMANDS, EARLIER, READING, Outcome, act, make
+from forks import Printed, give_away, give_up_root, in_a_process
 
 from minalbert import commands
 from minalbert.data import shards
@@ -46,50 +46,27 @@ WAY_ON = re.compile(  # in the imperative, or as a command
     r"\b(again|remove|name|restore|copy|put|use|give|make|move|build|resumes?|train|keep|wait|chmod|the same command)\b"
     r"|--[a-z]|`minalbert|it must be (a|one|the) "
 )
-NOBODY = 65534
 SECONDS, MEMORY = 20, 4 * 2**30
 
 
 # A process for each damage, which may hang or crash.
 
 
-def in_a_process(call):
-    """call(pipe) in a process of its own. Returns the lines that it wrote, and the process's status."""
-    reading, writing = os.pipe()
-    child = os.fork()
-    if not child:
-        os.close(reading)
-        try:
-            with os.fdopen(writing, "w") as pipe:
-                call(pipe)
-        except BaseException:
-            traceback.print_exc()
-            os._exit(1)
-        os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading) as pipe:
-        lines = pipe.readlines()
-    return lines, os.waitpid(child, 0)[1]
-
-
 def outcomes(world, actions, nobody=False):
     """Perform the actions there, and return a list of Outcome."""
-    if nobody and os.getuid() == 0:
-        for path in [world, *world.rglob("*")]:
-            os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
+    if nobody:
+        give_away(world)
     lines, status = in_a_process(lambda pipe: perform_here(world, actions, nobody, pipe))
     found = [Outcome(*json.loads(line)) for line in lines]
     if status:
         by = signal.Signals(os.WTERMSIG(status)).name if os.WIFSIGNALED(status) else f"exit {status >> 8}"
-        found.append(Outcome(actions[len(found)], "hang" if by == "SIGALRM" else "crash", by, None))
+        found.append(Outcome([*actions, "the end"][len(found)], "hang" if by == "SIGALRM" else "crash", by, None))
     return found
 
 
 def perform_here(world, actions, nobody, pipe):
-    if nobody and os.getuid() == 0:
-        os.setgroups([])
-        os.setgid(NOBODY)
-        os.setuid(NOBODY)
+    if nobody:
+        give_up_root()
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     os.chdir(world)
     if world.name == "pieces":
@@ -98,25 +75,6 @@ def perform_here(world, actions, nobody, pipe):
     for action in actions:
         signal.alarm(SECONDS)  # ends the process, wherever it is
         print(json.dumps(act(action, printed)), file=pipe, flush=True)
-
-
-class Printed:
-    """What was written to stdout and stderr, from C, too, since it was last called."""
-
-    def __init__(self):
-        self.files = [tempfile.TemporaryFile() for _ in range(2)]  # noqa: SIM115
-        for file, stream in zip(self.files, (1, 2), strict=True):
-            os.dup2(file.fileno(), stream)
-
-    def __call__(self):
-        found = []
-        for file, stream in zip(self.files, (sys.stdout, sys.stderr), strict=True):
-            stream.flush()
-            file.seek(0)
-            found.append(file.read().decode(errors="replace"))
-            os.truncate(file.fileno(), 0)
-            os.lseek(file.fileno(), 0, os.SEEK_SET)
-        return found
 
 
 # Verdicts.

@@ -19,13 +19,9 @@ step. At the end weights and moments are those of a run that was left in peace, 
 """
 
 import argparse
-import hashlib
-import json
 import os
 import random
-import re
 import resource
-import shutil
 import signal
 import sys
 import tempfile
@@ -37,6 +33,8 @@ from pathlib import Path
 os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}  # no thread survives a fork
 
 import small_run
+from forks import give_away, give_up_root
+from kill_faults import BITS, EVERY, PACE, RUN, STRANGER, Faults, checkpoints, newest_whole, sha256
 
 from minalbert.commands import main as minalbert
 from minalbert.data.build import build
@@ -45,15 +43,10 @@ from minalbert.data.tiny_worlds import TinyWorlds
 from minalbert.data.word_tokenizer import WordTokenizer
 from minalbert.train import loop
 
-NOBODY = 65534
-EVERY, PACE, SECONDS = 5, 20, 120  # steps between checkpoints, steps of a life at most, seconds that it may take
+SECONDS = 120  # that a life may take
 SETTINGS = {"every": EVERY, "evaluate_every": 50, "log_every": 1, "batch": 8, "micro_batch": 4, "workers": 1,
             "evaluate_instances": 16, "corpus": "corpus"}  # fmt: skip
-EDITS = {"seed": "7", "batch": "16", "mask_fraction": "0.3", "max_length": "20", "optimiser": '"adamw"',
-         "dtype": '"float64"', "hidden_size": "32"}  # fmt: skip
 SIGNALS = {signal.SIGKILL: -9, signal.SIGTERM: 75, signal.SIGINT: 130}  # and the code that a life ends with
-BITS = ("model.safetensors", "moments.safetensors")
-RUN, STRANGER = Path("run"), Path("stranger")
 
 
 class Life:
@@ -107,96 +100,6 @@ def live(argv, report, full):
         return 1
     finally:
         sys.stderr.flush()
-
-
-# Faults. Each returns (what mends it after the next life, or None; steps in which nothing can be written).
-
-
-class Faults:
-    def __init__(self, rng):
-        self.rng = rng
-        self.all = (self.settings, self.flipped, self.foreign, self.unreadable, self.full, self.log)
-
-    def settings(self):
-        path = RUN / "config.toml"
-        before = path.read_text()
-        name = self.rng.choice([*EDITS, "cut"])
-        if name == "cut":
-            path.write_text(before[: int(self.rng.random() * len(before))])
-        else:
-            path.write_text(re.sub(rf"(?m)^{name} = \S+", f"{name} = {EDITS[name]}", before))
-        return lambda: path.write_text(before)
-
-    def flipped(self):
-        path = checkpoints(RUN)[-1] / self.rng.choice([*BITS, "state.json", "config.json"])
-        data = bytearray(path.read_bytes())
-        data[int(self.rng.random() * len(data))] ^= 1 << self.rng.randrange(8)
-        path.write_bytes(data)
-
-    def foreign(self):
-        name = f"step-{newest_whole(RUN) + EVERY:08d}"
-        if (STRANGER / name).exists() and not (RUN / name).exists():
-            shutil.copytree(STRANGER / name, RUN / name)
-            return lambda: is_foreign(RUN / name) and shutil.rmtree(RUN / name)
-        return None
-
-    def unreadable(self):
-        path = checkpoints(RUN)[0] / "state.json"
-        if path.parent == checkpoints(RUN)[-1]:
-            return None
-        if self.rng.random() < 0.5:
-            path.chmod(0)
-            return lambda: path.exists() and path.chmod(0o644)
-        text = path.read_text()
-        known = json.loads(text)["sha256"]
-        text = text.replace('"format": ', '"format": 9', 1).replace(known, "0" * 64, 1)
-        path.write_text(text.replace("0" * 64, hashlib.sha256(text.encode()).hexdigest(), 1))
-        return None
-
-    def full(self):
-        first = self.rng.randrange(PACE)
-        return range(first, first + self.rng.choice([EVERY, 10**9]))
-
-    def log(self):
-        path = RUN / "metrics.jsonl"
-        lines = path.read_bytes().splitlines(keepends=True)
-        place = self.rng.randrange(len(lines))
-        bad = self.rng.choice([b"5\n", b"[]\n", b"{}\n", b"\xff\n", lines[place].replace(b'"kind"', b'"kinds"')])
-        lines[place : place + self.rng.randrange(2)] = [bad]
-        path.write_bytes(b"".join(lines))
-
-
-# What lies on the disk, read without the program's own functions.
-
-
-def checkpoints(run):
-    return sorted(run.glob("step-*"))
-
-
-def newest_whole(run):
-    """The step of the newest checkpoint that is whole and this run's."""
-    return max((int(path.name[5:]) for path in checkpoints(run) if is_whole(path)), default=-1)
-
-
-def is_whole(path):
-    try:
-        text = (path / "state.json").read_text()
-        note = json.loads(text)
-        itself = hashlib.sha256(text.replace(note["sha256"], "0" * 64, 1).encode()).hexdigest()
-        return (itself == note["sha256"] and '"format": 9' not in text and not is_foreign(path)
-                and all(sha256(path / name) == record["sha256"] for name, record in note["files"].items()))  # fmt: skip
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
-
-
-def is_foreign(path):
-    """It is the stranger's, whose weights are others at every step."""
-    namesake, itself = STRANGER / path.name / BITS[0], path / BITS[0]
-    return namesake.exists() and itself.exists() and sha256(namesake) == sha256(itself)
-
-
-def sha256(path):
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 # All lives of a run.
@@ -272,11 +175,8 @@ def main():
     seed = random.randrange(10**6) if options.seed is None else options.seed
     print(f"seed {seed}", flush=True)
     with tempfile.TemporaryDirectory() as place:
-        if os.getuid() == 0:
-            os.chown(place, NOBODY, NOBODY)
-            os.setgroups([])
-            os.setgid(NOBODY)
-            os.setuid(NOBODY)
+        give_away(Path(place))
+        give_up_root()
         os.chdir(place)
         trial = Trial(options.kills, seed)
         trial.prepare()
