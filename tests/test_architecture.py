@@ -222,11 +222,12 @@ RETIRED = r"\bcoins?\b|\bthrown\b|\bcrews?\b|\bhangs? on\b|\bwhosever\b|\bbe had
 
 
 OPENED_ELSEWHERE = {
-    "files.py": ("open os.open tomllib.loads np.memmap", "the door"),
+    "files.py": ("open os.open tomllib.loads", "the door"),
+    "capacity.py": ("Path(name).read_text", "what the system says of its memory"),
     "commands/bench.py": ("open", "/proc/cpuinfo"),
-    "commands/corpus.py": ("open", "writes a text for people"),
     "data/documents.py": ("open gzip.open", "users' own texts"),
     "data/sources.py": ("open gzip.open", "users' own texts"),
+    "interop/safetensors_files.py": ("safetensors.safe_open", "weights, which a library reads"),
     "kernels/gpu/launch.py": ("path.read_text", "our CUDA sources"),
     "plots/explorer.py": ("Path(__file__).with_suffix('.js').read_text", "our script"),
     "train/environment.py": ("open", "/proc/cpuinfo"),
@@ -234,7 +235,7 @@ OPENED_ELSEWHERE = {
     "train/records.py": ("open", "adds lines to a log"),
 }
 OPENERS = {"np.load", "np.memmap", "np.fromfile", "np.loadtxt", "np.genfromtxt", "json.load", "pickle.load",
-           "tomllib.load", "tomllib.loads", "safetensors.safe_open", "safetensors.deserialize",
+           "tomllib.load", "tomllib.loads", "safetensors.safe_open",
            "safetensors.numpy.load_file", "os.open", "gzip.open", "io.open", "open"}  # fmt: skip
 
 
