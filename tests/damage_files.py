@@ -138,6 +138,7 @@ def retype(file, rng, twin):
 
 def close(file, rng, twin):
     """To its owner, who is without root."""
-    place, mode = rng.choice([(file, 0), (file, 0), (file.parent, 0), (file.parent, 0o555)])
+    around = [] if file.name == "corpus" else [(file.parent, 0), (file.parent, 0o555)]
+    place, mode = rng.choice([(file, 0), (file, 0), *around])
     place.chmod(mode)
     return f"mode {mode:03o} for{'' if place == file else ' the directory of'}"

@@ -31,6 +31,8 @@ class Faults:
         return lambda: path.write_text(before)
 
     def flipped(self):
+        if sum(map(is_whole, checkpoints(RUN))) < 2:
+            return
         path = checkpoints(RUN)[-1] / self.rng.choice([*BITS, "state.json", "config.json"])
         data = bytearray(path.read_bytes())
         data[int(self.rng.random() * len(data))] ^= 1 << self.rng.randrange(8)
@@ -45,7 +47,7 @@ class Faults:
 
     def unreadable(self):
         path = checkpoints(RUN)[0] / "state.json"
-        if path.parent == checkpoints(RUN)[-1]:
+        if int(path.parent.name[5:]) >= newest_whole(RUN):
             return None
         if self.rng.random() < 0.5:
             path.chmod(0)
