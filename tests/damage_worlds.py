@@ -82,8 +82,7 @@ def make_world(place, stories, tokenizer, seed, of=None):
         stopped = pretrain(settings, place / "run")
     assert stopped.step == STOPPED
     os.chdir(place)
-    Albert.from_pretrained(NEWEST).save_pretrained("saved")
-    tokenizer.save(Path("saved") / tokenizer.file_name)
+    Albert.from_pretrained(NEWEST).save_pretrained("saved", tokenizer)
 
 
 def sources(seed):
