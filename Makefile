@@ -15,7 +15,7 @@ help:
 	@echo "make demo     set up .venv, make a corpus, train a small ALBERT and show what it learnt: some two minutes"
 	@echo "make setup    set up .venv, and no more; then: . .venv/bin/activate"
 	@echo "make test     set up .venv, run the tests and check every gradient: some five minutes"
-	@echo "make check    all that a change must pass: style, parity, the slow tests (planted mistakes, kills, sanitizers, notebooks, site), then make test"
+	@echo "make check    all that a change must pass: style, parity, the slow tests (planted mistakes, kills, damaged files, sanitizers, notebooks, site), then make test"
 	@echo "make course   build the exercises for students, instructors, nbgrader, Gradescope and GitHub Classroom"
 	@echo "make notebooks  run every notebook and keep what it prints; ONLY=04 for one"
 	@echo "make site     build the pages for a browser: notebooks, walkthrough, course, reference: half a minute"

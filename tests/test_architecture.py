@@ -221,6 +221,41 @@ def test_no_class_name_twice():
 RETIRED = r"\bcoins?\b|\bthrown\b|\bcrews?\b|\bhangs? on\b|\bwhosever\b|\bbe had\b|\bas dear\b|\bthe dear\b"
 
 
+OPENED_ELSEWHERE = {
+    "files.py": ("open os.open tomllib.loads", "the door"),
+    "capacity.py": ("Path(name).read_text", "what the system says of its memory"),
+    "commands/bench.py": ("open", "/proc/cpuinfo"),
+    "data/documents.py": ("open gzip.open", "users' own texts"),
+    "data/sources.py": ("open gzip.open", "users' own texts"),
+    "interop/safetensors_files.py": ("safetensors.safe_open", "weights, which a library reads"),
+    "kernels/gpu/launch.py": ("path.read_text", "our CUDA sources"),
+    "plots/explorer.py": ("Path(__file__).with_suffix('.js').read_text", "our script"),
+    "train/environment.py": ("open", "/proc/cpuinfo"),
+    "train/process.py": ("os.open", "the lock of a run"),
+    "train/records.py": ("open", "adds lines to a log"),
+}
+OPENERS = {"np.load", "np.memmap", "np.fromfile", "np.loadtxt", "np.genfromtxt", "json.load", "pickle.load",
+           "tomllib.load", "tomllib.loads", "safetensors.safe_open",
+           "safetensors.numpy.load_file", "os.open", "gzip.open", "io.open", "open"}  # fmt: skip
+
+
+def opens(path):
+    """The names of all calls in a file that open another one."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call):
+            name = ast.unparse(node.func)
+            ends = (").open", "path.open", "file.open", ".read_text", ".read_bytes")
+            if (name in OPENERS or name.endswith(ends)) and [*map(ast.unparse, node.args[:1])] != ["os.devnull"]:
+                yield name
+
+
+def test_files_are_read_through_one_door():
+    """What the program wrote is read by the functions of files.py, which compare it with what was recorded."""
+    found = {path.relative_to(PACKAGE).as_posix(): {*opens(path)} for path in FILES}
+    allowed = {name: {*calls.split()} for name, (calls, _) in OPENED_ELSEWHERE.items()}
+    assert {name: calls for name, calls in found.items() if calls} == allowed
+
+
 def test_words_that_were_retired_stay_away():
     found = [f"{path.relative_to(PACKAGE.parent)}:{number}: {line.strip()}"
              for path in [*FILES, *COURSE_FILES, *TESTS, *PACKAGE.rglob("*.cu*")]

@@ -219,6 +219,11 @@ def test_what_is_no_model_is_one_sentence(tmp_path, model, trained):
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "config.json").write_text("{")
     (tmp_path / "broken" / "tokenizer.json").touch()
+    for name, lost in (("shapeless", "config.json"), ("weightless", "model.safetensors")):
+        model.save_pretrained(tmp_path / name, WordTokenizer(WORDS))
+        (tmp_path / name / lost).unlink()
+    (tmp_path / "twice.json").write_text('{"format": "minalbert word list 1", "words": ["a", "a"]}')
+    (tmp_path / "cut.json").write_text('{"format": "minalbert word')
     for path, file, words in [
         ("nothing", None, "nothing is not a directory; it must be a run"),
         ("run", None, "run has no checkpoint yet"),
@@ -226,6 +231,10 @@ def test_what_is_no_model_is_one_sentence(tmp_path, model, trained):
         ("bare", None, r"bare has no tokenizer \(spiece.model, .*--tokenizer"),
         ("bare", "larger.json", "larger.json has 17 pieces and the model 16"),
         ("broken", None, "config.json"),
+        ("shapeless", None, r"config.json is missing; restore it from a copy"),
+        ("weightless", None, r"holds neither model.safetensors nor .*; restore it from a copy"),
+        ("bare", "twice.json", r"twice.json: 'a' is twice in .*; name the right one with --tokenizer"),
+        ("bare", "cut.json", r"cut.json is not JSON .*; name the right one with --tokenizer"),
     ]:
         with pytest.raises(MinalbertError, match=words) as error:
             open_trained(tmp_path / path, file and tmp_path / file)

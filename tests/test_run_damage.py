@@ -333,6 +333,12 @@ def test_a_log_never_blocks_a_run(worlds, run, capsys):
     assert computed(run) == computed(worlds / "longer")
 
 
+def test_a_log_that_was_written_twice_is_there_once(worlds, run, capsys):
+    (run / FILE).write_bytes(2 * (run / FILE).read_bytes())
+    assert resume(run, capsys)[0] == 0
+    assert computed(run) == computed(worlds / "longer")
+
+
 def test_a_log_in_which_bytes_were_lost_goes_on(run, capsys):
     path = run / FILE
     content = path.read_bytes()

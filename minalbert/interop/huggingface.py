@@ -21,6 +21,7 @@ from .safetensors_files import ONE_FILE, locate, read, write
 from .state_dict import DECODER, WHOLE, compare, first, from_state_dict, hf_groups, names, to_state_dict
 from .unread import NOTHING, unread_of
 
+WRITTEN = (CONFIG, ONE_FILE, NAME)
 DEFAULTS = dataclasses.asdict(PRESETS["albert-xxlarge-v2"])  # theirs, for missing keys
 OURS = ("sharing", "num_hidden_groups", "embedding_projection")      # transformers may need one group per layer
 VARIANTS = ("reversible", "attention", "attention_window", "attention_stride", "attention_global")
@@ -108,8 +109,8 @@ def read_config(directory):
         raise PretrainedError(f"{directory} is not a directory; nothing is downloaded, it must be one on this machine")
     if not path.exists():
         runs = sorted(directory.glob("step-*/config.json"))
-        hint = f"; it is a run, whose newest checkpoint is {runs[-1].parent}" if runs else ""
-        raise PretrainedError(f"{directory} has no config.json{hint}")
+        hint = f"it is a run, whose newest checkpoint is {runs[-1].parent}" if runs else ADVICE
+        raise PretrainedError(f"{directory} has no config.json; {hint}")
     data = read_json(path, ADVICE)
     for key, value in FIXED.items():
         if data.get(key, value) != value:

@@ -36,7 +36,7 @@ def locate(directory):
             f"{directory} holds {pickles[0]}, a pickle, but no {ONE_FILE}: load it in transformers with the class "
             f"that config.json names, and write it again with save_pretrained(..., safe_serialization=True)"
         )
-    raise PretrainedError(f"{directory} holds neither {ONE_FILE} nor {INDEX}")
+    raise PretrainedError(f"{directory} holds neither {ONE_FILE} nor {INDEX}; {ADVICE}")
 
 
 def _locate_shards(directory, index):

@@ -194,7 +194,7 @@ class Metrics:
             self.broken.append(f"{fault}; {rename_aside(self.path, 'damaged')}, and the log begins anew")
             return []
         found = list(lines_in(content))
-        sound = [parsed for _, parsed in found if is_sound(parsed)]
+        sound = [*{line: parsed for line, parsed in found if is_sound(parsed)}.values()]     # a doubled line once
         if owner and (writer := next((line["run"] for line in sound if "run" in line), owner)) != owner:
             self.broken.append(f"{self.path} is the log of another run ({writer}; this one is {owner}); "
                                f"{rename_aside(self.path, 'foreign')}, and the log begins anew")

@@ -13,12 +13,14 @@ from .. import arguments
 from ..albert import Albert
 from ..data.tokenizer import check_belongs
 from ..data.tokenizers import FILE_NAMES, load_tokenizer
-from ..errors import FileError, TrainError
+from ..errors import DataError, FileError, TrainError
 from ..files import exists
+from ..interop import huggingface
 from . import checkpoint, run_directory
 
 RUN_FILES = ("config.toml", "metrics.jsonl", *FILE_NAMES)
 RELEASED = "spiece.model"
+ADVICE = "name the right one with --tokenizer, or restore it from a copy"
 
 
 class Trained(NamedTuple):
@@ -33,13 +35,22 @@ def open_trained(path, tokenizer=None, kernels="plain"):
     with offering_an_earlier_one(directory):
         model = Albert.from_pretrained(directory, kernels=kernels)
     file = arguments.path_of("tokenizer", tokenizer) if tokenizer is not None else tokenizer_file(directory)
-    found = load_tokenizer(file)
+    found = tokenizer_of(file)
     words, pieces = model.config.vocab_size, found.vocab_size
     of_run = tokenizer is None and file.name != RELEASED     # which may have a larger vocabulary than its corpus
     if pieces > words or (pieces < words and not of_run):
         raise TrainError(f"{file} has {pieces:,} pieces and the model {words:,}: they do not belong together")
     check_belongs(found, model.tokenizer_digest, file)
     return Trained(model, found, directory)
+
+
+def tokenizer_of(file):
+    try:
+        return load_tokenizer(file, ADVICE)
+    except DataError as error:
+        if isinstance(error.__cause__, ImportError):
+            raise
+        raise DataError(f"{error if str(file) in str(error) else f'{file}: {error}'}; {ADVICE}") from error
 
 
 def weights_of(path, dtype, device):
@@ -72,7 +83,7 @@ def model_directory(path):
         raise TrainError(f"{path} is not a directory; it must be a run, one of its checkpoints, or a model in the "
                          "form of Hugging Face")
     advice = "make it readable, or name another directory"
-    if any(exists(path / name, advice) for name in ("config.json", checkpoint.STATE)):
+    if any(exists(path / name, advice) for name in (*huggingface.WRITTEN, checkpoint.STATE)):
         return path
     strays, steps = checkpoint.strays(path), checkpoint.steps(path)
     if strays and checkpoint.step_of(strays[-1]) > max(steps, default=-1):
