@@ -37,6 +37,7 @@ from forks import give_away, give_up_root
 from kill_faults import BITS, EVERY, PACE, RUN, STRANGER, Faults, checkpoints, newest_whole, sha256
 
 from minalbert.commands import main as minalbert
+from minalbert.commands import pretrain  # noqa: F401  while all libraries can be read
 from minalbert.data.build import build
 from minalbert.data.sources import story_sources
 from minalbert.data.tiny_worlds import TinyWorlds
