@@ -157,7 +157,7 @@ def test_what_does_not_fit_is_refused(optimiser):
     twin = compiled(optimiser, params)
     with pytest.raises(ConfigError, match=r"the gradients are .*float64.*; to fit the weights they must be .*float32"):
         twin.step(params, grads.astype("float64"), moments, RATE, 1)
-    with pytest.raises(ConfigError, match="step t is 0; the first is 1"):
+    with pytest.raises(ConfigError, match="t is 0; it must be a whole number"):
         twin.step(params, grads, moments, RATE, 0)
     for only, sentence in (("sop.b", "a collection of names"), (["sop.bb"], "did you mean 'sop.b'")):
         with pytest.raises(MinalbertError, match=sentence):
