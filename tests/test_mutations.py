@@ -35,19 +35,19 @@ sys.exit(any([wrong(case) for case in all_cases()]))
 """
 
 
-def tests(*names):
+def pytest_of(*names):
     return ["-m", "pytest", "-qx", "-p", "no:cacheprovider", *(f"test_{name}.py" for name in names)]
 
 
 JUDGES = {
     "gradcheck": ["-c", GRADCHECK],
-    "values": tests("values", "golden", "model"),
-    "fused": tests("slices", "threads", "parallel", "implementations", "arena", "backend"),
-    "sparse": tests("sparse_attention"),
-    "steps": tests("optim", "schedule"),
-    "reversible": tests("reversible"),
-    "compiled": tests("compiled_optimisers"),
-    "speed": tests("rates", "bench"),
+    "values": pytest_of("values", "golden", "model"),
+    "fused": pytest_of("slices", "threads", "parallel", "implementations", "arena", "backend"),
+    "sparse": pytest_of("sparse_attention"),
+    "steps": pytest_of("optim", "schedule"),
+    "reversible": pytest_of("reversible"),
+    "compiled": pytest_of("compiled_optimisers"),
+    "speed": pytest_of("rates", "bench"),
 }
 
 
