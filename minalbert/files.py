@@ -4,14 +4,14 @@ Written: complete or absent, even after a kill, a full disk or a power cut.
 
     write_atomically(path, data)                     returns the SHA-256, for whoever records it
 
-Read: whatever the program wrote is read back through one of these functions, and nothing else opens it. Each compares
-the file with what was recorded when it was written, and raises DamagedError in one sentence: which file, what is wrong,
-and `advice`, what to do, if there is any. A file that cannot be opened at all is a FileError.
+Read: whatever the program wrote is read back through one of these functions, and nothing else opens it. Each refuses
+what is no file, and compares the file with the record of it, if there is one. A DamagedError is one sentence: which
+file, what is wrong, and `advice`, what to do, if there is any. A file that cannot be opened at all is a FileError.
 
     read(path, advice, Record(size, sha256))         bytes
-    read_json(path, advice), read_toml(path, advice) a dict
+    read_json(path, advice), read_toml(path, advice) a dict, whose own checksum the caller compares, if it has one
     verify(path, record, advice)                     for a file that something else reads afterwards
-    ArrayFile(path, dtype, length, advice)           an array that is too large for memory: slices of it
+    ArrayFile(path, dtype, length, advice)           of array_file.py: slices of an array that is too large for memory
 """
 
 import contextlib
@@ -21,13 +21,9 @@ import json
 import os
 import secrets
 import stat
-import threading
 import tomllib
-import weakref
 from pathlib import Path
 from typing import NamedTuple
-
-import numpy as np
 
 from .errors import DamagedError, FileError, MissingFileError
 
@@ -129,7 +125,7 @@ def to_disk(handle):
 
 
 def rename_aside(path, kind):
-    """Rename a file or directory damaged-NAME, or as the kind is. Returns the end of a sentence about it."""
+    """Rename a file or directory KIND-NAME, such as damaged-NAME. Returns the end of a sentence about it."""
     number, name = 1, f"{kind}-{path.name}"
     while os.path.lexists(path.parent / name):
         number += 1
@@ -149,6 +145,7 @@ class Record(NamedTuple):
 
 
 def record_of(path, advice):
+    """The Record of a file as it is now."""
     with opened(path, advice) as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         return Record(file.tell(), sha256)
@@ -179,17 +176,17 @@ def read(path, advice, record=None):
 
 def check_size(path, record, advice):
     if (size := status(path, advice).st_size) != record.size:
-        raise DamagedError(said(f"{path} is damaged: it has {size:,} bytes, and had {record.size:,}", advice))
+        raise damaged(f"{path} is damaged: it has {size:,} bytes, and had {record.size:,}", advice)
 
 
 def check_hash(path, now, record, advice):
     if now != record.sha256:
-        raise DamagedError(said(f"{path} is damaged: its SHA-256 is {now[:12]}..., and was {record.sha256[:12]}... "
-                                "when it was written", advice))  # fmt: skip
+        raise damaged(f"{path} is damaged: its SHA-256 is {now[:12]}..., and was {record.sha256[:12]}... when it was "
+                      "written", advice)  # fmt: skip
 
 
-def read_json(path, advice, record=None):
-    return parsed(path, advice, record, lambda content: json.loads(content.decode()), "JSON")
+def read_json(path, advice):
+    return parsed(path, advice, lambda content: json.loads(content.decode()), "JSON")
 
 
 def checksum(table):
@@ -198,87 +195,26 @@ def checksum(table):
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def read_toml(path, advice, record=None):
-    return parsed(path, advice, record, lambda content: tomllib.loads(content.decode()), "TOML")
+def read_toml(path, advice):
+    return parsed(path, advice, lambda content: tomllib.loads(content.decode()), "TOML")
 
 
-def parsed(path, advice, record, parse, format):
-    content = read(path, advice, record)
+def parsed(path, advice, parse, format):
+    """A file as a dict. format: its name, for the sentence."""
+    content = read(path, advice)
     try:
         table = parse(content)
     except RecursionError:
-        raise DamagedError(said(f"{path} is nested too deeply to be {format} that minalbert reads", advice)) from None
+        raise damaged(f"{path} is nested too deeply to be {format} that minalbert reads", advice) from None
     except ValueError as error:                      # of the decoder, and of both parsers
-        raise DamagedError(said(f"{path} is not {format} ({error})", advice)) from error
+        raise damaged(f"{path} is not {format} ({error})", advice) from error
     if not isinstance(table, dict):
-        raise DamagedError(said(f"{path} holds a {type(table).__name__}, where names with values must be", advice))
+        raise damaged(f"{path} holds a {type(table).__name__}, where names with values must be", advice)
     return table
 
 
-class ArrayFile:
-    """An array in a file. Its slices are read when they are wanted.
-
-    It could be mapped into memory instead, but a mapped file that is cut off meanwhile ends the process without a word.
-    """
-
-    def __init__(self, path, dtype, length, advice):
-        self.path, self.dtype, self.advice = Path(path), np.dtype(dtype), advice
-        self._length = length
-        size, wanted = status(path, advice).st_size, length * self.dtype.itemsize
-        if size != wanted:
-            raise DamagedError(said(f"{path} has {size:,} bytes; it must have {wanted:,}", advice))
-        with explained(path, advice):
-            self._handle = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
-        weakref.finalize(self, os.close, self._handle)
-
-    def __len__(self):
-        return self._length
-
-    def __getitem__(self, which):
-        """The array of a slice, without steps."""
-        start, stop, _ = which.indices(self._length)
-        return self.slices([start], [max(start, stop)])[0]
-
-    def slices(self, starts, stops):
-        """The array of each slice start..stop-1."""
-        size, found = self.dtype.itemsize, []
-        with explained(self.path, self.advice):
-            for start, stop in zip(*(np.asarray(ends).tolist() for ends in (starts, stops)), strict=True):
-                content = self._bytes((stop - start) * size, start * size)
-                if len(content) < (stop - start) * size:
-                    raise self._cut_off(start * size + len(content))
-                found.append(np.frombuffer(content, self.dtype))
-        return found
-
-    def __array__(self, dtype=None, copy=None):
-        return np.array(self[:], dtype)
-
-    @property
-    def nbytes(self):
-        return self._length * self.dtype.itemsize
-
-    def _bytes(self, size, place):
-        content = self._some(size, place)
-        while len(content) < size and (more := self._some(size - len(content), place + len(content))):
-            content += more                          # Linux reads no more than 2 GB at once
-        return content
-
-    def _some(self, size, place):
-        if hasattr(os, "pread"):
-            return os.pread(self._handle, size, place)
-        with _one_reader:                            # Windows: the place is the file's own
-            os.lseek(self._handle, place, os.SEEK_SET)
-            return os.read(self._handle, size)
-
-    def _cut_off(self, end):
-        return DamagedError(said(f"{self.path} was cut off while it was read: it ends at byte {end:,}", self.advice))
-
-
-_one_reader = threading.Lock()
-
-
 def exists(path, advice):
-    """Is there anything? Where that cannot be told, it is a FileError."""
+    """Is there anything under this name? If the system does not say, it is a FileError."""
     try:
         with explained(path, advice):
             os.stat(path)
@@ -305,7 +241,7 @@ def status(path, advice):
         found = os.stat(path)
     if not stat.S_ISREG(found.st_mode):
         kind = "a directory" if stat.S_ISDIR(found.st_mode) else "a pipe or a device"
-        raise DamagedError(said(f"{path} is {kind} where a file must be", advice))
+        raise damaged(f"{path} is {kind} where a file must be", advice)
     return found
 
 
@@ -317,17 +253,22 @@ def identity(path, advice):
 
 @contextlib.contextmanager
 def explained(path, advice):
+    """A context in which an OSError becomes a FileError: one sentence about the file."""
     try:
         yield
     except FileNotFoundError:
-        raise MissingFileError(said(f"{path} is missing", advice)) from None
+        raise MissingFileError(with_advice(f"{path} is missing", advice)) from None
     except PermissionError as error:
         sentence = f"{path} cannot be read ({error.strerror})"
         raise FileError(f"{sentence}; chmod makes it, and the directories above it, readable") from error
     except OSError as error:
         kind = DamagedError if error.errno == errno.EIO else FileError
-        raise kind(said(f"{path} cannot be read ({error.strerror})", advice)) from error
+        raise kind(with_advice(f"{path} cannot be read ({error.strerror})", advice)) from error
 
 
-def said(sentence, advice):
+def damaged(sentence, advice):
+    return DamagedError(with_advice(sentence, advice))
+
+
+def with_advice(sentence, advice):
     return f"{sentence}; {advice}" if advice else sentence

@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 
 from . import files
-from .errors import DamagedError, FileError
+from .errors import FileError
 from .files import Record
 
 STATE = "state.json"                                 # a checkpoint's note
@@ -30,9 +30,9 @@ def read_note(path, advice):
         note = json.loads(raw.decode())
         known = note["sha256"].encode()
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise DamagedError(files.said(f"{path} is damaged: it is not the JSON that was written", advice)) from None
+        raise files.damaged(f"{path} is damaged: it is not the JSON that was written", advice) from None
     if hashlib.sha256(raw.replace(known, NO_HASH.encode(), 1)).hexdigest().encode() != known:
-        raise DamagedError(files.said(f"{path} is damaged: it differs from its own SHA-256", advice))
+        raise files.damaged(f"{path} is damaged: it differs from its own SHA-256", advice)
     return note
 
 
@@ -42,15 +42,15 @@ def check_place(directory, advice):
     if not files.exists(directory / STATE, advice):
         return
     note = read_note(directory / STATE, advice)
-    if re.fullmatch(r"step-[0-9]{8,}", directory.name) and int(directory.name[5:]) != note["step"]:
-        raise DamagedError(files.said(f"{directory} is the checkpoint of step {note['step']}", advice))
+    if re.fullmatch(r"step-[0-9]{8,}", directory.name) and int(directory.name[5:]) != note.get("step"):
+        raise files.damaged(f"{directory} is the checkpoint of step {note.get('step')}", advice)
     try:
         owner = files.read_toml(directory.parent / "config.toml", "")["run"]["id"]
     except (FileError, KeyError, TypeError):
         return                                       # it lies somewhere else, or version 0.1.0 made it
     if note.get("run", owner) != owner:
-        said = f"{directory} is a checkpoint of another run ({note['run']}; this one is {owner}) and must not lie here"
-        raise DamagedError(files.said(said, advice))
+        raise files.damaged(f"{directory} is a checkpoint of another run ({note['run']}; this one is {owner}) and must "
+                            "not lie here", advice)  # fmt: skip
 
 
 def records_of(paths, advice):

@@ -28,13 +28,14 @@ MAY_IMPORT = {
     "config": "arguments errors",
     "backend": "errors",
     "files": "errors",
+    "array_file": "files",
     "sealed": "errors files",
     "batch": "arguments backend capacity config errors",
     "params": "arguments backend capacity config errors",
     "layers": "backend",
     "optim": "arguments backend errors params",
     "plots": "arguments errors",
-    "data": "arguments batch capacity errors files lazy",
+    "data": "arguments array_file batch capacity errors files lazy",
     "interop": "arguments backend config errors files params sealed",
     "model": "backend layers params",
     "kernels": "backend errors layers optim",
@@ -223,6 +224,7 @@ RETIRED = r"\bcoins?\b|\bthrown\b|\bcrews?\b|\bhangs? on\b|\bwhosever\b|\bbe had
 
 OPENED_ELSEWHERE = {
     "files.py": ("open os.open tomllib.loads", "the door"),
+    "array_file.py": ("os.open", "the door of arrays that are too large for memory"),
     "capacity.py": ("Path(name).read_text", "what the system says of its memory"),
     "commands/bench.py": ("open", "/proc/cpuinfo"),
     "data/documents.py": ("open gzip.open", "users' own texts"),

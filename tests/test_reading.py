@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from minalbert import files
+from minalbert.array_file import ArrayFile
 from minalbert.errors import DamagedError, FileError, MissingFileError
-from minalbert.files import ArrayFile, Record, read, read_json, read_toml, record_of, verify, write_atomically
+from minalbert.files import Record, read, read_json, read_toml, record_of, verify, write_atomically
 
 ADVICE = "make it again"
 

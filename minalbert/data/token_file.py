@@ -1,17 +1,18 @@
 """The tokens of a shard of a large corpus, which stay in their file: slices of them are arrays.
 
-    tokens = TokenFile(file, vocab_size, verified)       # verified when the first slice is read
-    ChosenTokens(tokens, ranges)                            # those in some ranges, as if there were no others
+    tokens = TokenFile(file, vocab_size, verified)   # verified when the first slice is read
+    ChosenTokens(tokens, ranges)                     # those in some ranges, as if there were no others
 """
 
 import numpy as np
 
 from .. import files
+from ..array_file import ArrayFile
 from ..errors import DamagedError
 from .manifest import AGAIN
 
 
-class TokenFile(files.ArrayFile):
+class TokenFile(ArrayFile):
     def __init__(self, file, vocab_size, verified):
         super().__init__(file.path, file.dtype, file.length, AGAIN)
         self._file, self._vocab_size, self._verified = file, vocab_size, verified
