@@ -34,9 +34,8 @@ def place_of(run, spare, step=None):
 
 
 def split_of(place, name):
-    """By which rule the run was begun to hold documents out, as its newest readable checkpoint notes it, or None."""
-    notes = (checkpoint.note_of(place, step, name) for step in reversed(checkpoint.steps(place)))
-    note = next(filter(None, notes), None)
+    """How documents were held out when the run began, as its newest readable checkpoint notes it, or None."""
+    note = next(checkpoint.newest_notes(place, name), None)
     return note and Split.noted(note["circumstances"].get(SPLIT))
 
 

@@ -10,8 +10,8 @@ It is written under a hidden name, and in this order:
     files written, synced  ->  their directory synced  ->  renamed to step-...  ->  the run synced  ->  old ones removed
 
 So a kill or a power cut, at whatever instant, leaves the checkpoints that were there. An old one loses its name before
-its files, for the same reason. On a full disk those go first that would go afterwards, but never the newest. Random
-numbers need no room here: each is a function of the seed and its place.
+its files, for the same reason. On a full disk old ones are removed before, but never the newest. Random numbers
+need no room here: each is a function of the seed and its place.
 """
 
 import errno
@@ -34,10 +34,10 @@ from ..params import Params
 from ..sealed import STATE, read_note, records_of, seal, verify_noted
 
 MOMENTS = "moments.safetensors"
-ORIGIN = "run", "settings", "log"                    # whose it is, made with what, and the log's size and SHA-256 then
+ORIGIN = "run", "settings", "log"                    # the run's identity, its settings, the log's size and SHA-256 then
 FORMAT = 1
 REPLACED, REMOVED = ".replaced", ".removed"          # endings of hidden names, as PARTIAL is
-ADVICE = ""                                          # whoever reads it knows which other checkpoint is whole
+ADVICE = ""                                          # callers add which other checkpoint is whole
 NAME = r"step-([0-9]{8}|[1-9][0-9]{8,})"
 NO_ROOM = {errno.ENOSPC, errno.EDQUOT}
 
@@ -99,7 +99,7 @@ def steps(run):
 
 
 def _named(run):
-    """Whatever has the name of a checkpoint."""
+    """All paths that have the name of a checkpoint."""
     return [path for path in Path(run).glob("step-*") if re.fullmatch(NAME, path.name)]
 
 
@@ -108,7 +108,7 @@ def path_of(run, step):
 
 
 def step_of(path):
-    """That of a checkpoint's directory; if it has another name, so large that all others are earlier."""
+    """The step in the name of a checkpoint's directory; infinity for another name, so that all steps are earlier."""
     name = Path(os.path.abspath(path)).name
     return int(name[5:]) if re.fullmatch(NAME, name) else math.inf
 
@@ -127,13 +127,13 @@ def whole_before(run, step, owner=None):
     return next((one for one in before if _note_if_whole(path_of(run, one), owner)), None)
 
 
-def newest_note(run):
-    """What the newest checkpoint that can be read says of itself; {} without one."""
-    return next(filter(None, (note_of(run, step) for step in reversed(steps(run)))), {})
+def newest_notes(run, owner=None):
+    """`note_of` each checkpoint, the newest first, without those that cannot be read."""
+    return filter(None, (note_of(run, step, owner) for step in reversed(steps(run))))
 
 
 def strays(run):
-    """What has the name of a checkpoint and is no directory."""
+    """Paths that have the name of a checkpoint, but are no directories."""
     return sorted(path for path in _named(run) if not path.is_dir())
 
 
@@ -186,7 +186,7 @@ def _save(run, path, config, state, note):
 
 
 def _make_room(run, keep, always):
-    """Remove what goes when a further one is saved, but never the newest, nor any before that one is known as whole."""
+    """Remove the old ones before a new one is saved, but only if the newest is whole, and never that. Is there room?"""
     there = steps(run)
     stay = {*there[-max(1, keep - 1):], *always}
     if set(there) <= stay or not _note_if_whole(path_of(run, there[-1])):
@@ -273,7 +273,7 @@ def _read(path, owner):
 
 
 def read_note_of(path, owner=None):
-    """What its state.json holds."""
+    """What state.json holds. A checkpoint of another step, format or run is an error."""
     file = Path(path) / STATE
     note = read_note(file, ADVICE)
     if note.get("format") != FORMAT:

@@ -55,7 +55,7 @@ def read_curves(run):
         raise TrainError(f"{run} has no {FILE}; it must be the directory of a run, and `minalbert pretrain {run}` "
                          "begins a log anew") from error
     lines = read_lines(run)
-    if differs(content, checkpoint.newest_note(run).get("log")):
+    if differs(content, next(checkpoint.newest_notes(run), {}).get("log")):
         sentence = f"{path} is not what was written there until the newest checkpoint"
         if not lines:
             raise DamagedError(f"{sentence}, and nothing of it can be read; restore it from a copy")

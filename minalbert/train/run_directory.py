@@ -6,8 +6,8 @@
       metrics.jsonl         what happened
       step-00000500/        a checkpoint, which transformers and Albert.from_pretrained read as well
 
-config.toml is for people to read and to change. What a run was made with is in its checkpoints: with that settings are
-compared, wherever they come from, and from there config.toml is restored where it is damaged.
+config.toml is for people to read and to change. What a run was made with is in its checkpoints: settings are compared
+with that, wherever they come from, and a damaged config.toml is restored from there.
 """
 
 import secrets
@@ -44,10 +44,11 @@ def make(run):
 def identity(run):
     """The random name that a run was given at its start; None if it has none yet.
 
-    config.toml, the log's first line and each checkpoint have it. What two of them say it is; else they are believed in
-    this order.
+    config.toml, the log's first line and each checkpoint have it. If they differ, two of them outvote the third; where
+    no two agree, the first in this order counts.
     """
-    names = list(filter(None, (id_in_config(run), records.owner_of(run), next(newest_ids(run), None))))
+    in_checkpoints = (note["run"] for note in checkpoint.newest_notes(run) if "run" in note)
+    names = list(filter(None, (id_in_config(run), records.owner_of(run), next(in_checkpoints, None))))
     return max(names, key=names.count, default=None)
 
 
@@ -58,17 +59,8 @@ def id_in_config(run):
         return None
 
 
-def newest_ids(run):
-    return (note["run"] for note in newest_notes(run) if "run" in note)
-
-
 def new_identity():
     return secrets.token_hex(8)
-
-
-def newest_notes(run, owner=None):
-    """What the checkpoints say of themselves, the newest first; those that cannot be read are left out."""
-    return filter(None, (checkpoint.note_of(run, step, owner) for step in reversed(checkpoint.steps(run))))
 
 
 # Settings
@@ -76,14 +68,14 @@ def newest_notes(run, owner=None):
 
 def made_with(place, owner, step=None):
     """{section: {name: value}} that the newest checkpoint was made with, or that of a step; {} if it does not say."""
-    notes = newest_notes(place, owner) if step is None else [checkpoint.note_of(place, step, owner)]
+    notes = checkpoint.newest_notes(place, owner) if step is None else [checkpoint.note_of(place, step, owner)]
     return next((note["settings"] for note in notes if "settings" in note), {})
 
 
 def kept_tables(run):
-    """({section: {name: value}} or None, messages): config.toml, or if it is not whole what checkpoints say."""
-    path, name = Path(run) / CONFIG, identity(run)
-    saved = made_with(run, name)
+    """({section: {name: value}} or None, messages): config.toml, or the newest checkpoint's if that is not whole."""
+    path, owner = Path(run) / CONFIG, identity(run)
+    saved = made_with(run, owner)
     try:
         tables = files.read_toml(path, "")
     except FileError as fault:
@@ -93,7 +85,7 @@ def kept_tables(run):
             return None, []
         raise type(fault)(f"{fault}; remove it, and give the settings again") from fault
     lacking = [name for section in saved for name in saved[section] if name not in table_of(tables, section)]
-    if saved and table_of(tables, RUN).get("id", name) != name:
+    if saved and table_of(tables, RUN).get("id", owner) != owner:
         return saved, [f"{path} is another run's; it is restored from the newest checkpoint"]
     if lacking:
         first = ", ".join(lacking[:3]) + ", ..." * (len(lacking) > 3)
