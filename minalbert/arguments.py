@@ -1,4 +1,4 @@
-"""What an argument must be: every refusal's sentence is made here, and nowhere is it made twice.
+"""What an argument must be, and the sentence that refuses another.
 
 A public function states its arguments in its first lines, and what lies below it checks nothing again:
 
@@ -7,8 +7,9 @@ A public function states its arguments in its first lines, and what lies below i
     one_of("pool", pool, POOLS)              pool is 'last'; it must be one of: 'first', 'mean'
     flag("strict", strict)                   strict is 'no'; it must be True or False
     of_kind("batch", batch, Batch)           batch is a dict; it must be a Batch
-    directory = path_of("directory", directory)directory is ''; it must be the path of a file or a directory
-    like("source", source, "one of text_sources", "documents", "describe")
+    path = path_of("path", path)             path is ''; it must be the path of a file or a directory
+    like("drawn", drawn, "a figure", "savefig")
+                                             drawn is 5; it must be a figure
     dy = array("dy", dy, (8, None))          dy has shape (8,); it must be (8, any)
 
 Each returns the argument, numbers as Python's own, or raises `error`: InputError, unless the argument is a setting.
@@ -25,11 +26,12 @@ import numpy as np
 from .errors import InputError
 
 MOST = 2**63                                         # no count, size or seed is more
-LONGEST = 80                                         # letters of a value in a sentence
+FAR = 2**20                                          # a limit from here on is named to those alone who exceed it
+LONGEST = 80                                         # characters of a value in a sentence
 
 
 def shown(value):
-    """The value as a sentence has it, on one line; an array by its shape."""
+    """The value in a sentence: on one line, an array by its shape."""
     if getattr(value, "ndim", 0):
         return f"an array of shape {value.shape}"
     try:
@@ -58,9 +60,9 @@ def is_number(value):
 
 def whole(name, value, least=0, most=MOST, error=InputError):
     if not is_whole(value) or not least <= value <= most:
-        near = most >= 2**20 and not (is_whole(value) and value > most)           # a limit that few people meet
-        raise refusal(name, value, f"a whole number, {f'at least {least}' if near else f'from {least} to {most}'}",
-                      error)
+        too_large = is_whole(value) and value > most
+        limits = f"from {least} to {most}" if too_large or most < FAR else f"at least {least}"
+        raise refusal(name, value, f"a whole number, {limits}", error)
     return operator.index(value)
 
 
@@ -99,7 +101,7 @@ def text(name, value, error=InputError):
 
 
 def path_of(name, value, error=InputError):
-    """An empty path would mean the current directory, which nobody means who writes ''."""
+    """A Path. An empty one would be the current directory, which nobody means by it."""
     if not isinstance(value, str | os.PathLike) or not os.fspath(value) or "\0" in str(value):
         raise refusal(name, value, "the path of a file or a directory", error)
     return Path(value)
@@ -128,7 +130,7 @@ def as_array(name, value, error=InputError):
 
 
 def like(name, value, what, *parts, error=InputError):
-    """Anything that has these attributes, because others' objects may stand where ours do; `what` is one that has."""
+    """Anything that has the attributes `parts`, because objects of users may stand for ours. what: a kind, in words."""
     if any(not hasattr(value, part) for part in parts):
         raise refusal(name, value, what, error)
     return value

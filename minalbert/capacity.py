@@ -1,4 +1,4 @@
-"""How much memory there is: a size is judged by what it would take, before anything of it is made.
+"""How much memory there is: a size is judged by the memory that it would take, before anything is made.
 
     check_memory("the weights of this model", 4 * 10**13)       ... need 40 TB of memory; this machine has 24.5 GB
 """
@@ -10,7 +10,7 @@ from pathlib import Path
 from .errors import ConfigError
 
 CONTAINERS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
-UNKNOWN = 2**40                                      # a system that does not say: no desk has more
+UNKNOWN = 2**40                                      # bytes, if the system does not say; few machines have more
 UNITS = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
 
 
@@ -37,8 +37,7 @@ def check_memory(what, needed, error=ConfigError):
 
 def in_words(size):
     """40 TB, 24.5 GB"""
-    for unit in UNITS:
-        if size < 1000 or unit == UNITS[-1]:
-            return f"{size:.3g} {unit}"
-        size /= 1000
-    return None
+    power = 0
+    while size >= 1000 and power < len(UNITS) - 1:
+        size, power = size / 1000, power + 1
+    return f"{size:.3g} {UNITS[power]}"

@@ -13,7 +13,7 @@ class ConfigError(MinalbertError, ValueError):
 
 
 class InputError(MinalbertError, ValueError):
-    """An argument, mostly an array, that a model or a figure cannot take."""
+    """An argument, mostly an array, that a function cannot take."""
 
 
 class DeviceError(MinalbertError, RuntimeError):
@@ -63,7 +63,7 @@ class SlowWarning(UserWarning):
 
 
 class DamagedWarning(UserWarning):
-    """A file that is not what was written there, of which nothing depends but what is shown."""
+    """A file that is not what was written there; nothing but a picture depends on it."""
 
 
 def nearest(name, names):

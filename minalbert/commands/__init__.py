@@ -19,7 +19,8 @@ from importlib.metadata import entry_points
 from .. import __version__
 from ..errors import DamagedWarning, MinalbertError, SlowWarning, nearest
 
-LONGEST = 400                                        # letters of a sentence about what was typed
+OURS = SlowWarning, DamagedWarning                   # warnings that are one line on a terminal
+LONGEST = 400                                        # characters of a sentence about what was typed
 COMMANDS = {
     "demo": ("minalbert.commands.demo", "make a corpus, train a small model, see what it has learnt"),
     "params": ("minalbert.commands.params", "count a model's parameters, operations and memory"),
@@ -35,9 +36,6 @@ COMMANDS = {
     "bench": ("minalbert.commands.bench", "which kernels are fast on this machine?"),
     "gradcheck": ("minalbert.commands.gradcheck", "check every entry of every hand-written gradient"),
 }
-
-
-OURS = SlowWarning, DamagedWarning
 
 
 def all_commands():
@@ -104,30 +102,31 @@ def main(argv=None):
             raise MinalbertError("standard output is closed; it must be open, if only to /dev/null")
         options = parsed(argv)
     except MinalbertError as error:
-        return told("minalbert", error)
+        return fail("minalbert", error)
     except KeyboardInterrupt:
-        return told("minalbert", "interrupted", 130)
+        return fail("minalbert", "interrupted", 130)
     try:
         code = executed(options)
         sys.stdout.flush()
         return code
     except MinalbertError as error:
-        return told(options.prog, error)
+        return fail(options.prog, error)
     except KeyboardInterrupt:
-        return told(options.prog, "interrupted", 130)
+        return fail(options.prog, "interrupted", 130)
     except BrokenPipeError:                          # the reader, `head` say, has seen enough
         no_more_output()
         return 141
     except OSError as error:
         no_more_output()
-        return told(options.prog, f"{error.filename or 'the output'} could not be read or written ({error.strerror})")
+        return fail(options.prog, f"{error.filename or 'the output'} could not be read or written ({error.strerror})")
     except MemoryError as error:
-        return told(options.prog, f"there is not enough memory; smaller sizes need less ({error or 'it gave no size'})")
+        return fail(options.prog, f"there is not enough memory; smaller sizes need less ({error or 'it gave no size'})")
     except RecursionError:
-        return told(options.prog, "a file is nested too deeply to be one that minalbert wrote")
+        return fail(options.prog, "a file is nested too deeply to be one that minalbert wrote")
 
 
-def told(prog, sentence, code=2):
+def fail(prog, sentence, code=2):
+    """Print the sentence, and return the exit code."""
     print(f"{prog}: {sentence}", file=sys.stderr)
     return code
 

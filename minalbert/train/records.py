@@ -208,14 +208,14 @@ class Metrics:
 
     def _put_aside(self, lines):
         place = self.path.with_name(f"damaged-{FILE}")
-        said = f"lines of {self.path} that are no metrics: {len(lines):,}"
+        these = f"lines of {self.path} that are no metrics: {len(lines):,}"
         try:
             with open(place, "ab") as file:
                 file.write(b"".join(line + b"\n" for line in lines))
         except OSError as error:
-            self.broken.append(f"{said}, and {place.name}, where they were to go, cannot be written ({error.strerror})")
+            self.broken.append(f"{these}, and {place.name}, their new place, cannot be written ({error.strerror})")
         else:
-            self.broken.append(f"{said}, now in {place.name}")
+            self.broken.append(f"{these}, now in {place.name}")
 
     def write(self, kind, **values):
         self._waiting.append(json.dumps({"kind": kind, **values}) + "\n")
