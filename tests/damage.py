@@ -1,6 +1,6 @@
 """Damage files at random, then run what a user would run next: is each damage named, or without effect?
 
-    python tests/damage.py [--count 1000] [--seed 0] [--number N] [--kind KIND]
+    python tests/damage.py [--count 1000] [--seed S] [--number I] [--kind KIND]
 
 A number is a damage, a function of the seed and the number: a file, or two, of a corpus, a checkpoint, a run or a saved
 model is flipped, cut, extended, zeroed, swapped, replaced by another's, removed, made something else than a file, or

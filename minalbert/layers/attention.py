@@ -126,7 +126,7 @@ def multi_head_backward(dy, cache):
     dx_v, dwv, dbv = linear_backward(merge_heads(dv), cache.v)
     dx_k, dwk, dbk = linear_backward(merge_heads(dk), cache.k)
     dxq, dwq, dbq = linear_backward(merge_heads(dq), cache.q)
-    dx, _ = gather_backward(dxq, cache.query_rows)        # x was read three times
+    dx, _ = gather_backward(dxq, cache.query_rows)   # x was read three times
     dx += dx_k
     dx += dx_v
     return dx, dwq, dbq, dwk, dbk, dwv, dbv, dwo, dbo, None

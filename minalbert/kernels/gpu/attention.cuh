@@ -12,7 +12,7 @@
 #endif
 
 constexpr int D = HEAD;
-constexpr float LOWEST = -3.4028235e38f / 2;             // `layers.attention`'s; -inf less itself would be NaN
+constexpr float LOWEST = -3.4028235e38f / 2;             // `backend.lowest`; -inf less itself would be NaN
 constexpr float FAR = -LOWEST / 2;                       // a mask so far below the largest is that of padding
 constexpr unsigned ALL_LANES = 0xffffffffu;
 
