@@ -14,7 +14,7 @@ from minalbert.data.shards import Corpus
 from minalbert.data.tiny_worlds import TinyWorlds
 from minalbert.data.word_tokenizer import WordTokenizer
 from minalbert.train import checkpoint, pretrain
-from minalbert.train.records import read_lines
+from minalbert.train.log import read_lines
 from minalbert.train.settings import Settings
 
 CLOCK = ("seconds", "tokens_per_second", "data", "forward", "backward", "optimiser")

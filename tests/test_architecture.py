@@ -234,7 +234,7 @@ OPENED_ELSEWHERE = {
     "plots/explorer.py": ("Path(__file__).with_suffix('.js').read_text", "our script"),
     "train/environment.py": ("open", "/proc/cpuinfo"),
     "train/process.py": ("os.open", "the lock of a run"),
-    "train/records.py": ("open", "adds lines to a log"),
+    "train/log.py": ("open", "adds lines to a log"),
 }
 OPENERS = {"np.load", "np.memmap", "np.fromfile", "np.loadtxt", "np.genfromtxt", "json.load", "pickle.load",
            "tomllib.load", "tomllib.loads", "safetensors.safe_open",

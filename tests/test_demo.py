@@ -8,7 +8,7 @@ import pytest
 from minalbert.commands import demo, main
 from minalbert.data.shards import Corpus
 from minalbert.train import checkpoint
-from minalbert.train.records import read_lines
+from minalbert.train.log import read_lines
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from minalbert.errors import ConfigError, DataError, TrainError
 from minalbert.train import pretrain
 from minalbert.train.evaluation import baselines
 from minalbert.train.filling import fill
-from minalbert.train.records import read_lines
+from minalbert.train.log import read_lines
 from minalbert.train.trained import open_trained
 from minalbert.train.training_data import first_of
 

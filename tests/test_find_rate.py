@@ -19,7 +19,7 @@ from minalbert.data.word_tokenizer import WordTokenizer
 from minalbert.errors import ConfigError
 from minalbert.parallel import Workers
 from minalbert.plots import rate_curve
-from minalbert.train.records import read_lines
+from minalbert.train.log import read_lines
 from minalbert.train.trials import Trial, averages, find_rate, judged, open_trial
 
 RATES = np.geomspace(1e-6, 1, 121)

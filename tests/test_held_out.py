@@ -24,7 +24,8 @@ from minalbert.data.tiny_worlds import TinyWorlds
 from minalbert.data.word_tokenizer import WordTokenizer
 from minalbert.errors import DataError, TrainError
 from minalbert.train import assemble, checkpoint, pretrain
-from minalbert.train.records import Observer, read_lines
+from minalbert.train.log import read_lines
+from minalbert.train.records import Observer
 
 
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=9), st.floats(0, 1), st.integers(0, 2**63))

@@ -6,7 +6,7 @@ from small_run import StopAt, computed, events, small_corpus, small_settings, tr
 
 from minalbert import Albert
 from minalbert.train import assemble, checkpoint, pretrain
-from minalbert.train.records import read_lines
+from minalbert.train.log import read_lines
 
 
 @pytest.fixture(scope="module")

@@ -14,9 +14,9 @@ from minalbert.commands import main
 from minalbert.commands.progress import Progress, clock
 from minalbert.config import PRESETS as SIZES
 from minalbert.errors import TrainError
-from minalbert.train import checkpoint, records
+from minalbert.train import checkpoint, log
 from minalbert.train.evaluation import Baselines, Evaluation
-from minalbert.train.records import FILE, Metrics, read_lines
+from minalbert.train.log import FILE, Metrics, read_lines
 from minalbert.train.settings import Settings
 from minalbert.train.tensorboard import Board
 from minalbert.train.watch import locate_nonfinite, milestones
@@ -237,7 +237,7 @@ def test_half_a_line_is_taken_back(tmp_path, monkeypatch, capsys):
     written = Metrics(tmp_path, alert=Progress(quiet=True).alert)
     written.write("train", step=1, position=1)
     with monkeypatch.context() as patch:
-        patch.setattr(records, "open", lambda *how: Full(open(*how)), raising=False)  # noqa: SIM115
+        patch.setattr(log, "open", lambda *how: Full(open(*how)), raising=False)  # noqa: SIM115
         written.write("train", step=2, position=2)
     assert "No space left on device" in capsys.readouterr().err
     assert len(read_lines(tmp_path)) == 1

@@ -7,7 +7,7 @@ from minalbert import Albert
 from minalbert.commands.progress import Progress
 from minalbert.errors import ConfigError, TrainError
 from minalbert.train import checkpoint, pretrain, run_directory
-from minalbert.train.records import FILE, read_lines
+from minalbert.train.log import FILE, read_lines
 
 
 def test_other_data_is_refused(tmp_path):

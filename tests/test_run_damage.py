@@ -18,7 +18,7 @@ from minalbert.errors import DamagedError, DamagedWarning, FileError, TrainError
 from minalbert.files import read_toml
 from minalbert.sealed import read_note, seal
 from minalbert.train import assemble, checkpoint, curves, pretrain, run_directory
-from minalbert.train.records import FILE, Metrics, first_evaluation
+from minalbert.train.log import FILE, Metrics, first_evaluation
 from minalbert.train.trained import open_trained
 
 STEPS = {"steps": 8, "every": 4}

@@ -12,7 +12,7 @@ from minalbert.errors import TrainError
 from minalbert.parallel import Workers
 from minalbert.train import assemble, checkpoint
 from minalbert.train import state as state_module
-from minalbert.train.records import read_lines
+from minalbert.train.log import read_lines
 from minalbert.train.watch import SpikeWatch
 
 

@@ -3,11 +3,11 @@
     from minalbert import train
     result = train.pretrain(train.Settings().change(corpus="corpus", steps=500), "runs/first")
 
-    settings        what a run is told, in sections            assemble, begin: from settings to a run
+    settings        every setting of a run, in sections        assemble, begin: from settings to a run
     loop            the loop                                   gradient_step: one step of it
     state           where a run is                             watch: which steps to refuse
     checkpoint      what a kill leaves                         process, environment, run_directory
-    records         what is written and reported               training_data, evaluation, curves, tensorboard
+    records, log    what is reported and written down          training_data, evaluation, curves, tensorboard
     trials          find a rate, overfit one batch             trained, filling: a trained model, and what it guesses
 
 Read in this order: loop, gradient_step, state, watch, checkpoint; then assemble.
@@ -17,6 +17,6 @@ from ..lazy import public
 
 __getattr__, __dir__, __all__ = public(__name__, {
     "Settings": "settings", "pretrain": "assemble", "prepare": "training_data", "Observer": "records",
-    "read_lines": "records", "read_curves": "curves", "evaluate": "evaluation", "baselines": "evaluation",
+    "read_lines": "log", "read_curves": "curves", "evaluate": "evaluation", "baselines": "evaluation",
     "open_trained": "trained", "fill": "filling", "find_rate": "trials", "overfit": "trials",
 })

@@ -23,9 +23,10 @@ from . import checkpoint, run_directory
 from .begin import begin, identity_of, place_of, split_of
 from .environment import environment
 from .gradient_step import gradient_step
+from .log import Metrics, first_evaluation
 from .loop import Trainer
 from .process import StopSignals, lock
-from .records import Metrics, Observer, Records, first_evaluation
+from .records import Observer, Records
 from .settings import Settings
 from .state import Checkpoints
 from .tensorboard import Board

@@ -19,7 +19,7 @@ from .. import files
 from ..arguments import path_of
 from ..errors import DamagedError, DamagedWarning, MissingFileError, TrainError
 from . import checkpoint
-from .records import FILE, differs, read_lines
+from .log import FILE, differs, read_lines
 
 TRAIN = ("step", "loss", "mlm_loss", "sop_loss", "rate", "gradient_norm", "tokens_per_second", "seconds")
 HELD_OUT = ("step", "mlm_loss", "mlm_accuracy", "sop_loss", "sop_accuracy", "sop_recall_in_order", "sop_recall_swapped")

@@ -17,7 +17,7 @@ from pathlib import Path
 from .. import files
 from ..errors import ConfigError, DataError, FileError, MissingFileError, TrainError
 from ..files import settle, write_atomically
-from . import checkpoint, records
+from . import checkpoint, log
 from .settings import RUN, Settings
 
 CONFIG = "config.toml"
@@ -48,7 +48,7 @@ def identity(run):
     no two agree, the first in this order counts.
     """
     in_checkpoints = (note["run"] for note in checkpoint.newest_notes(run) if "run" in note)
-    names = list(filter(None, (id_in_config(run), records.owner_of(run), next(in_checkpoints, None))))
+    names = list(filter(None, (id_in_config(run), log.owner_of(run), next(in_checkpoints, None))))
     return max(names, key=names.count, default=None)
 
 

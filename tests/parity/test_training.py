@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from small_run import small_corpus, small_settings, train  # noqa: E402
 
 from minalbert.data.order import batches  # noqa: E402
-from minalbert.train.records import read_lines  # noqa: E402
+from minalbert.train.log import read_lines  # noqa: E402
 from minalbert.train.training_data import prepare  # noqa: E402
 
 STEPS, PEAK, WARMUP = 20, 0.02, 4
