@@ -76,7 +76,7 @@ def at_least_float32(x):
 
 
 def lowest(dtype):
-    """Half of the lowest number there is: added to a score, it masks it. (The released code has -10000.)"""
+    """Half of the lowest number of a dtype: added to a score, it masks it. (The released code adds -10000.)"""
     return float(np.finfo(dtype).min) / 2
 
 

@@ -15,7 +15,7 @@ whole, number, one_of, flag = (
 HALVES = ("attention", "ffn")
 SHARING = ("all", "attention", "ffn", "none")
 ATTENTION = ("full", "local", "block", "strided")
-LARGEST = {"num_hidden_layers": 10_000}              # a loop; of every other size, memory is the limit
+LARGEST = {"num_hidden_layers": 10_000}              # shared layers need no memory, but time; memory limits the rest
 ACTIVATIONS = {"gelu_new": "tanh", "gelu_pytorch_tanh": "tanh", "gelu": "erf"}
 
 
@@ -110,15 +110,13 @@ class AlbertConfig:
 
     def groups(self, half):
         """The number of sets of weights that "attention" or "ffn" has."""
-        if half not in HALVES:
-            one_of("half", half, HALVES)
+        one_of("half", half, HALVES)
         shared = self.sharing in ("all", half)
         return self.num_hidden_groups if shared else self.num_hidden_layers
 
     def group_of(self, half, layer):
         """Which of them a layer uses. Whole numbers only: the released code's floats slip at L = 22."""
-        if type(layer) is not int or not 0 <= layer < self.num_hidden_layers:
-            layer = whole("layer", layer, 0, self.num_hidden_layers - 1)
+        layer = whole("layer", layer, 0, self.num_hidden_layers - 1)
         return layer * self.groups(half) // self.num_hidden_layers
 
     def replace(self, **changes):

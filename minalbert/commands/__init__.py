@@ -74,7 +74,7 @@ class Parser(argparse.ArgumentParser):
         return options
 
     def _get_values(self, action, words):
-        """No file, directory, name or text is empty; a setting may be, and is then as if it were not given."""
+        """Refuse an empty file, directory, name or text; an empty setting counts as not given."""
         if "" in words and action.nargs != argparse.PARSER and not getattr(action, "may_be_empty", False):
             raise argparse.ArgumentError(action, "it is empty; it must be a name or a text")
         return super()._get_values(action, words)
@@ -93,7 +93,7 @@ def flags(parser):
 
 
 def main(argv=None):
-    """Run a command. Whatever goes wrong that is no mistake of ours is one sentence, and the exit code says it too."""
+    """Run a command and return its exit code. An error that is no mistake of ours is one sentence."""
     argv = sys.argv[1:] if argv is None else argv
     if sys.stderr is None:                           # closed by who started us
         sys.stderr = io.StringIO()
@@ -132,7 +132,7 @@ def fail(prog, sentence, code=2):
 
 
 def no_more_output():
-    """Python would try to write what is left once more, at its end, and print a traceback."""
+    """Send what is left to nowhere: Python would try to write it once more at its end, and print a traceback."""
     with contextlib.suppress(OSError, ValueError):   # a stream that is no file
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

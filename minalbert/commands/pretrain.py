@@ -1,10 +1,10 @@
 """`minalbert pretrain RUN`: train a model, watch it, stop it, resume it."""
 
-import os
 import sys
 from contextlib import contextmanager
 
 from ..train import pretrain
+from . import no_more_output
 from .options import add_settings_arguments, settings_of
 from .own_code import own_code
 from .printing import print_result
@@ -45,8 +45,8 @@ def run(options):
 
 @contextmanager
 def surviving_a_closed_terminal():
-    """A run that was saved because its terminal closed ends with that code, though nobody reads its last words."""
+    """A run that was saved because its terminal closed keeps its exit code, although its result cannot be printed."""
     try:
         yield
     except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        no_more_output()

@@ -45,7 +45,7 @@ def run(options):
 
 def run_train(options):
     if options.out.endswith(".json"):
-        raise DataError(f"{options.out} ends in .json, as word lists do; usual is spiece.model")
+        raise DataError(f"{options.out} ends in .json, as word lists do; give it another name, such as spiece.model")
     documents = read_documents(options.files, options.layout)
     with tqdm(unit=" sentences", unit_scale=True, leave=False, disable=None) as bar:
         tokenizer = train(progress(documents, bar), options.vocab_size, options.threads, options.sample, options.seed,

@@ -37,7 +37,7 @@ IN_MEMORY = 2**28                                    # bytes
 class Shard(NamedTuple):
     """The arrays of one shard."""
 
-    tokens: np.ndarray                               # (n,)    uint16 or uint32; may be a TokenFile, of which slices are
+    tokens: np.ndarray                               # (n,)    uint16 or uint32; in a file, its slices are
     sentences: np.ndarray                            # (S+1,)  sentence s is tokens[sentences[s] : sentences[s + 1]]
     documents: np.ndarray                            # (D+1,)  document d has sentences documents[d] : documents[d + 1]
     topics: np.ndarray                               # (D,)    -1 if unknown

@@ -16,8 +16,8 @@ cache: q, k, v, probs, and dropout's mask
 Q is T, but for the last layer: no loss reads all of its output, and so fewer tokens need a query there.
 
 The mask is 0, and at padding the `lowest` number: no score is large enough to make up for it, so padding has no
-weight, whatever the weights of the model. A sequence that is all padding is read as if none of it were: a row of
-scores whose keys are all masked has no largest one. Adding a constant to a row of scores changes nothing, which has a
+weight, whatever the weights of the model. A sequence that is all padding is read as if none of it were, because
+`lowest` would eat up the digits of all scores. Adding a constant to a row of scores changes nothing, which has a
 consequence that surprises everyone once: the gradient of the key bias is exactly zero.
 """
 

@@ -21,7 +21,7 @@ LETTER = 0.0879                                      # inches: a letter of that 
 
 
 def drawing(function):
-    """Decorate a figure's function: whatever its data are, if they are not as its docstring says, it says so."""
+    """Decorate a figure's function: data that are not as its docstring says are an InputError."""
 
     @functools.wraps(function)
     def drawn(*args, **options):
@@ -77,7 +77,7 @@ def describe_values(values):
 
 
 def figure_path(path):
-    """A path that says by its ending what is to be written there. Without one, matplotlib would choose another name."""
+    """A path whose ending says what is written. Without one, matplotlib would choose another name."""
     path = path_of("path", path)
     if path.suffix.lower() not in ENDINGS or path.is_dir():
         raise FileError(f"{path} is no place for a figure; it must be a file that ends in .png, .svg or .pdf")
