@@ -69,7 +69,7 @@ import errno, itertools, os, resource, shutil, signal, subprocess, time
 import numpy as np
 from pathlib import Path
 from checkpoints import *
-from minalbert.train import checkpoint
+from minalbert.train import checkpoint, saved_steps
 from minalbert.train import process as lock_module
 from minalbert.train.checkpoint import TrainError, load, save, steps, verify
 """.replace("resource, " * (os.name != "posix"), "")

@@ -19,7 +19,7 @@ from checkpoints import (
 from minalbert.errors import DamagedError, FileError, TrainError
 from minalbert.interop import huggingface
 from minalbert.optim import Moments
-from minalbert.train import checkpoint
+from minalbert.train import checkpoint, saved_steps
 from minalbert.train.checkpoint import load, save, steps, verify
 
 
@@ -193,14 +193,14 @@ def test_a_format_to_come_is_refused_and_left_alone(tmp_path, monkeypatch):
 def test_a_run_goes_on_from_an_earlier_step_when_the_later_are_put_aside(tmp_path):
     for step in (5, 10, 15):
         save_step(tmp_path, step, keep=3)
-    said = checkpoint.put_aside(tmp_path, 5)
+    said = saved_steps.put_aside(tmp_path, 5)
     assert [sentence.split("; ")[1] for sentence in said] == [
         "it is now aside-step-00000015",
         "it is now aside-step-00000010",
     ]
     assert steps(tmp_path) == [5]
     save_step(tmp_path, 10)
-    assert len(checkpoint.put_aside(tmp_path, 5)) == 1
+    assert len(saved_steps.put_aside(tmp_path, 5)) == 1
     assert "aside-step-00000010-2" in names_in(tmp_path)
 
 

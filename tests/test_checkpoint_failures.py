@@ -22,7 +22,7 @@ from checkpoints import (
 
 from minalbert import files
 from minalbert.errors import TrainError
-from minalbert.train import checkpoint
+from minalbert.train import checkpoint, saved_steps
 from minalbert.train.checkpoint import load, save, steps, verify
 
 # When nothing more can be written.
@@ -140,7 +140,7 @@ save_step(run, 10)
 assert steps(run) == [5, 10]
 (run / ".step-00000001.partial").mkdir()
 subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
-for attempt in (lambda: save_step(run, 15), lock_module.lock(run).__enter__, lambda: checkpoint.clear_leftovers(run)):
+for attempt in (lambda: save_step(run, 15), lock_module.lock(run).__enter__, lambda: saved_steps.clear_leftovers(run)):
     try:
         attempt()
         print("no word of a read-only disk")
@@ -202,6 +202,7 @@ class Disk:
             (shutil, "rmtree"),
             (checkpoint, "sync"),
             (checkpoint, "settle"),
+            (saved_steps, "settle"),
         ):
             patch.setattr(holder, name, self.watched(getattr(holder, name), getattr(self, name)))
 
@@ -275,7 +276,7 @@ def test_a_power_cut_at_any_instant_leaves_the_last_good_one(tmp_path, monkeypat
         cut = tmp_path / f"cut-{number}"
         cut.mkdir()
         lay_out(tree, cut)
-        checkpoint.clear_leftovers(cut)
+        saved_steps.clear_leftovers(cut)
         if before is None and not steps(cut):
             continue
         for step in steps(cut):
@@ -316,7 +317,7 @@ SAVING = """
 run = sys.argv[1]
 sys.stdin.readline()
 with lock_module.lock(run):
-    checkpoint.clear_leftovers(run)
+    saved_steps.clear_leftovers(run)
     last = 0
     if steps(run):
         _, found, _, said = load(run)
@@ -348,7 +349,7 @@ def test_a_kill_at_any_instant_loses_nothing_that_was_saved(tmp_path):
         cut_short += any(tmp_path.glob(".step-*"))
     following.kill()
     following.communicate()
-    checkpoint.clear_leftovers(tmp_path)
+    saved_steps.clear_leftovers(tmp_path)
     _, found, _, said = load(tmp_path)
     assert said == []
     assert last <= found.step <= last + 1
@@ -363,7 +364,7 @@ def test_what_a_kill_left_is_cleared(tmp_path):
     for name in (".step-00000006.partial", ".step-00000005.replaced", ".step-00000004.removed"):
         shutil.copytree(tmp_path / "step-00000005", tmp_path / name)
     (tmp_path / ".step-notes").mkdir()
-    checkpoint.clear_leftovers(tmp_path)
+    saved_steps.clear_leftovers(tmp_path)
     assert names_in(tmp_path) == [".step-notes", "step-00000005"]
 
 
@@ -380,5 +381,5 @@ def test_what_a_kill_left_is_not_in_the_way(tmp_path):
 def test_a_kill_between_the_two_renames_of_a_replacement_is_undone(tmp_path):
     save_step(tmp_path, 5)
     os.rename(tmp_path / "step-00000005", tmp_path / ".step-00000005.replaced")
-    checkpoint.clear_leftovers(tmp_path)
+    saved_steps.clear_leftovers(tmp_path)
     assert_same(load(tmp_path)[1], state_of(5))

@@ -10,7 +10,7 @@ from small_run import StopAt, computed, events, train
 from minalbert import Losses
 from minalbert.errors import TrainError
 from minalbert.parallel import Workers
-from minalbert.train import assemble, checkpoint
+from minalbert.train import assemble, checkpoint, saved_steps
 from minalbert.train import state as state_module
 from minalbert.train.log import read_lines
 from minalbert.train.watch import SpikeWatch
@@ -181,6 +181,6 @@ def test_a_stopped_run_judges_as_one_that_was_not():
 
 def test_a_run_that_could_never_save_has_nothing_to_go_back_to(tmp_path, poison, monkeypatch):
     poison("nan", *range(2, 10))
-    monkeypatch.setattr(checkpoint, "steps", lambda run: [])
+    monkeypatch.setattr(saved_steps, "steps", lambda run: [])
     with pytest.raises(TrainError, match="has no checkpoint to go back to"):
         train(tmp_path, steps=20)

@@ -6,7 +6,8 @@
     settings        every setting of a run, in sections        assemble, begin: from settings to a run
     loop            the loop                                   gradient_step: one step of it
     state           where a run is                             watch: which steps to refuse
-    checkpoint      what a kill leaves                         process, environment, run_directory
+    checkpoint      what a kill leaves                         saved_steps: which of these there are
+    run_directory   settings and identity of a run             process, environment
     records, log    what is reported and written down          training_data, evaluation, curves, tensorboard
     trials          find a rate, overfit one batch             trained, filling: a trained model, and what it guesses
 

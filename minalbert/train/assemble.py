@@ -19,7 +19,7 @@ from ..fused import optimiser_for
 from ..optim import rate_warning
 from ..parallel import Workers, blas_threads, is_small
 from ..params import count
-from . import checkpoint, run_directory
+from . import checkpoint, run_directory, saved_steps
 from .begin import begin, identity_of, place_of, split_of
 from .environment import environment
 from .gradient_step import gradient_step
@@ -59,10 +59,10 @@ def pretrain(settings, run, corpus=None, held_out=None, observer=None, from_step
         model_directory(settings.training.weights)   # they are there
     run_directory.make(run)
     with lock(run), StopSignals(observer.alert) as stop, one_thread_each(settings):
-        checkpoint.clear_leftovers(run)
+        saved_steps.clear_leftovers(run)
         name, spare = identity_of(run, settings.checkpoints.spare)
         if spare:
-            checkpoint.clear_leftovers(spare)
+            saved_steps.clear_leftovers(spare)
         place = place_of(run, spare, from_step)
         data = data or prepare(settings, corpus, held_out, split_of(place, name))
         settings = settings.change(vocab_size=data.config.vocab_size)

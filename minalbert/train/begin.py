@@ -8,7 +8,7 @@ from ..data.tokenizer import check_belongs
 from ..errors import TrainError
 from ..optim import Moments
 from ..params import HEADS
-from . import checkpoint, run_directory
+from . import checkpoint, run_directory, saved_steps
 from .environment import differences
 from .state import RunState, on_device
 from .trained import weights_of
@@ -20,7 +20,7 @@ DROPOUTS = ("hidden_dropout_prob", "attention_probs_dropout_prob")
 def identity_of(run, spare):
     """(the run's identity, its own directory in the spare one or None). A run that begins is a new one."""
     name = run_directory.identity(run)
-    if name and not (checkpoint.steps(run) or (spare and checkpoint.steps(Path(spare) / name))):
+    if name and not (saved_steps.steps(run) or (spare and saved_steps.steps(Path(spare) / name))):
         name = None
     name = name or run_directory.new_identity()
     return name, Path(spare) / name if spare else None
@@ -28,7 +28,7 @@ def identity_of(run, spare):
 
 def place_of(run, spare, step=None):
     """Where the newest checkpoint is, or that of a step: in the run, unless it is in the spare directory only."""
-    there, other = checkpoint.steps(run), checkpoint.steps(spare) if spare else []
+    there, other = saved_steps.steps(run), saved_steps.steps(spare) if spare else []
     only = step in other and step not in there if step is not None else other[-1:] > there[-1:]
     return spare if only else run
 
@@ -46,7 +46,7 @@ def begin(settings, data, facts, run, place, name, from_step=None, own_code=None
     place     the directory with the checkpoint: the run, or its spare one
     name      the run's identity
     """
-    if not checkpoint.steps(place):
+    if not saved_steps.steps(place):
         if from_step is not None:
             raise TrainError(f"{run} has no checkpoint of step {from_step}; it has none at all")
         if left := sorted(path.name for kind in ("damaged-step-*", "step-*") for path in run.glob(kind)):
@@ -65,7 +65,7 @@ def begin(settings, data, facts, run, place, name, from_step=None, own_code=None
                              "resumes with that only: name it with --corpus")
     if from_step is not None:
         for directory in dict.fromkeys((run, place)):
-            messages += checkpoint.put_aside(directory, from_step)
+            messages += saved_steps.put_aside(directory, from_step)
     saved = on_device(saved, settings.training.device)
     if saved.step < settings.training.steps:
         messages.append(f"resuming from step {saved.step:,}{'' if place == run else f', saved in {place}'}")

@@ -18,9 +18,7 @@ import errno
 import json
 import math
 import os
-import re
 import shutil
-from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,13 +30,12 @@ from ..interop.safetensors_files import read, write
 from ..optim import Moments
 from ..params import Params
 from ..sealed import STATE, read_note, records_of, seal, verify_noted
+from .saved_steps import REPLACED, hidden_name, path_of, remove_all_but, step_of, steps, strays
 
 MOMENTS = "moments.safetensors"
 ORIGIN = "run", "settings", "log"                    # the run's identity, its settings, the log's size and SHA-256 then
 FORMAT = 1
-REPLACED, REMOVED = ".replaced", ".removed"          # endings of hidden names, as PARTIAL is
 ADVICE = ""                                          # callers add which other checkpoint is whole
-NAME = r"step-([0-9]{8}|[1-9][0-9]{8,})"
 NO_ROOM = {errno.ENOSPC, errno.EDQUOT}
 
 
@@ -68,7 +65,7 @@ def save(run, config, state, environment, keep=2, always=()):
         if not _make_room(run, keep, always):
             raise
         _save(run, path, config, state, note)
-    _remove_all_but(run, {*steps(run)[-keep:], *always, state.step})
+    remove_all_but(run, {*steps(run)[-keep:], *always, state.step})
     return path
 
 
@@ -93,26 +90,6 @@ def load(run, step=None, owner=None):
     raise TrainError("; ".join([f"{run} has no checkpoint{' that is whole' if messages else ''}", *messages]))
 
 
-def steps(run):
-    """The steps of which a checkpoint is there, in order."""
-    return sorted(int(path.name[5:]) for path in _named(run) if path.is_dir())
-
-
-def _named(run):
-    """All paths that have the name of a checkpoint."""
-    return [path for path in Path(run).glob("step-*") if re.fullmatch(NAME, path.name)]
-
-
-def path_of(run, step):
-    return Path(run) / f"step-{step:08d}"
-
-
-def step_of(path):
-    """The step in the name of a checkpoint's directory; infinity for another name, so that all steps are earlier."""
-    name = Path(os.path.abspath(path)).name
-    return int(name[5:]) if re.fullmatch(NAME, name) else math.inf
-
-
 def note_of(run, step, owner=None):
     """What state.json holds, read without the rest; {} if it is damaged, or not this run's, or cannot be read."""
     try:
@@ -132,16 +109,6 @@ def newest_notes(run, owner=None):
     return filter(None, (note_of(run, step, owner) for step in reversed(steps(run))))
 
 
-def strays(run):
-    """Paths that have the name of a checkpoint, but are no directories."""
-    return sorted(path for path in _named(run) if not path.is_dir())
-
-
-def remove_after(run, step):
-    """Remove the checkpoints of later steps."""
-    _remove_all_but(run, {one for one in steps(run) if one <= step})
-
-
 def verify(path, owner=None):
     """Read every byte. Returns what state.json holds; raises DamagedError, which names a file and its fault."""
     note = read_note_of(path, owner)
@@ -149,29 +116,8 @@ def verify(path, owner=None):
     return note
 
 
-def put_aside(run, step):
-    """Rename the checkpoints after this step, so that the run resumes from it. Returns messages."""
-    return [f"{path_of(run, later)} is of a later step; {rename_aside(path_of(run, later), 'aside')}"
-            for later in reversed(steps(run)) if later > step]
-
-
-def clear_leftovers(run):
-    """Remove what a kill left under hidden names. Only for the process that holds the lock."""
-    for path in Path(run).glob(".step-*"):
-        real = path.with_name(path.stem[1:])
-        try:
-            if path.suffix == REPLACED and not real.exists():    # killed between its two renames
-                os.rename(path, real)
-            elif path.suffix in (PARTIAL, REPLACED, REMOVED) and path.is_dir():
-                shutil.rmtree(path)
-            elif path.suffix in (PARTIAL, REPLACED, REMOVED):
-                path.unlink()
-        except OSError as error:
-            raise TrainError(f"{path}, left behind by a kill, cannot be removed: {error.strerror}") from error
-
-
 def _save(run, path, config, state, note):
-    partial = _hidden(path, PARTIAL)
+    partial = hidden_name(path, PARTIAL)
     try:
         _write(partial, config, state, note)
         _give_name(partial, path)
@@ -191,7 +137,7 @@ def _make_room(run, keep, always):
     stay = {*there[-max(1, keep - 1):], *always}
     if set(there) <= stay or not _note_if_whole(path_of(run, there[-1])):
         return False
-    _remove_all_but(run, stay)
+    remove_all_but(run, stay)
     return True
 
 
@@ -209,7 +155,7 @@ def _write(directory, config, state, note):
 
 
 def _give_name(partial, path):
-    replaced = _hidden(path, REPLACED)
+    replaced = hidden_name(path, REPLACED)
     if path.exists():
         shutil.rmtree(replaced, ignore_errors=True)
         os.rename(path, replaced)
@@ -221,18 +167,6 @@ def _give_name(partial, path):
         raise
     settle(path.parent)
     shutil.rmtree(replaced, ignore_errors=True)
-
-
-def _remove_all_but(run, stay):
-    """Remove all other checkpoints; what cannot be removed now is left for the next time."""
-    for step in sorted(set(steps(run)) - stay):
-        path = path_of(run, step)
-        hidden = _hidden(path, REMOVED)
-        shutil.rmtree(hidden, ignore_errors=True)
-        with suppress(OSError):
-            os.rename(path, hidden)
-            settle(run)
-            shutil.rmtree(hidden)
 
 
 def _note_if_whole(path, owner=None):
@@ -284,7 +218,3 @@ def read_note_of(path, owner=None):
         raise TrainError(f"{path} is a checkpoint of another run ({note['run']}; this one is {owner}) and must not lie "
                          "here")
     return note
-
-
-def _hidden(path, ending):
-    return path.with_name(f".{path.name}{ending}")

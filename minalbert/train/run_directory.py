@@ -17,7 +17,7 @@ from pathlib import Path
 from .. import files
 from ..errors import ConfigError, DataError, FileError, MissingFileError, TrainError
 from ..files import settle, write_atomically
-from . import checkpoint, log
+from . import checkpoint, log, saved_steps
 from .settings import RUN, Settings
 
 CONFIG = "config.toml"
@@ -116,7 +116,7 @@ def kept_settings(run, **changes):
 def settings_at(directory):
     """The settings that a checkpoint was made with, but for where config.toml says that the corpora are now."""
     run = directory.parent
-    kept, saved = kept_settings(run), checkpoint.note_of(run, checkpoint.step_of(directory)).get("settings")
+    kept, saved = kept_settings(run), checkpoint.note_of(run, saved_steps.step_of(directory)).get("settings")
     if kept is None or saved is None:
         return kept
     return Settings.from_tables(saved, corpus=kept.data.corpus, held_out=kept.data.held_out)
@@ -129,7 +129,7 @@ def changes(run, settings, place=None, from_step=None):
     """
     tables, messages = kept_tables(run)
     saved = made_with(place or run, identity(run), from_step)
-    if not (saved or (tables and checkpoint.steps(run))):
+    if not (saved or (tables and saved_steps.steps(run))):
         return messages
     before = Settings.from_tables(saved or tables)
     old, now = before.tables(), settings.tables()

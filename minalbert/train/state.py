@@ -5,7 +5,7 @@ from contextlib import suppress
 
 from ..errors import NoRoomError, TrainError
 from ..optim import Moments
-from . import checkpoint
+from . import checkpoint, saved_steps
 from .gradient_step import LossScale
 from .watch import SpikeWatch
 
@@ -76,7 +76,7 @@ class Checkpoints:
         """
         self.run, self.state, self.environment, self.every, self.keep = run, state, environment, every, keep
         self.origin, self.spare, self.alert = origin, spare, alert
-        self.saved = state.step if state.step in checkpoint.steps(run) else None     # the step of the last one
+        self.saved = state.step if state.step in saved_steps.steps(run) else None    # the step of the last one
         self.rollbacks = []
 
     def save(self, log, regular=False):
@@ -105,14 +105,14 @@ class Checkpoints:
     def forget_spare(self):
         """What the spare directory holds is older than the run's newest checkpoint."""
         if self.spare and self.spare.exists():
-            checkpoint.remove_after(self.spare, -1)
+            saved_steps.remove_after(self.spare, -1)
             with suppress(OSError):
                 self.spare.rmdir()
 
     @property
     def in_spare(self):
         """Is the newest state in the spare directory only?"""
-        return bool(self.spare and checkpoint.steps(self.spare)[-1:] == [self.saved])
+        return bool(self.spare and saved_steps.steps(self.spare)[-1:] == [self.saved])
 
     def save_at_last(self, log):
         """Save when nothing comes afterwards: where there is no room, try again for a minute."""
@@ -131,7 +131,7 @@ class Checkpoints:
     def regular(self):
         """Steps of the checkpoints that this run has whenever it was stopped."""
         found = []
-        for step in checkpoint.steps(self.run):
+        for step in saved_steps.steps(self.run):
             note = checkpoint.note_of(self.run, step, self.origin["run"])
             if note.get("extra", {}).get("regular"):
                 found.append(step)
@@ -152,7 +152,7 @@ class Checkpoints:
         state.take(on_device(saved, state.model.params.device))
         state.passed_over, state.refused, state.batch_index = [*earlier, batches], refused, last
         self.saved = step
-        checkpoint.remove_after(self.run, step)      # they are of a way that was given up
+        saved_steps.remove_after(self.run, step)     # they are of a way that was given up
         self.forget_spare()
         return step, batches
 

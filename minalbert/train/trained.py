@@ -16,7 +16,7 @@ from ..data.tokenizers import FILE_NAMES, load_tokenizer
 from ..errors import DataError, FileError, TrainError
 from ..files import exists
 from ..interop import huggingface
-from . import checkpoint, run_directory
+from . import checkpoint, run_directory, saved_steps
 
 RUN_FILES = ("config.toml", "metrics.jsonl", *FILE_NAMES)
 RELEASED = "spiece.model"
@@ -70,10 +70,10 @@ def offering_an_earlier_one(directory):
             checkpoint.read_note_of(directory, owner)
         yield
     except (FileError, TrainError) as fault:
-        if not checkpoint.steps(run):
+        if not saved_steps.steps(run):
             raise
-        before = checkpoint.whole_before(run, checkpoint.step_of(directory), owner)
-        way = "restore it from a copy" if before is None else f"name {checkpoint.path_of(run, before)}, which is whole"
+        before = checkpoint.whole_before(run, saved_steps.step_of(directory), owner)
+        way = "restore it from a copy" if before is None else f"name {saved_steps.path_of(run, before)}, which is whole"
         raise type(fault)(f"{fault}; {way}") from fault
 
 
@@ -85,11 +85,11 @@ def model_directory(path):
     advice = "make it readable, or name another directory"
     if any(exists(path / name, advice) for name in (*huggingface.WRITTEN, checkpoint.STATE)):
         return path
-    strays, steps = checkpoint.strays(path), checkpoint.steps(path)
-    if strays and checkpoint.step_of(strays[-1]) > max(steps, default=-1):
+    strays, steps = saved_steps.strays(path), saved_steps.steps(path)
+    if strays and saved_steps.step_of(strays[-1]) > max(steps, default=-1):
         raise TrainError(f"{strays[-1]} is no directory, and was a checkpoint; remove it, or name another")
     if steps:
-        return checkpoint.path_of(path, steps[-1])
+        return saved_steps.path_of(path, steps[-1])
     if any((path / name).exists() for name in RUN_FILES):
         raise TrainError(f"{path} has no checkpoint yet")
     raise TrainError(f"{path} holds neither a run nor a model: there is no step-... and no config.json in it")
