@@ -52,8 +52,8 @@ class AtomicFile:
     def __enter__(self):
         if self.path.exists() and not self.path.is_file():
             kind = "a directory" if self.path.is_dir() else "a pipe or a device"
-            raise FileError(f"{self.path} could not be written: it is {kind}, whose place no file takes; remove it, or "
-                            "name another file")
+            raise FileError(f"{self.path} could not be written: it is {kind} where a file must be; remove it, or name "
+                            "another file")
         with self._explained():
             self._file = open(self.partial, "wb")
         return self

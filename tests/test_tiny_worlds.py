@@ -507,7 +507,7 @@ def test_show(corpus):
         (("generate", "--stories", "1", "--out", os.path.join("no", "such", "place")), "could not be written"),
         (
             ("generate", "--stories", "1", "--out", os.devnull),
-            "it is a pipe or a device, whose place no file takes; remove it",
+            "it is a pipe or a device where a file must be; remove it",
         ),
     ],
 )

@@ -31,7 +31,7 @@ def instances(found):
 def tokens_read(shares):
     """How much of the corpus an epoch reads, and what becomes of the rest."""
     rest = [f"{shares[name]:.1%} {what}" for name, what in (
-        ("cut_off", "are cut off where sentences do not fit, others in each epoch"),
+        ("cut_off", "are cut off where sentences do not fit, other tokens in each epoch"),
         ("in_documents_left_out", "are in documents left out"),
     ) if shares[name] >= 0.0005]  # fmt: skip
     return "; ".join([f"an epoch reads {shares['read']:.1%} of the corpus's tokens", *rest])

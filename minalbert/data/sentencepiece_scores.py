@@ -2,9 +2,9 @@
 
 sentencepiece adds scores in float32, transformers in float64. Of "0 00" and "00 0" each would choose the one that its
 own rounding favours; sentencepiece's even depends on what stands before. Sums of multiples of 1/256 are exact in both,
-up to 65,536, and of ways that are equally good both choose the same. A sign of its own (user_defined_symbols) gets an
-ordinary score for the same reason: in its place sentencepiece would add one that ends in .1. It stays a piece of its
-own, because no other contains it.
+up to 65,536, and of ways that are equally good both choose the same. For the same reason a user-defined symbol becomes
+a normal piece: sentencepiece would compute a score for it that is no multiple of 1/256. It is still never joined with
+its neighbours, because no other piece contains it.
 
 A model is a message of protobuf: fields, each with a number, a kind and a value, one after the other. Only values of
 fixed width are changed, in place.

@@ -62,7 +62,7 @@ def check_belongs(tokenizer, digest, name="the tokenizer"):
     """Raise DataError unless it is the tokenizer with this digest, which a model was trained with; None: not known."""
     if digest is not None and tokenizer.digest != digest:
         raise DataError(f"{name} has the digest {tokenizer.digest[:12]}, but the model was trained with that of "
-                        f"{digest[:12]}: its ids are other words, however many there are; use that one")
+                        f"{digest[:12]}, whose ids mean other words; use that one")
 
 
 def write_bytes(path, content):

@@ -1,7 +1,7 @@
 """tokenizer.json and tokenizer_config.json, with which transformers' AutoTokenizer gives our ids.
 
-They say in the terms of the library `tokenizers` what `Normaliser` and sentencepiece do, one rule after the other.
-Which characters a rule is about is asked of those two, not of `tokenizers`, whose Unicode is of another year.
+They say in the terms of the library `tokenizers` what `Normaliser` and sentencepiece do, one rule after the other. The
+characters of a rule are found by calling these two, because `tokenizers` has another version of Unicode.
 """
 
 import functools
@@ -78,7 +78,7 @@ def sentencepiece_files(tokenizer, processor):
                       stacklevel=4)  # fmt: skip
     pieces = [[piece, processor.get_score(i)] for i, piece in enumerate(tokenizer.pieces)]
     model = {"type": "Unigram", "unk_id": UNK, "vocab": pieces, "byte_fallback": False}
-    # What is written as a special piece is cut behind its first sign, and no longer one.
+    # A special piece in a text is cut after its first character, so that it is letters.
     cuts = "|".join(f"{quoted(piece[0])}(?={quoted(piece[1:])})" for piece in SPECIALS)
     split = {"type": "Split", "pattern": {"Regex": cuts}, "behavior": "MergedWithPrevious", "invert": False}
     decoder = {"type": "Metaspace", "replacement": WORD, "prepend_scheme": "always", "split": False}
@@ -105,7 +105,7 @@ def clean_up(tokenizer):
 
 
 def sentencepieces_own(processor):
-    """What the model does itself, asked of it character by character."""
+    """What the model's own normaliser does, found by calling it with each character."""
     becomes = {}
     characters = [character for character in everything() if not is_space(character)]
     for character, found in zip(characters, processor.normalize([f"a{c}a" for c in characters]), strict=True):

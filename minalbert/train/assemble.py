@@ -54,9 +54,9 @@ def pretrain(settings, run, corpus=None, held_out=None, observer=None, from_step
     if from_step is not None:
         whole("from_step", from_step, error=TrainError)
     check_device(settings.training.device)
-    data = None if run.exists() else prepare(settings, corpus, held_out)     # a run that cannot be leaves nothing
+    data = None if run.exists() else prepare(settings, corpus, held_out)     # what is refused here leaves no directory
     if settings.training.weights and not run.exists():
-        model_directory(settings.training.weights)   # they are there
+        model_directory(settings.training.weights)   # raises an error if there is none
     run_directory.make(run)
     with lock(run), StopSignals(observer.alert) as stop, one_thread_each(settings):
         saved_steps.clear_leftovers(run)

@@ -18,7 +18,7 @@ DROPOUTS = ("hidden_dropout_prob", "attention_probs_dropout_prob")
 
 
 def identity_of(run, spare):
-    """(the run's identity, its own directory in the spare one or None). A run that begins is a new one."""
+    """(the run's identity, its own directory in the spare one or None). Without a checkpoint the identity is new."""
     name = run_directory.identity(run)
     if name and not (saved_steps.steps(run) or (spare and saved_steps.steps(Path(spare) / name))):
         name = None

@@ -152,7 +152,7 @@ def keep(run, name, settings, tokenizer):
     path = Path(run) / CONFIG
     if not (path.exists() and same(path, content)):  # a full disk stops no run that goes on as it was
         if path.exists() and not (path.is_file() or path.is_dir()):
-            path.unlink()                            # a pipe, or a link to a device, whose place no file takes
+            path.unlink()                            # a pipe, or a link to a device, which AtomicFile refuses
         write_atomically(path, content)
     place = Path(run) / tokenizer.file_name
     if not place.exists():

@@ -70,9 +70,9 @@ class Checkpoints:
 
     def __init__(self, run, state, environment, every, keep, origin, spare, alert):
         """
-        origin           the run's identity and what it was told, for each checkpoint
+        origin           the run's identity and settings, for each checkpoint
         spare            another directory, for the newest state where it cannot be saved in the run; or None
-        alert(text)      tells a person of that
+        alert(text)      shows a person a sentence, for instance about that
         """
         self.run, self.state, self.environment, self.every, self.keep = run, state, environment, every, keep
         self.origin, self.spare, self.alert = origin, spare, alert

@@ -19,7 +19,7 @@ from ..params import count
 from .evaluation import Baselines, baselines
 from .settings import Settings
 
-SPLIT = "split"                                      # the name of its note among the hashes
+SPLIT = "split"                                      # the key of the Split in `hashes`
 
 
 class TrainingData(NamedTuple):
