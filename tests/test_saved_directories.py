@@ -10,7 +10,7 @@ import safetensors.numpy
 from test_huggingface import TINY, WORD, edit_config, edit_tensors, tiny
 
 from minalbert import Albert
-from minalbert.errors import DamagedError, MissingFileError, PretrainedError
+from minalbert.errors import DamagedError, FileError, MissingFileError, PretrainedError
 
 FILES = ("config.json", "model.safetensors")
 
@@ -174,3 +174,24 @@ def test_all_files_have_the_mode_that_the_umask_gives(tmp_path):
             os.umask(before)
         modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / str(mode)).iterdir()}
         assert set(modes.values()) == {mode}, modes
+
+
+def test_what_is_no_file_of_hashes_is_named_before_anything_is_written(tmp_path):
+    (tmp_path / "hashes.json").mkdir()
+    with pytest.raises(FileError, match=r"hashes.json cannot be removed .*; remove it"):
+        tiny().save_pretrained(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["hashes.json"]
+
+
+def test_a_digest_that_is_no_text_is_named(mine):
+    (mine / "hashes.json").unlink()
+    edit_config(mine, minalbert={"tokenizer": 5})
+    with pytest.raises(PretrainedError, match=r"tokenizer in .*config.json is 5; it must be a text"):
+        Albert.from_pretrained(mine)
+
+
+def test_hashes_in_the_place_of_a_checkpoints_note_are_named(mine, tmp_path):
+    place = mine.rename(tmp_path / "step-00000001")
+    (place / "hashes.json").rename(place / "state.json")
+    with pytest.raises(DamagedError, match="is the checkpoint of step None"):
+        Albert.from_pretrained(place)

@@ -4,6 +4,7 @@ Compared at every opening. A directory that another program has saved since, suc
 old hashes: its weights lack the note that ours carry, and nothing is compared.
 """
 
+from ..errors import FileError
 from ..files import exists, write_atomically
 from ..sealed import STATE, read_note, records_of, seal, verify_noted
 from .safetensors_files import ADVICE, ONE_FILE, is_ours
@@ -14,6 +15,14 @@ ON_PURPOSE = f"restore it from a copy, or remove {NAME} if it was changed on pur
 
 def write_hashes(directory, names):
     write_atomically(directory / NAME, seal({"files": records_of([directory / name for name in names], "")}))
+
+
+def remove_hashes(directory):
+    try:
+        (directory / NAME).unlink(missing_ok=True)
+    except OSError as error:
+        raise FileError(f"{directory / NAME} cannot be removed ({error.strerror}); remove it, or name another "
+                        "directory") from error
 
 
 def verify_hashes(directory):

@@ -16,7 +16,7 @@ from ..config import PRESETS, AlbertConfig
 from ..errors import ConfigError, FileError, PretrainedError
 from ..files import read_json, write_atomically
 from ..params import HEADS, Params, shapes
-from .hashes import ADVICE, CONFIG, NAME, verify_hashes, write_hashes
+from .hashes import ADVICE, CONFIG, NAME, remove_hashes, verify_hashes, write_hashes
 from .safetensors_files import ONE_FILE, locate, read, write
 from .state_dict import DECODER, WHOLE, compare, first, from_state_dict, hf_groups, names, to_state_dict
 from .unread import NOTHING, unread_of
@@ -92,7 +92,7 @@ def save(directory, config, params, unread=NOTHING, hashes=True):
     if not config.has_projection:  # transformers always has one: the identity changes nothing
         H, dtype = config.hidden_size, params.dtype
         arrays |= {"embeddings.projection.w": np.eye(H, dtype=dtype), "embeddings.projection.b": np.zeros(H, dtype)}
-    (directory / NAME).unlink(missing_ok=True)       # hashes of the files that were there before
+    remove_hashes(directory)                         # of the files that were there before
     write(directory / ONE_FILE, to_state_dict(arrays, config) | unread.tensors)
     text = json.dumps(_config_json(config, params, unread), indent=2) + "\n"
     for name, content in {CONFIG: text.encode(), **unread.files}.items():

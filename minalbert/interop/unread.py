@@ -8,7 +8,8 @@
 
 from typing import NamedTuple
 
-from ..errors import MissingFileError
+from ..arguments import text
+from ..errors import MissingFileError, PretrainedError
 from ..files import exists, read
 from ..sealed import STATE, read_note
 
@@ -47,7 +48,7 @@ def tokenizer_files(directory):
 
 def digest_of_tokenizer(directory, settings):
     if digest := settings.get("minalbert", {}).get("tokenizer"):
-        return digest
+        return text(f"tokenizer in {directory}/config.json", digest, PretrainedError)
     if exists(directory / STATE, ADVICE):            # a checkpoint
         return read_note(directory / STATE, ADVICE).get("circumstances", {}).get("tokenizer")
     return None
