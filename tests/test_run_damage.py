@@ -77,6 +77,7 @@ def edit(run, name, value):
         ("max_length", 16, 24),
         ("dtype", "float64", "'float32'"),
         ("hidden_size", 32, 16),
+        ("held_out_share", 0.4, 0.2),
     ],
 )
 def test_an_edited_setting_is_refused_as_the_option_is(run, capsys, name, value, was):

@@ -138,12 +138,20 @@ def changes(run, settings, place=None, from_step=None):
             was, is_ = old[section].get(name), now[section].get(name)
             if was == is_:
                 continue
-            if (section in CHANGEABLE and name not in CHANGEABLE[section]) or name == "optimiser":
+            if not may_change(section, name, settings):
                 of_file = f" ({CONFIG} says so; {RESTORED})" if table_of(tables or {}, section).get(name) == is_ else ""
                 raise ConfigError(f"{name} is {is_!r}{of_file}; {run} was begun with {was!r}, and resumes with that "
                                   "only: name another directory for a new run")
             messages.append(f"{name} is now {is_!r}, no longer {was!r}")
     return messages
+
+
+def may_change(section, name, settings):
+    if section in CHANGEABLE:
+        return name in CHANGEABLE[section]
+    if name == "held_out_share":
+        return bool(settings.data.held_out)          # another corpus, so that the share has no effect
+    return name != "optimiser"
 
 
 def keep(run, name, settings, tokenizer):
