@@ -36,7 +36,7 @@ def check_memory(what, needed, error=ConfigError):
 
 
 def in_words(size):
-    """40 TB, 24.5 GB"""
+    """A number of bytes as 40 TB, 24.5 GB."""
     power = 0
     while size >= 1000 and power < len(UNITS) - 1:
         size, power = size / 1000, power + 1

@@ -37,7 +37,7 @@ def read_note(path, advice):
 
 
 def check_place(directory, advice):
-    """Raise DamagedError for a checkpoint under another step's name, or in a run that is another by its config.toml."""
+    """Raise DamagedError if a checkpoint has another step's name, or lies in another run by its config.toml."""
     directory = Path(directory).absolute()
     if not files.exists(directory / STATE, advice):
         return
@@ -59,7 +59,7 @@ def records_of(paths, advice):
 
 
 def verify_noted(directory, note, names, advice):
-    """Compare files of a directory, as far as the note knows them, with it."""
+    """Raise DamagedError unless the files are as noted. names: of files; those that the note lacks are not compared."""
     known = note.get("files", {})
     for name in names:
         if name in known:

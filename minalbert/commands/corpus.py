@@ -82,7 +82,7 @@ def run_generate(options):
 
 @contextmanager
 def opened(path):
-    """A function that writes text to standard output, or to a file, which is whole in the end or not there."""
+    """Yield a function that writes text: to standard output, or to a file, which is whole in the end or not there."""
     if path == "-":
         yield sys.stdout.write
     else:

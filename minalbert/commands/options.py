@@ -32,7 +32,7 @@ LENGTHS = {"max_length": "128, or as many as the model reads", "max_predictions"
 
 
 def figure_file(text):
-    """The type of an option that names a figure to be drawn: known to be one before anything is computed."""
+    """The type of an option that names a figure's file: a wrong one is refused before anything is computed."""
     try:
         return str(figure_path(text))
     except MinalbertError as error:

@@ -69,7 +69,7 @@ def read_manifest(directory):
 
 
 def is_sound(manifest):
-    """Is everything there that is read later, and of its type?"""
+    """Does it have all that is read later, of the right types?"""
     return (
         isinstance(manifest["vocab_size"], int) and manifest["vocab_size"] > 0
         and isinstance(manifest["tokenizer_digest"], str)

@@ -32,7 +32,7 @@ class TokenFile(ArrayFile):
 
 
 class ChosenTokens:
-    """The tokens in some ranges (R, 2) of others, one range after the other."""
+    """Some ranges (R, 2) of a TokenFile, as one array: one range after the other."""
 
     def __init__(self, tokens, ranges):
         self.tokens, self.ranges, self.dtype = tokens, ranges, tokens.dtype

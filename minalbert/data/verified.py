@@ -19,7 +19,7 @@ BETWEEN = 1                                          # seconds between two writi
 
 
 class Verified:
-    """The list of one corpus. `files_in_all`: when so many are in it, it is complete and written at once."""
+    """The list of one corpus. files_in_all: a list of so many files is complete, and written at once."""
 
     def __init__(self, directory, files_in_all):
         self.path, self.files_in_all = Path(directory) / NAME, files_in_all

@@ -56,7 +56,7 @@ class WordTokenizer(Tokenizer):
         write_bytes(path, self._file())
 
     def files(self):
-        """Their tokenizer.json has all words, so that it is ours as well."""
+        """Theirs alone: their tokenizer.json holds all words, and `load` reads it as well."""
         return words_files(self.pieces[len(SPECIALS) :])
 
     def _file(self):

@@ -1,7 +1,7 @@
 """Hashes of a directory's files, as they were written, in hashes.json; a checkpoint has them in its state.json.
 
-Compared at every opening. A directory that another program has saved since, such as transformers, has new files beside
-old hashes: its weights lack the note that ours carry, and nothing is compared.
+Every opening compares them. If another program, such as transformers, has saved into the directory since, there are new
+files beside old hashes: the weights lack the note that ours carry, and nothing is compared.
 """
 
 from ..errors import FileError

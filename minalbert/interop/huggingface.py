@@ -153,7 +153,7 @@ def _config_json(config, params, unread):
 
 
 def _dtype_of(arrays, directory):
-    """The widest of the file; but what has 16 bits is a form to keep weights in, not to compute with."""
+    """The widest dtype in the file, but float32 for 16 bits, which save room and are too few to compute with."""
     found = np.result_type(*(array.dtype for array in arrays.values()))
     if found != np.float16:
         return found

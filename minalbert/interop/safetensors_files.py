@@ -90,7 +90,7 @@ def write(path, arrays):
 
 
 def is_ours(path):
-    """Was this file written here? Who loads it elsewhere and saves it again leaves no such note."""
+    """Did minalbert write this file? Another program that saves it again leaves no such note."""
     with _open(path) as file:
         return (file.metadata() or {}).get("minalbert") == OURS["minalbert"]
 

@@ -119,7 +119,7 @@ class Workers:
         return blas_limit(slices, self.config.hidden_size)
 
     def limited(self, tokens):
-        """BLAS limited for so many tokens in one piece."""
+        """A context in which BLAS has as many threads as are worth it for so many tokens, computed as one slice."""
         return blas_threads(1 if is_small(tokens, self.config.hidden_size) else None)
 
     def gradients(self, number, into=None):

@@ -132,7 +132,7 @@ def _save(run, path, config, state, note):
 
 
 def _make_room(run, keep, always):
-    """Remove the old ones before a new one is saved, but only if the newest is whole, and never that. Is there room?"""
+    """Remove old checkpoints before a new one is saved, if the newest is whole, and never that. Were there any?"""
     there = steps(run)
     stay = {*there[-max(1, keep - 1):], *always}
     if set(there) <= stay or not _note_if_whole(path_of(run, there[-1])):

@@ -38,7 +38,7 @@ def owner_of(run):
 
 
 def read_lines(run):
-    """Dicts. A last line that a kill cut short is left out; another that is no line of metrics is an error."""
+    """The log's lines, as dicts. A last line that a kill cut short is left out; another bad line is an error."""
     run, found, advice = path_of("run", run, TrainError), [], f"`minalbert pretrain {run}` puts it aside"
     try:
         content = files.read(Path(run) / FILE, advice)
@@ -89,7 +89,7 @@ def parse(line):
 
 
 def is_sound(line):
-    """Does a line, or None, have all that resuming reads of it?"""
+    """Does a line have all that a resuming run reads of it? line: a dict or None."""
     if not line or not is_count(line.get("position")) or not isinstance(line.get("run", ""), str):
         return False
     scores = Evaluation._fields if line.get("kind") == "eval" else ()
@@ -172,7 +172,7 @@ class Metrics:
             self.board.close()
 
     def _append(self):
-        """Write the lines that wait, all or none. Is nothing waiting now?"""
+        """Write the lines that wait, all or none. Returns whether none waits now."""
         if not self._waiting and self._content is None:
             return True
         data = "".join([self._content or "", *self._waiting]).encode()

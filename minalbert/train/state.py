@@ -103,7 +103,7 @@ class Checkpoints:
         return f"it is saved as {checkpoint.save(self.spare, *what, keep=1)}"
 
     def forget_spare(self):
-        """What the spare directory holds is older than the run's newest checkpoint."""
+        """Empty the spare directory, because the run has a newer checkpoint now."""
         if self.spare and self.spare.exists():
             saved_steps.remove_after(self.spare, -1)
             with suppress(OSError):
@@ -115,7 +115,7 @@ class Checkpoints:
         return bool(self.spare and saved_steps.steps(self.spare)[-1:] == [self.saved])
 
     def save_at_last(self, log):
-        """Save when nothing comes afterwards: where there is no room, try again for a minute."""
+        """Save for the last time: if there is no room, try again for a minute."""
         for pause in PAUSES:
             try:
                 return self.save(log)

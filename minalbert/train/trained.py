@@ -62,7 +62,7 @@ def weights_of(path, dtype, device):
 
 @contextmanager
 def offering_an_earlier_one(directory):
-    """Where a checkpoint is damaged, or in a run another run's, name the newest before it that is whole."""
+    """Raise the error of a checkpoint that is damaged, or another run's, with the newest whole one before it."""
     run = directory.absolute().parent
     owner = run_directory.identity(run) if any((run / name).exists() for name in RUN_FILES[:2]) else None
     try:
