@@ -36,7 +36,7 @@ MOMENTS = "moments.safetensors"
 ORIGIN = "run", "settings", "log"                    # the run's identity, its settings, the log's size and SHA-256 then
 FORMAT = 1
 ADVICE = ""                                          # callers add which other checkpoint is whole
-NO_ROOM = {errno.ENOSPC, errno.EDQUOT}
+NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 class SavedState(NamedTuple):
