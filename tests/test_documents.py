@@ -1,7 +1,9 @@
 """Files become documents: what begins and ends one, what is an error, and how much memory it takes."""
 
+import errno
 import gzip
 import io
+import os
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -68,6 +70,21 @@ def test_paragraphs_are_joined_before_they_are_split(write):
 def test_another_splitter_can_take_its_place(write):
     path = write("a;b\nc")
     assert sentences(path, "paragraphs", splitter=lambda text: text.split(";")) == [["a", "b c"]]
+
+
+def test_a_folder_that_cannot_be_read_is_not_left_out(write, tmp_path, monkeypatch):
+    write("one.")
+    write("two.", "sub/b.txt")
+    original = os.scandir
+
+    def scandir(path):
+        if str(path).endswith("sub"):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return original(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    with pytest.raises(DataError, match=r"sub cannot be read \(Permission denied\); chmod makes it readable"):
+        find_files(tmp_path)
 
 
 def test_directories_globs_and_compressed_files_are_read_in_order(write, tmp_path):

@@ -16,10 +16,12 @@ any size. A document longer than `longest` characters is an error, because its f
 import glob
 import gzip
 import math
+import os
 import sys
 import zlib
 from collections.abc import Iterable
 from contextlib import nullcontext
+from fnmatch import fnmatch
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
@@ -34,6 +36,7 @@ LAYOUT_HELP = (
     "blank line between documents; 'paragraphs': a blank line between paragraphs, three between documents"
 )
 STDIN = "-"
+ENDINGS = "*.txt", "*.txt.gz"                        # of a directory's files that are read
 LONGEST = 64 * 2**20                                 # characters of a document; the longest book has some 16 million
 BLANKS = 3                                           # that end a document laid out in paragraphs
 MARK = "\ufeff"                                      # that may begin a file
@@ -68,7 +71,8 @@ def _files(path):
     if path == STDIN or (Path(path).exists() and not Path(path).is_dir()):      # also a pipe
         return [path]
     if Path(path).is_dir():
-        found = sorted(file for ending in ("txt", "txt.gz") for file in Path(path).rglob(f"*.{ending}"))
+        found = sorted(Path(folder, name) for folder, _, names in os.walk(path, onerror=refuse_folder) for name in names
+                       if any(fnmatch(name, ending) for ending in ENDINGS))
         found = [str(file) for file in found if file.is_file()]
         if not found:
             raise DataError(f"{path} is a directory without .txt or .txt.gz files; for other names give a glob")
@@ -79,6 +83,12 @@ def _files(path):
     if not found:
         raise DataError(f"{path} matches no file")
     return found
+
+
+def refuse_folder(error):
+    """Raise: what a folder holds that cannot be read would be missing from the corpus, and nobody would know."""
+    raise DataError(f"{error.filename} cannot be read ({error.strerror}); chmod makes it readable, or name the files "
+                    "without it") from error
 
 
 class LineError(DataError):
