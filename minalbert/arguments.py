@@ -104,6 +104,10 @@ def path_of(name, value, error=InputError):
     """A Path. An empty one would be the current directory, which nobody means by it."""
     if not isinstance(value, str | os.PathLike) or not os.fspath(value) or "\0" in str(value):
         raise refusal(name, value, "the path of a file or a directory", error)
+    try:
+        os.fsencode(value)
+    except UnicodeEncodeError:                       # half of a letter, which no name can have
+        raise refusal(name, value, "the path of a file or a directory", error) from None
     return Path(value)
 
 

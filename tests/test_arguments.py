@@ -22,6 +22,7 @@ from minalbert.errors import ConfigError, InputError
         (lambda: flag("strict", 1), "strict is 1; it must be True or False"),
         (lambda: text("text", b"a"), "text is b'a'; it must be a text"),
         (lambda: path_of("run", ""), "run is ''; it must be the path of a file or a directory"),
+        (lambda: path_of("run", "\ud800"), r"run is '\\ud800'; it must be the path of a file or a directory"),
         (lambda: of_kind("x", None, dict | list), "x is None; it must be a dict or list"),
         (lambda: array("x", np.ones((2, 3)), (2, None, 1)), r"x has shape \(2, 3\); it must be \(2, any, 1\)"),
         (lambda: array("x", np.array([1.0, np.inf])), "x has an entry that is infinite or not a number"),

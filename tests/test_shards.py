@@ -301,6 +301,15 @@ def test_a_manifest_with_a_checksum_that_describes_no_corpus_is_refused(corpus, 
     assert "manifest.json does not describe a corpus; build it again" in refused(corpus.directory)
 
 
+@pytest.mark.parametrize("name", ["shard\0", "shard\ud800"])
+def test_a_name_that_no_file_has_describes_no_corpus(corpus, name):
+    first, *others = corpus.manifest["shards"]
+    manifest = {**corpus.manifest, "shards": [{**first, "name": name}, *others]}
+    text = json.dumps({**manifest, "sha256": checksum(manifest)})
+    (corpus.directory / "manifest.json").write_text(text, encoding="utf-8")
+    assert "manifest.json does not describe a corpus; build it again" in refused(corpus.directory)
+
+
 def test_an_altered_manifest_is_refused(corpus):
     path = corpus.directory / "manifest.json"
     manifest = json.loads(path.read_text(encoding="utf-8"))

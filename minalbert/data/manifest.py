@@ -83,7 +83,7 @@ def is_sound(manifest):
 def is_sound_shard(shard):
     name, hashes = shard["name"], shard["sha256"]
     return (
-        isinstance(name, str) and Path(name).name == name
+        isinstance(name, str) and Path(name).name == name and name.isprintable()
         and all(isinstance(shard[count], int) and shard[count] > 0 for count in COUNTS)
         and all(isinstance(hashes[ending], str) for ending in ("tok", "sent", "doc", "topic"))
     )  # fmt: skip
