@@ -227,6 +227,15 @@ def exists(path, advice):
     return True
 
 
+def names_in(directory, advice):
+    """The names in a directory, in order; none if it is not there. One that cannot be read is a FileError."""
+    try:
+        with explained(directory, advice):
+            return sorted(os.listdir(directory))
+    except MissingFileError:
+        return []
+
+
 @contextlib.contextmanager
 def opened(path, advice):
     """A file for reading."""

@@ -37,18 +37,24 @@ def read_note(path, advice):
 
 
 def check_place(directory, advice):
-    """Raise DamagedError if a checkpoint has another step's name, or lies in another run by its config.toml."""
+    """Raise DamagedError if a checkpoint has another step's name, or lies in another run by its config.toml.
+
+    A run's checkpoint without its note is damaged, too: nothing says any more what the weights were.
+    """
     directory = Path(directory).absolute()
-    if not files.exists(directory / STATE, advice):
-        return
-    note = read_note(directory / STATE, advice)
-    if re.fullmatch(r"step-[0-9]{8,}", directory.name) and int(directory.name[5:]) != note.get("step"):
-        raise files.damaged(f"{directory} is the checkpoint of step {note.get('step')}", advice)
+    named = re.fullmatch(r"step-[0-9]{8,}", directory.name)
     try:
         owner = files.read_toml(directory.parent / "config.toml", "")["run"]["id"]
     except (FileError, KeyError, TypeError):
-        return                                       # it lies somewhere else, or version 0.1.0 made it
-    if note.get("run", owner) != owner:
+        owner = None                                 # it lies somewhere else, or version 0.1.0 made it
+    if not files.exists(directory / STATE, advice):
+        if named and owner is not None and directory.is_dir():
+            raise files.damaged(f"{directory / STATE} is missing", advice)
+        return
+    note = read_note(directory / STATE, advice)
+    if named and int(directory.name[5:]) != note.get("step"):
+        raise files.damaged(f"{directory} is the checkpoint of step {note.get('step')}", advice)
+    if owner is not None and note.get("run", owner) != owner:
         raise files.damaged(f"{directory} is a checkpoint of another run ({note['run']}; this one is {owner}) and must "
                             "not lie here", advice)  # fmt: skip
 

@@ -1,5 +1,6 @@
 """A fault in a run's files is named with the way on, and costs no work: config.toml, checkpoints, the log."""
 
+import errno
 import json
 import os
 import re
@@ -8,7 +9,7 @@ import shutil
 import pytest
 from small_run import StopAt, computed, events, small_settings, train
 
-from minalbert import Albert
+from minalbert import Albert, files
 from minalbert.commands import main
 from minalbert.data.build import build
 from minalbert.data.sources import story_sources
@@ -175,6 +176,67 @@ def test_a_checkpoint_without_its_configuration_is_one(run):
     (run / "step-00000008" / "config.json").unlink()
     with pytest.raises(FileError, match=r"config\.json is missing; .*step-00000004, which is whole"):
         open_trained(run / "step-00000008")
+
+
+def test_a_checkpoint_without_its_note_is_none(run, capsys):
+    newest = run / "step-00000008"
+    (newest / "state.json").unlink()
+    flip(newest / "model.safetensors")
+    with pytest.raises(DamagedError, match=r"state\.json is missing"):
+        Albert.from_pretrained(newest)
+    for path in (run, newest):
+        with pytest.raises(DamagedError, match=r"state\.json is missing; .*step-00000004, which is whole"):
+            open_trained(path)
+    assert main(["fill", "ada [MASK] .", "--model", str(newest)]) == 2
+    elsewhere = shutil.copytree(run / "step-00000004", run.parent / "step-00000004")
+    (elsewhere / "state.json").unlink()  # a model, on purpose
+    Albert.from_pretrained(elsewhere)
+
+
+def test_a_checkpoint_that_is_a_link_stops_no_run(worlds, run, capsys):
+    elsewhere = (run / "step-00000004").rename(run.parent / "elsewhere")
+    (run / "step-00000004").symlink_to(elsewhere)
+    assert resume(run, capsys)[0] == 0
+    assert checkpoint.steps(run) == [8, 12]
+    code, said = resume(run, capsys, "--steps", "14")
+    assert (code, "cannot be removed" in said) == (0, False)
+    assert not any(run.glob(".step-*"))
+    assert (elsewhere / "state.json").exists()  # which lies outside the run
+
+
+def test_an_old_checkpoint_that_cannot_be_removed_stops_no_run(run, capsys, monkeypatch):
+    original, refused = shutil.rmtree, []
+
+    def refuse(path, **options):
+        if "step-00000004" in str(path):
+            refused.append(path)
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return original(path, **options)
+
+    monkeypatch.setattr(shutil, "rmtree", refuse)
+    for steps in ("12", "14"):
+        assert resume(run, capsys, "--steps", steps)[0] == 0
+    assert len(refused) >= 2
+
+
+def test_a_run_whose_names_cannot_be_read_is_not_begun_anew(run, capsys, monkeypatch):
+    def refuse(original):
+        def listing(path="."):
+            if os.fspath(path) == str(run):
+                raise PermissionError(errno.EACCES, "Permission denied", path)
+            return original(path)
+
+        return listing
+
+    before = {path.name: path.read_bytes() for path in (run / run_directory.CONFIG, run / FILE)}
+    for name in ("scandir", "listdir"):
+        monkeypatch.setattr(os, name, refuse(getattr(os, name)))
+    code, said = resume(run, capsys)
+    assert code == 2
+    assert re.search(r"run cannot be read \(Permission denied\); chmod makes it", said)
+    assert {name: (run / name).read_bytes() for name in before} == before
+    with pytest.raises(FileError, match="cannot be read"):
+        open_trained(run)
 
 
 def test_a_file_in_place_of_a_checkpoint_is_put_aside(run, capsys):
@@ -347,6 +409,17 @@ def test_a_log_in_which_bytes_were_lost_goes_on(run, capsys):
     code, said = resume(run, capsys)
     assert code == 0, said
     assert "that are no metrics: 1, now in damaged-metrics.jsonl" in said
+
+
+def test_a_log_without_room_is_one_sentence(tmp_path, monkeypatch):
+    def refuse(handle):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    (tmp_path / FILE).write_text('{"kind": "train", "step": 0, "position": 0}\n', encoding="utf-8")
+    monkeypatch.setattr(files, "to_disk", refuse)
+    said = []
+    Metrics(tmp_path, fresh=False, alert=said.append)
+    assert said == [f"{tmp_path / FILE} cannot be written (No space left on device); training goes on"]
 
 
 def test_a_log_that_is_a_directory_is_put_aside(run, capsys):

@@ -183,6 +183,7 @@ class Metrics:
                 write_atomically(self.path, data)
         except (OSError, FileError) as error:
             if not self._alerted:
+                error = error.__cause__ or error     # the system's own, not a sentence within the sentence
                 cause = getattr(error, "strerror", None) or error
                 self.alert(f"{self.path} cannot be written ({cause}); training goes on")
             self._alerted = True

@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ..errors import TrainError
-from ..files import PARTIAL, rename_aside, settle
+from ..files import PARTIAL, names_in, rename_aside, settle
 
 NAME = r"step-([0-9]{8}|[1-9][0-9]{8,})"
 REPLACED, REMOVED = ".replaced", ".removed"          # endings of hidden names, as PARTIAL is
@@ -63,26 +63,37 @@ def remove_all_but(run, stay):
     for step in sorted(set(steps(run)) - stay):
         path = path_of(run, step)
         hidden = hidden_name(path, REMOVED)
-        shutil.rmtree(hidden, ignore_errors=True)
+        with suppress(OSError):
+            remove(hidden)
         with suppress(OSError):
             os.rename(path, hidden)
             settle(run)
-            shutil.rmtree(hidden)
+            remove(hidden)
 
 
 def clear_leftovers(run):
-    """Remove what a kill left under hidden names. Only for the process that holds the lock."""
-    for path in Path(run).glob(".step-*"):
+    """Remove what a kill left under hidden names. Only for the process that holds the lock.
+
+    A run whose names cannot be read is an error here, before it is taken for one that has no checkpoint.
+    """
+    for path in (Path(run) / name for name in names_in(run, "") if name.startswith(".step-")):
         real = path.with_name(path.stem[1:])
         try:
             if path.suffix == REPLACED and not real.exists():    # killed between its two renames
                 os.rename(path, real)
-            elif path.suffix in (PARTIAL, REPLACED, REMOVED) and path.is_dir():
-                shutil.rmtree(path)
             elif path.suffix in (PARTIAL, REPLACED, REMOVED):
-                path.unlink()
+                remove(path)
         except OSError as error:
-            raise TrainError(f"{path}, left behind by a kill, cannot be removed: {error.strerror}") from error
+            if path.suffix != REMOVED:               # which is in nobody's way
+                raise TrainError(f"{path}, left behind by a kill, cannot be removed: {error.strerror}") from error
+
+
+def remove(path):
+    """Remove a file, a link, or a directory with all that is in it."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
 
 
 def hidden_name(path, ending):

@@ -14,7 +14,7 @@ from ..albert import Albert
 from ..data.tokenizer import check_belongs
 from ..data.tokenizers import FILE_NAMES, load_tokenizer
 from ..errors import DataError, FileError, TrainError
-from ..files import exists
+from ..files import exists, names_in
 from ..interop import huggingface
 from . import checkpoint, run_directory, saved_steps
 
@@ -85,6 +85,7 @@ def model_directory(path):
     advice = "make it readable, or name another directory"
     if any(exists(path / name, advice) for name in (*huggingface.WRITTEN, checkpoint.STATE)):
         return path
+    names_in(path, advice)                           # or it would look empty
     strays, steps = saved_steps.strays(path), saved_steps.steps(path)
     if strays and saved_steps.step_of(strays[-1]) > max(steps, default=-1):
         raise TrainError(f"{strays[-1]} is no directory, and was a checkpoint; remove it, or name another")
