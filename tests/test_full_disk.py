@@ -103,8 +103,15 @@ def test_a_stopped_run_resumes_from_its_spare_directory(tmp_path, disk, whole, m
     assert computed(run) == whole
 
 
-def test_a_spare_directory_that_is_full_too_is_no_help(tmp_path, disk):
-    (tmp_path / "spare").write_text("a file")
+def test_a_spare_directory_that_cannot_be_made_is_no_help(tmp_path, disk):
+    (tmp_path / "file").write_text("a file")
     disk(tmp_path / "run", 1)
     with pytest.raises(TrainError, match=r"spare .* cannot be made a directory"):
+        train(tmp_path / "run", **STEPS, spare=str(tmp_path / "file" / "spare"))
+
+
+def test_a_file_as_spare_directory_is_refused_at_the_start(tmp_path):
+    (tmp_path / "spare").write_text("a file")
+    with pytest.raises(TrainError, match=r"spare .* cannot be made a directory: it is a file; name another"):
         train(tmp_path / "run", **STEPS, spare=str(tmp_path / "spare"))
+    assert not any((tmp_path / "run").glob("step-*"))

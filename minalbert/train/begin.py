@@ -19,6 +19,8 @@ DROPOUTS = ("hidden_dropout_prob", "attention_probs_dropout_prob")
 
 def identity_of(run, spare):
     """(the run's identity, its own directory in the spare one or None). Without a checkpoint the identity is new."""
+    if spare and Path(spare).exists() and not Path(spare).is_dir():
+        raise TrainError(f"spare {spare} cannot be made a directory: it is a file; name another")
     name = run_directory.identity(run)
     if name and not (saved_steps.steps(run) or (spare and saved_steps.steps(Path(spare) / name))):
         name = None
