@@ -228,12 +228,11 @@ def exists(path, advice):
 
 
 def names_in(directory, advice):
-    """The names in a directory, in order; none if it is not there. One that cannot be read is a FileError."""
-    try:
-        with explained(directory, advice):
-            return sorted(os.listdir(directory))
-    except MissingFileError:
+    """The names in a directory, in order; none if there is no directory. One that cannot be read is a FileError."""
+    if not os.path.isdir(directory):
         return []
+    with explained(directory, advice):
+        return sorted(os.listdir(directory))
 
 
 @contextlib.contextmanager

@@ -154,6 +154,12 @@ def flip(path, place=-5):
     path.write_bytes(content)
 
 
+def swap_words(path):
+    table = json.loads(path.read_text(encoding="utf-8"))
+    table["words"][:2] = table["words"][1::-1]
+    path.write_text(json.dumps(table), encoding="utf-8")
+
+
 def test_damaged_weights_are_loaded_nowhere(worlds, run, tmp_path, capsys):
     newest, before = run / "step-00000008", run / "step-00000004"
     flip(newest / "model.safetensors")
@@ -176,6 +182,20 @@ def test_a_checkpoint_without_its_configuration_is_one(run):
     (run / "step-00000008" / "config.json").unlink()
     with pytest.raises(FileError, match=r"config\.json is missing; .*step-00000004, which is whole"):
         open_trained(run / "step-00000008")
+
+
+@pytest.mark.parametrize(
+    "spoil", [swap_words, lambda path: path.unlink() or path.mkdir(), lambda path: path.write_text("")]
+)
+def test_a_runs_tokenizer_that_was_replaced_is_restored(run, capsys, spoil):
+    path = run / "tokenizer.json"
+    content = path.read_bytes()
+    spoil(path)
+    code, said = resume(run, capsys)
+    assert code == 0
+    assert "tokenizer.json is not the tokenizer of the run; it is now damaged-tokenizer.json" in said
+    assert path.read_bytes() == content
+    open_trained(run)
 
 
 def test_a_checkpoint_without_its_note_is_none(run, capsys):

@@ -10,13 +10,15 @@ config.toml is for people to read and to change. What a run was made with is in 
 with that, wherever they come from, and a damaged config.toml is restored from there.
 """
 
+import os
 import secrets
 from contextlib import suppress
 from pathlib import Path
 
 from .. import files
+from ..data.tokenizers import load_tokenizer
 from ..errors import ConfigError, DataError, FileError, MissingFileError, TrainError
-from ..files import settle, write_atomically
+from ..files import rename_aside, settle, write_atomically
 from . import checkpoint, log, saved_steps
 from .settings import RUN, Settings
 
@@ -155,16 +157,27 @@ def may_change(section, name, settings):
 
 
 def keep(run, name, settings, tokenizer):
-    """Write down the run's identity and settings, and its tokenizer."""
+    """Write down the run's identity and settings, and its tokenizer. Returns messages."""
     content = f'[{RUN}]\nid = "{name}"\n\n{settings.toml()}'.encode()
     path = Path(run) / CONFIG
     if not (path.exists() and same(path, content)):  # a full disk stops no run that goes on as it was
         if path.exists() and not (path.is_file() or path.is_dir()):
             path.unlink()                            # a pipe, or a link to a device, which AtomicFile refuses
         write_atomically(path, content)
-    place = Path(run) / tokenizer.file_name
-    if not place.exists():
+    place, messages = Path(run) / tokenizer.file_name, []
+    if os.path.lexists(place) and not is_of(place, tokenizer):
+        messages.append(f"{place} is not the tokenizer of the run; {rename_aside(place, 'damaged')}, and the right one "
+                        "takes its place")
+    if not os.path.lexists(place):
         tokenizer.save(place)
+    return messages
+
+
+def is_of(path, tokenizer):
+    try:
+        return load_tokenizer(path, "").digest == tokenizer.digest
+    except (FileError, DataError):
+        return False
 
 
 def same(path, content):
