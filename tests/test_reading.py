@@ -111,8 +111,9 @@ def test_json_and_toml_are_dicts(tmp_path):
     path = Path(tmp_path / "file")
     path.write_text(json.dumps({"a": [1]}), encoding="utf-8")
     assert read_json(path, ADVICE) == {"a": [1]}
-    path.write_text("a = [1]", encoding="utf-8")
-    assert read_toml(path, ADVICE) == {"a": [1]}
+    for encoding in ("utf-8", "utf-8-sig"):  # with the mark that Windows' Notepad writes first
+        path.write_text("a = [1]", encoding=encoding)
+        assert read_toml(path, ADVICE) == {"a": [1]}
     path.write_text("a = " + "[" * 100_000, encoding="utf-8")
     with pytest.raises(DamagedError, match="is nested too deeply to be TOML"):
         read_toml(path, ADVICE)

@@ -10,7 +10,6 @@ import os
 from ..config import PRESETS
 from ..data.recipe import HABITS
 from ..errors import MinalbertError
-from ..plots.style import figure_path
 from ..train.run_directory import kept_settings
 from ..train.settings import CHOICES, HELP, SECTIONS, Settings, kind_of
 
@@ -33,6 +32,8 @@ LENGTHS = {"max_length": "128, or as many as the model reads", "max_predictions"
 
 def figure_file(text):
     """The type of an option that names a figure's file: a wrong one is refused before anything is computed."""
+    from ..plots.style import figure_path  # only where a figure is asked for: twenty files
+
     try:
         return str(figure_path(text))
     except MinalbertError as error:
