@@ -110,13 +110,15 @@ class AlbertConfig:
 
     def groups(self, half):
         """The number of sets of weights that "attention" or "ffn" has."""
-        one_of("half", half, HALVES)
+        if half not in HALVES:                       # each layer of each pass asks
+            one_of("half", half, HALVES)
         shared = self.sharing in ("all", half)
         return self.num_hidden_groups if shared else self.num_hidden_layers
 
     def group_of(self, half, layer):
         """Which of them a layer uses. Whole numbers only: the released code's floats slip at L = 22."""
-        layer = whole("layer", layer, 0, self.num_hidden_layers - 1)
+        if type(layer) is not int or not 0 <= layer < self.num_hidden_layers:
+            layer = whole("layer", layer, 0, self.num_hidden_layers - 1)
         return layer * self.groups(half) // self.num_hidden_layers
 
     def replace(self, **changes):

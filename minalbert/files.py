@@ -196,7 +196,7 @@ def checksum(table):
 
 
 def read_toml(path, advice):
-    return parsed(path, advice, lambda content: tomllib.loads(content.decode("utf-8-sig")), "TOML")
+    return parsed(path, advice, lambda content: tomllib.loads(content.decode().removeprefix("\ufeff")), "TOML")
 
 
 def parsed(path, advice, parse, format):
