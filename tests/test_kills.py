@@ -60,6 +60,17 @@ def test_killed_runs_end_as_a_run_that_was_not(tmp_path, request, half):
     assert not list(run.glob(".step-*"))  # nothing half-written is left behind
 
 
+@pytest.fixture(autouse=True)
+def heard():
+    """Children do not ignore SIGHUP, though tests that run under nohup do."""
+    if not hasattr(signal, "SIGHUP"):
+        yield
+        return
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
 @pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 75), ("SIGUSR1", 75), ("SIGHUP", 75)])
 def test_a_signal_saves_at_a_steps_end_and_has_its_code(tmp_path, name, code):
     if not hasattr(signal, name):
