@@ -158,7 +158,7 @@ def test_another_tokenizer_of_equal_size_is_refused(way, place, scores, tmp_path
             small_settings(corpus=str(tmp_path / "wrong"), weights=str(tmp_path / "run"), steps=1), tmp_path / "new"
         ),
     }
-    with pytest.raises(DataError, match=r"has the digest \w{12}, but the model was trained with that of \w{12}: its"):
+    with pytest.raises(DataError, match=r"has the digest \w{12}, but the model was trained with that of \w{12}, whose"):
         ways[way]()
 
 
