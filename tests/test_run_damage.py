@@ -447,7 +447,7 @@ def test_a_log_that_is_a_directory_is_put_aside(run, capsys):
     (run / FILE).mkdir()
     code, said = resume(run, capsys)
     assert code == 0, said
-    assert "is a directory where a file must be; it is now damaged-metrics.jsonl, and the log begins anew" in said
+    assert "is a directory where a file must be; it is now damaged-metrics.jsonl, and a new log begins" in said
     assert events(run, "resumed")
 
 
@@ -469,7 +469,7 @@ def test_a_log_that_is_not_what_was_written_is_told(run, capsys):
     assert code == 0
     assert "metrics.jsonl is not what was written there until the checkpoint; what can be read of it is kept" in said
     path.unlink()
-    assert "metrics.jsonl is missing; the log begins anew" in resume(run, capsys, "--steps", "16")[1]
+    assert "metrics.jsonl is missing; a new log begins" in resume(run, capsys, "--steps", "16")[1]
     assert curves.read_curves(run).train["step"].tolist() == [15]
 
 

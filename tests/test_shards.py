@@ -232,6 +232,7 @@ def test_where_nothing_can_be_written_nothing_is_remembered(large, monkeypatch):
 
     monkeypatch.setattr(files, "write_atomically", full)
     read_all(Corpus.open(large.directory))
+    assert not (large.directory / "verified.json").exists()
 
 
 def test_a_large_shard_that_is_cut_off_after_opening_is_one_sentence(large):

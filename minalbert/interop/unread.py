@@ -15,7 +15,7 @@ from ..sealed import STATE, read_note
 
 TOKENIZER_FILES = ("spiece.model", "tokenizer.model", "tokenizer.recipe.json", "tokenizer.json",
                    "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")  # fmt: skip
-NOT_KEPT = ("minalbert", "dtype", "torch_dtype")     # what is written anew
+NOT_KEPT = ("minalbert", "dtype", "torch_dtype")     # written from the config
 ADVICE = "restore it from a copy, or remove it"
 
 

@@ -53,7 +53,7 @@ def read_curves(run):
         content = files.read(path, f"`minalbert pretrain {run}` puts it aside")
     except MissingFileError as error:
         raise TrainError(f"{run} has no {FILE}; it must be the directory of a run, and `minalbert pretrain {run}` "
-                         "begins a log anew") from error
+                         "begins a new log") from error
     lines = read_lines(run)
     if differs(content, next(checkpoint.newest_notes(run), {}).get("log")):
         sentence = f"{path} is not what was written there until the newest checkpoint"

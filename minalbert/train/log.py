@@ -124,16 +124,16 @@ class Metrics:
         try:
             content = files.read(self.path, "")
         except MissingFileError as fault:
-            self.broken.append(f"{fault}; the log begins anew")
+            self.broken.append(f"{fault}; a new log begins")
             return []
         except FileError as fault:                   # a directory or a pipe, or what we may not read
-            self.broken.append(f"{fault}; {rename_aside(self.path, 'damaged')}, and the log begins anew")
+            self.broken.append(f"{fault}; {rename_aside(self.path, 'damaged')}, and a new log begins")
             return []
         found = list(lines_in(content))
         sound = [*{line: parsed for line, parsed in found if is_sound(parsed)}.values()]     # a doubled line once
         if owner and (writer := next((line["run"] for line in sound if "run" in line), owner)) != owner:
             self.broken.append(f"{self.path} is the log of another run ({writer}; this one is {owner}); "
-                               f"{rename_aside(self.path, 'foreign')}, and the log begins anew")
+                               f"{rename_aside(self.path, 'foreign')}, and a new log begins")
             return []
         if bad := [line for line, parsed in found if not is_sound(parsed)]:
             self._put_aside(bad)
