@@ -5,6 +5,7 @@ import weakref
 
 import numpy as np
 import pytest
+from fingerprint import fingerprint
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_batches import CONFIG, KEY, both_kernels, padded
@@ -94,7 +95,7 @@ def test_the_number_of_workers_changes_no_bit(kernels):
     one = gradient(model, slices)
     for count in (2, 3, 8):
         other = gradient(model, slices, count)
-        assert one[0].tobytes() == other[0].tobytes()
+        assert fingerprint(one[0]) == fingerprint(other[0])
         assert one[1:] == other[1:]
     reversed_sum = gradient(model, slices[::-1])[0]
     assert not np.array_equal(one[0], reversed_sum)  # and the order does matter
@@ -110,7 +111,7 @@ def test_the_same_batch_gives_the_same_bits_by_any_number_of_workers(kernels, cu
         losses, grads = model.loss_and_grads(batch, KEY)
         own = model.forward(*batch[:3], dropout=KEY)
         arrays = [grads.flat, own.hidden, own.backward(np.ones_like(own.hidden)).flat, model.encode(*batch[:3])[0]]
-        found.append([float(losses.total), float(model.loss(batch).total), *(array.tobytes() for array in arrays)])
+        found.append([float(losses.total), float(model.loss(batch).total), *(fingerprint(array) for array in arrays)])
     assert found[1:] == found[:1] * 3
 
 

@@ -4,6 +4,7 @@ import multiprocessing
 import threading
 
 import pytest
+from fingerprint import fingerprint
 from small_batches import CONFIG, KEY, both_kernels
 
 from minalbert import Albert, Batch
@@ -109,7 +110,7 @@ def test_any_thread_computes_the_same_bits(two_threads, cut_often, kernels):
     models = [Albert.init(CONFIG, seed=1, kernels=kernels) for _ in range(2)]
 
     def passed(model=models[0]):
-        return model.loss_and_grads(batch, KEY)[1].flat.tobytes()
+        return fingerprint(model.loss_and_grads(batch, KEY)[1].flat)
 
     expected, found = passed(), []
     assert in_a_thread(passed) == expected
@@ -148,17 +149,17 @@ def in_a_fork(work):
 def test_a_forked_process_makes_its_own_workers(cut_often, kernels):
     model, batch = Albert.init(CONFIG, seed=1, kernels=kernels), Batch.random(CONFIG, 16, 12, 3, seed=2)
     model._workers = Workers(model, 2)
-    expected = model.loss_and_grads(batch, KEY)[1].flat.tobytes()
+    expected = fingerprint(model.loss_and_grads(batch, KEY)[1].flat)
     memory = model._workers._free_memory[:]
 
     def child():
-        found = model.loss_and_grads(batch, KEY)[1].flat.tobytes()
+        found = fingerprint(model.loss_and_grads(batch, KEY)[1].flat)
         own = not any(ours and ours is theirs for theirs in memory for ours in model._workers._free_memory)
         model._workers.close()
         return found, own
 
     assert in_a_fork(child) == (expected, True)
-    assert model.loss_and_grads(batch, KEY)[1].flat.tobytes() == expected
+    assert fingerprint(model.loss_and_grads(batch, KEY)[1].flat) == expected
 
 
 @forks
@@ -166,7 +167,7 @@ def test_a_forked_process_makes_its_own_workers(cut_often, kernels):
 def test_a_fork_while_another_thread_limits_blas(two_threads, cut_often):
     """That thread, its lock and its limit are not in the new process."""
     model, batch = Albert.init(CONFIG, seed=1), Batch.random(CONFIG, 16, 12, 3, seed=2)
-    expected, ready, done = model.loss_and_grads(batch, KEY)[1].flat.tobytes(), threading.Event(), threading.Event()
+    expected, ready, done = fingerprint(model.loss_and_grads(batch, KEY)[1].flat), threading.Event(), threading.Event()
 
     def limiting():
         with blas_threads(1), _limit.lock:
@@ -177,7 +178,7 @@ def test_a_fork_while_another_thread_limits_blas(two_threads, cut_often):
     thread.start()
     assert ready.wait(60)
     try:
-        assert in_a_fork(lambda: (threads(), model.loss_and_grads(batch, KEY)[1].flat.tobytes())) == (2, expected)
+        assert in_a_fork(lambda: (threads(), fingerprint(model.loss_and_grads(batch, KEY)[1].flat))) == (2, expected)
     finally:
         done.set()
         thread.join()

@@ -4,6 +4,7 @@ import numpy as np
 import poisoned
 import pytest
 from cpu_module import CpuKernel
+from fingerprint import fingerprint
 from storage import NAMES, TOLERANCE, as_float64, of_storage, unwritten
 
 from minalbert.layers import GELU
@@ -101,7 +102,7 @@ def test_the_order_of_threads_changes_no_bit(gpu, monkeypatch):
         monkeypatch.setattr(CpuKernel, "order", order)
         u, dy, bias, dbias = map(gpu.asarray, example("f32", 37, 300))
         poisoned.kernels().gelu_backward(dy, u, bias, "tanh", dbias=dbias)
-        results.append([x.get().tobytes() for x in (dy, u, dbias)])
+        results.append([fingerprint(x) for x in (dy, u, dbias)])
     assert results == results[:1] * 4
 
 
