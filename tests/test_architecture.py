@@ -234,6 +234,7 @@ OPENED_ELSEWHERE = {
     "plots/explorer.py": ("Path(__file__).with_suffix('.js').read_text", "our script"),
     "train/environment.py": ("open", "/proc/cpuinfo"),
     "train/process.py": ("os.open", "the lock of a run"),
+    "train/reserve.py": ("os.open", "writes a file of zeros"),
     "train/log.py": ("open", "adds lines to a log"),
 }
 OPENERS = {"np.load", "np.memmap", "np.fromfile", "np.loadtxt", "np.genfromtxt", "json.load", "pickle.load",

@@ -7,8 +7,10 @@ import pytest
 from checkpoints import save_step
 from small_run import StopAt, computed, train
 
+from minalbert import commands
+from minalbert.commands import pretrain
 from minalbert.errors import NoRoomError, TrainError
-from minalbert.train import assemble, checkpoint, process
+from minalbert.train import assemble, checkpoint, loop, process, reserve
 from minalbert.train import state as state_module
 
 STEPS = {"steps": 24, "every": 4}
@@ -16,16 +18,21 @@ STEPS = {"steps": 24, "every": 4}
 
 @pytest.fixture
 def disk(monkeypatch):
-    """A disk with room for so many checkpoints in one directory: disk(run, 2)."""
-    rooms, write = {}, checkpoint._write
+    """A disk with room for so many checkpoints in one directory, the reserve among them: disk(run, 2)."""
+    rooms = {}
 
-    def limited(directory, *rest):
-        if len(checkpoint.steps(directory.parent)) >= rooms.get(directory.parent, 99):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        write(directory, *rest)
+    def limited(write):
+        def limited(path, *rest):
+            run = path.parent
+            if len(checkpoint.steps(run)) + (run / reserve.NAME).exists() >= rooms.get(run, 99):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            write(path, *rest)
 
-    monkeypatch.setattr(checkpoint, "_write", limited)
-    monkeypatch.setattr(state_module, "PAUSES", (0, 0))
+        return limited
+
+    monkeypatch.setattr(checkpoint, "_write", limited(checkpoint._write))
+    monkeypatch.setattr(reserve, "allocate", limited(reserve.allocate))
+    monkeypatch.setattr(state_module, "PAUSES", (1e-9, 1e-9))
     return lambda run, room: rooms.update({run: room})
 
 
@@ -37,7 +44,7 @@ def whole(tmp_path_factory):
 
 
 def test_older_checkpoints_that_may_go_make_room(tmp_path, disk, whole, capsys):
-    disk(tmp_path, 2)
+    disk(tmp_path, 3)
     assert train(tmp_path, **STEPS).code == 0
     assert checkpoint.steps(tmp_path) == [20, 24]
     assert computed(tmp_path) == whole
@@ -63,17 +70,82 @@ def test_none_goes_before_the_newest_is_known_as_whole(tmp_path, disk):
     assert checkpoint.steps(tmp_path) == [12]
 
 
-def test_a_run_that_cannot_be_saved_does_not_end_well(tmp_path, disk, capsys):
+def filled_at(monkeypatch, disk, run, step, room):
+    """Someone takes all but this room, the reserve included, when the run is at a step."""
+    next_step = loop.Trainer.next_step
+
+    def filling(trainer):
+        if trainer.state.step == step:
+            (run / reserve.NAME).unlink(missing_ok=True)
+            disk(run, room)
+        return next_step(trainer)
+
+    monkeypatch.setattr(loop.Trainer, "next_step", filling)
+
+
+def test_the_reserve_holds_the_newest_state_on_a_full_disk(tmp_path, disk, whole, capsys):
+    disk(tmp_path, 2)
+    assert train(tmp_path, **STEPS).code == 0
+    assert checkpoint.steps(tmp_path) == [20, 24]
+    assert computed(tmp_path) == whole
+    said = capsys.readouterr().err
+    assert said.count("step-00000004 now, in the room that was held in reserve: make room") == 1
+    assert "training goes on" not in said
+    assert not (tmp_path / reserve.NAME).exists()
+
+
+def test_a_run_without_room_for_a_reserve_is_refused(tmp_path, disk):
     disk(tmp_path, 1)
+    with pytest.raises(TrainError, match=r"no room for a second checkpoint, .*: free 0\.\d MB, or .* --spare"):
+        train(tmp_path, **STEPS)
+    assert checkpoint.steps(tmp_path) == [0]
+    disk(tmp_path, 2)
+    train(tmp_path, **STEPS, keep=1)
+    disk(tmp_path, 1)
+    assert train(tmp_path, **STEPS, keep=1).code == 0  # it is finished
+    with pytest.raises(TrainError, match="no room for a second checkpoint"):
+        train(tmp_path, **STEPS | {"steps": 28})
+
+
+def test_a_resumed_run_that_has_older_checkpoints_needs_no_reserve(tmp_path, disk, whole, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(assemble, "StopSignals", lambda alert: StopAt(10))
+        assert train(tmp_path, **STEPS).code == 75
+    assert checkpoint.steps(tmp_path) == [8, 10]
+    disk(tmp_path, 2)
+    assert train(tmp_path, **STEPS).code == 0
+    assert computed(tmp_path) == whole
+
+
+def test_the_last_state_goes_before_older_ones_that_keep_holds(tmp_path, disk, whole, capsys):
+    disk(tmp_path, 3)
+    assert train(tmp_path, **STEPS, keep=4).code == 0
+    assert checkpoint.steps(tmp_path) == [4, 8, 24]
+    assert computed(tmp_path)["hash"] == whole["hash"]
+    assert capsys.readouterr().err.count("that of step 0 is removed, to make room for it") == 1
+
+
+def test_a_run_that_cannot_be_saved_does_not_end_well(tmp_path, disk, capsys, monkeypatch):
+    filled_at(monkeypatch, disk, tmp_path, 3, 1)
     with pytest.raises(
         NoRoomError,
-        match=r"step-00000024 could not be saved \(No space left on device\); the newest .* lost; .* --spare",
+        match=r"step-00000024 could not be saved \(No space left on device\); the newest .* step 0, where the same command "
+        "resumes; .* lost; .* --spare",
     ):
         train(tmp_path, **STEPS)
     said = capsys.readouterr().err
     assert said.count("training goes on") == 6
-    assert said.count("trying again in 0 s") == 2
+    assert said.count("trying again in 1e-09 s") == 2
     assert checkpoint.steps(tmp_path) == [0]
+
+
+def test_a_run_that_could_not_be_saved_asks_to_be_tried_again(tmp_path, monkeypatch, capsys):
+    def full(*_, **__):
+        raise NoRoomError("no room")
+
+    monkeypatch.setattr(pretrain, "pretrain", full)
+    assert commands.main(["pretrain", str(tmp_path), "--corpus", "any"]) == process.AGAIN
+    assert capsys.readouterr().err == "minalbert pretrain: no room\n"
 
 
 def test_a_spare_directory_holds_the_newest_state_until_there_is_room(tmp_path, disk, whole, capsys):

@@ -3,8 +3,10 @@
 import sys
 from contextlib import contextmanager
 
+from ..errors import NoRoomError
 from ..train import pretrain
-from . import no_more_output
+from ..train.process import AGAIN
+from . import fail, no_more_output
 from .options import add_settings_arguments, settings_of
 from .own_code import own_code
 from .printing import print_result
@@ -36,6 +38,8 @@ def run(options):
     except KeyboardInterrupt:
         progress.alert(f"stopped at once; {options.run} resumes from its newest checkpoint")
         return 130
+    except NoRoomError as error:                     # the newest checkpoint is older than what was trained
+        return fail(options.prog, error, AGAIN)
     again = f"minalbert pretrain {options.run}" if options.from_step is not None else "the same command"
     with surviving_a_closed_terminal():
         print_result(options, as_json(result), result_lines(result, again))

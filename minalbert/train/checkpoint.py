@@ -141,6 +141,15 @@ def _make_room(run, keep, always):
     return True
 
 
+def remove_oldest(run):
+    """Remove the oldest checkpoint, if the newest is whole, and never that. Returns its step; None: it is still there."""
+    oldest, *others = steps(run) or [None]
+    if not others or not _note_if_whole(path_of(run, others[-1])):
+        return None
+    remove_all_but(run, set(others))
+    return oldest if steps(run) == others else None
+
+
 def _write(directory, config, state, note):
     shutil.rmtree(directory, ignore_errors=True)
     os.mkdir(directory)

@@ -40,6 +40,8 @@ class Trainer:
     def train(self, stop):
         """Train until the last step, or until stop.code is not 0. Returns a RunResult."""
         state, finished_before = self.state, self.state.finished
+        if not finished_before:
+            self.checkpoints.hold_reserve()
         while not state.finished and not stop.code:
             if not self.next_step():
                 continue
@@ -54,6 +56,7 @@ class Trainer:
                                f"{state.step:,} of {state.steps:,}; its result depends on the clock")
         if self.checkpoints.saved != state.step:     # else it is there, from before the batches refused since
             self.timed(lambda: self.checkpoints.save_at_last(self.records.metrics.sync()))
+        self.checkpoints.reserve.release()
         return self.result(stop)
 
     def result(self, stop):

@@ -7,6 +7,7 @@ from ..errors import NoRoomError, TrainError
 from ..optim import Moments
 from . import checkpoint, saved_steps
 from .gradient_step import LossScale
+from .reserve import Reserve, room_for
 from .watch import SpikeWatch
 
 SLACK = 0.05                                         # a hiccup of the machine changes no bit
@@ -77,7 +78,17 @@ class Checkpoints:
         self.run, self.state, self.environment, self.every, self.keep = run, state, environment, every, keep
         self.origin, self.spare, self.alert = origin, spare, alert
         self.saved = state.step if state.step in saved_steps.steps(run) else None    # the step of the last one
-        self.rollbacks = []
+        self.rollbacks, self.reserve = [], Reserve(run)
+
+    def hold_reserve(self):
+        """Hold room for one more checkpoint; else there must be an older one, which may make room, or a spare."""
+        steps = saved_steps.steps(self.run)
+        if not steps:
+            return                                   # the newest is in the spare directory
+        size = room_for(saved_steps.path_of(self.run, steps[-1]))
+        if not (self.reserve.hold(size) or self.spare or len(steps) > 1):
+            raise TrainError(f"{self.run} has no room for a second checkpoint, so that a full disk would cost what is "
+                             f"trained: free {size / 1e6:,.1f} MB, or name another directory with --spare")
 
     def save(self, log, regular=False):
         """log: the Record of the log until now."""
@@ -86,7 +97,7 @@ class Checkpoints:
         saved = state.saved(regular)._replace(origin=self.origin | {"log": log._asdict()})
         what = state.model.config, saved, self.environment
         try:
-            checkpoint.save(self.run, *what, self.keep, needed)
+            self.save_in_run(what, needed)
         except TrainError as error:
             if not self.spare:
                 raise
@@ -94,6 +105,17 @@ class Checkpoints:
         else:
             self.forget_spare()
         self.saved = state.step
+
+    def save_in_run(self, what, needed):
+        """Save in the run, if need be in the room that it holds in reserve."""
+        try:
+            path = checkpoint.save(self.run, *what, self.keep, needed)
+        except NoRoomError as error:
+            if not self.reserve.release():
+                raise
+            path = checkpoint.save(self.run, *what, self.keep, needed)
+            self.alert(f"{error}; it is saved as {path} now, in the room that was held in reserve: make room")
+        self.reserve.hold(room_for(path))            # perhaps there is room again
 
     def save_in_spare(self, what):
         try:
@@ -115,18 +137,20 @@ class Checkpoints:
         return bool(self.spare and saved_steps.steps(self.spare)[-1:] == [self.saved])
 
     def save_at_last(self, log):
-        """Save for the last time: if there is no room, try again for a minute."""
-        for pause in PAUSES:
+        """Save for the last time: if there is no room, remove even checkpoints that `keep` holds, then wait for room."""
+        pauses = iter(PAUSES)
+        while True:
             try:
                 return self.save(log)
             except NoRoomError as error:
-                self.alert(f"{error}; trying again in {pause} s, for room may be made")
-                time.sleep(pause)
-        try:
-            return self.save(log)
-        except NoRoomError as error:
-            raise NoRoomError(f"{error}, and what was trained since is lost; a run with --spare DIRECTORY has a second "
-                              "place") from error
+                if (step := checkpoint.remove_oldest(self.run)) is not None:
+                    self.alert(f"{error}; that of step {step} is removed, to make room for it")
+                elif pause := next(pauses, None):
+                    self.alert(f"{error}; trying again in {pause:g} s, for room may be made")
+                    time.sleep(pause)
+                else:
+                    raise NoRoomError(f"{error}, where the same command resumes; what was trained since is lost; a run "
+                                      "with --spare DIRECTORY has a second place") from error
 
     def regular(self):
         """Steps of the checkpoints that this run has whenever it was stopped."""
