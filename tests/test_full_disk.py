@@ -5,12 +5,12 @@ import os
 
 import pytest
 from checkpoints import save_step
-from small_run import StopAt, computed, train
+from small_run import StopAt, computed, events, train
 
 from minalbert import commands
 from minalbert.commands import pretrain
-from minalbert.errors import NoRoomError, TrainError
-from minalbert.train import assemble, checkpoint, loop, process, reserve
+from minalbert.errors import FileError, NoRoomError, TrainError
+from minalbert.train import assemble, checkpoint, loop, process, reserve, run_directory
 from minalbert.train import state as state_module
 
 STEPS = {"steps": 24, "every": 4}
@@ -129,8 +129,8 @@ def test_a_run_that_cannot_be_saved_does_not_end_well(tmp_path, disk, capsys, mo
     filled_at(monkeypatch, disk, tmp_path, 3, 1)
     with pytest.raises(
         NoRoomError,
-        match=r"step-00000024 could not be saved \(No space left on device\); the newest .* step 0, where the same command "
-        "resumes; .* lost; .* --spare",
+        match=r"step-00000024 could not be saved \(No space left on device\); the newest .* step 0, where "
+        "the same command resumes; .* lost; .* --spare",
     ):
         train(tmp_path, **STEPS)
     said = capsys.readouterr().err
@@ -173,6 +173,26 @@ def test_a_stopped_run_resumes_from_its_spare_directory(tmp_path, disk, whole, m
     disk(run, 9)
     assert train(run, **STEPS, spare=str(spare)).code == 0
     assert computed(run) == whole
+
+
+def test_changed_settings_need_no_room(tmp_path, disk, monkeypatch, capsys):
+    def full(path, content):
+        raise FileError(f"{path} could not be written") from OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    run, spare = tmp_path / "run", tmp_path / "spare"
+    train(run, **STEPS)
+    before = (run / "config.toml").read_bytes()
+    disk(run, 2)
+    monkeypatch.setattr(run_directory, "write_atomically", full)
+    assert train(run, **STEPS | {"steps": 28}, keep=3, spare=str(spare)).code == process.AGAIN
+    assert checkpoint.steps(run) == [20, 24]
+    assert (run / "config.toml").read_bytes() == before
+    (said,) = [event["text"] for event in events(run, "resumed") if "config.toml" in event["text"]]
+    assert said.endswith(
+        "no room for the changed settings (No space left on device); give them again at the next start"
+    )
+    with pytest.raises(FileError, match="could not be written"):
+        train(tmp_path / "new", **STEPS, spare=str(spare))
 
 
 def test_a_spare_directory_that_cannot_be_made_is_no_help(tmp_path, disk):

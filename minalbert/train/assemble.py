@@ -79,7 +79,7 @@ def pretrain(settings, run, corpus=None, held_out=None, observer=None, from_step
                             observer.alert),
                 settings.records.evaluate_every,
             )
-            changes += run_directory.keep(run, name, settings, data.tokenizer)
+            changes += run_directory.keep(run, name, settings, data.tokenizer, resumed=not state.fresh)
             if own_code:
                 own_code.keep(run / "code")
             introduce(settings, run, state, data, records, own_code, [*messages, *changes])

@@ -142,7 +142,7 @@ def _make_room(run, keep, always):
 
 
 def remove_oldest(run):
-    """Remove the oldest checkpoint, if the newest is whole, and never that. Returns its step; None: it is still there."""
+    """Remove the oldest checkpoint, if the newest is whole, and never that. Returns its step; None if it is there."""
     oldest, *others = steps(run) or [None]
     if not others or not _note_if_whole(path_of(run, others[-1])):
         return None

@@ -156,14 +156,23 @@ def may_change(section, name, settings):
     return name != "optimiser"
 
 
-def keep(run, name, settings, tokenizer):
-    """Write down the run's identity and settings, and its tokenizer. Returns messages."""
+def keep(run, name, settings, tokenizer, resumed=False):
+    """Write down the run's identity and settings, and its tokenizer. Returns messages.
+
+    resumed    on a full disk, leave config.toml as it is: each checkpoint has the settings, too
+    """
     content = f'[{RUN}]\nid = "{name}"\n\n{settings.toml()}'.encode()
     path = Path(run) / CONFIG
     if not (path.exists() and same(path, content)):  # a full disk stops no run that goes on as it was
         if path.exists() and not (path.is_file() or path.is_dir()):
             path.unlink()                            # a pipe, or a link to a device, which AtomicFile refuses
-        write_atomically(path, content)
+        try:
+            write_atomically(path, content)
+        except FileError as fault:
+            if not (resumed and getattr(fault.__cause__, "errno", None) in checkpoint.NO_ROOM):
+                raise
+            return [f"{path} has no room for the changed settings ({fault.__cause__.strerror}); give them again at the "
+                    "next start"]
     place, messages = Path(run) / tokenizer.file_name, []
     if os.path.lexists(place) and not is_of(place, tokenizer):
         messages.append(f"{place} is not the tokenizer of the run; {rename_aside(place, 'damaged')}, and the right one "

@@ -137,7 +137,7 @@ class Checkpoints:
         return bool(self.spare and saved_steps.steps(self.spare)[-1:] == [self.saved])
 
     def save_at_last(self, log):
-        """Save for the last time: if there is no room, remove even checkpoints that `keep` holds, then wait for room."""
+        """Save for the last time: if there is no room, remove even checkpoints that `keep` holds, then wait."""
         pauses = iter(PAUSES)
         while True:
             try:
