@@ -1,4 +1,7 @@
-"""`python -m minalbert`, and the program `minalbert`: an interrupt is one sentence from here on, imports included."""
+"""`python -m minalbert`, and the program `minalbert`: an interrupt is one sentence from here on, imports included.
+
+Before this file's first line, Python itself answers, with a traceback: in its first 20 ms or so.
+"""
 
 import sys
 
@@ -7,11 +10,24 @@ def main():
     try:
         from . import commands
 
-        return commands.main()
+        code = commands.main()
+        if code == 75:                               # stopped by a signal: a second one must not change the code
+            from .train.process import ignore_signals
+
+            ignore_signals()
+        return code
     except KeyboardInterrupt:
-        print("minalbert: interrupted", file=sys.stderr)
-        return 130
+        return interrupted()
+
+
+def interrupted():
+    print("minalbert: interrupted", file=sys.stderr)
+    return 130
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        code = main()
+    except KeyboardInterrupt:                        # between the call and its first line
+        code = interrupted()
+    sys.exit(code)

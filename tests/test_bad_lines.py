@@ -146,3 +146,16 @@ sys.exit(main())"""
     assert found.stderr.startswith("minalbert")
     assert found.stderr.endswith(": interrupted\n")
     assert found.stderr.count("\n") == 1
+
+
+def test_ctrl_c_before_the_programs_first_line_is_one_sentence():
+    """Between the call of main and what it does first."""
+    script = """import runpy, sys
+def interrupt(frame, event, _):
+    if event == "call" and frame.f_code.co_name == "main":
+        sys.setprofile(None)
+        raise KeyboardInterrupt
+sys.setprofile(interrupt)
+runpy.run_module("minalbert", run_name="__main__")"""
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert (found.returncode, found.stdout, found.stderr) == (130, "", "minalbert: interrupted\n")

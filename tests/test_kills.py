@@ -154,3 +154,33 @@ def wait_for(true, seconds=60):
     while not true():
         assert time.monotonic() < end, "it took too long"
         time.sleep(0.01)
+
+
+SUMMARY = """
+import signal, sys
+from minalbert.commands import main, pretrain
+from minalbert.commands.progress import Progress
+def twice(*words):
+    signal.raise_signal(signal.SIGTERM)
+    print("summary")
+Progress.step = lambda *_: signal.raise_signal(signal.SIGTERM)
+pretrain.print_result = twice
+sys.argv[1:] = {words!r}
+from minalbert import __main__
+code = __main__.main()
+signal.raise_signal(signal.SIGTERM)
+sys.exit(code)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no such signals")
+def test_a_second_signal_does_not_change_the_code_of_a_saved_run(tmp_path):
+    """Not while the result is printed, and not while Python ends."""
+    stories = TinyWorlds(seed=1)
+    build(story_sources(stories, 30), WordTokenizer(stories.words()), tmp_path / "corpus")
+    (tmp_path / "my.toml").write_text(small_settings(corpus=str(tmp_path / "corpus")).toml(comment_defaults=True))
+    words = ["pretrain", str(tmp_path / "run"), "--config", str(tmp_path / "my.toml")]
+    program = SUMMARY.format(words=words)
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (found.returncode, found.stdout) == (75, "summary\n"), found.stderr
+    assert checkpoint.steps(tmp_path / "run") == [0, 1]

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from ..errors import NoRoomError
 from ..train import pretrain
-from ..train.process import AGAIN
+from ..train.process import AGAIN, ignoring_signals
 from . import fail, no_more_output
 from .options import add_settings_arguments, settings_of
 from .own_code import own_code
@@ -32,6 +32,12 @@ def run(options):
         print(settings.toml(comment_defaults=True), end="")
         return 0
     progress = Progress()
+    with ignoring_signals(lambda: progress.closed):
+        return trained(options, settings, progress)
+
+
+def trained(options, settings, progress):
+    """Train, and print what came out. Returns the exit code."""
     try:
         with own_code(settings.training.code) as own:
             result = pretrain(settings, options.run, observer=progress, from_step=options.from_step, own_code=own)

@@ -34,7 +34,7 @@ class Progress(Observer):
         """quiet: show alerts only."""
         self.file, self.quiet = Patient(file or sys.stderr), quiet
         self.moving = not quiet and self.file.isatty()
-        self.held_out, self._bar = "", None
+        self.held_out, self._bar, self.closed = "", None, False
 
     def begin(self, step, steps):
         self.steps, self._first = steps, step
@@ -70,6 +70,7 @@ class Progress(Observer):
             self._shown = now
 
     def close(self):
+        self.closed = True
         if self._bar is not None:
             self._bar.close()
 

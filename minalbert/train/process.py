@@ -67,6 +67,44 @@ def _system_lock(handle):
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
+@contextmanager
+def ignoring_signals(over):
+    """Once a run is over, ignore what asks to stop it: it is saved, and has its exit code. over(): is it?"""
+
+    def handle(number, frame):
+        if not over():
+            signal.signal(number, signal.SIG_DFL)
+            signal.raise_signal(number)
+
+    before = take_signals(handle, without="SIGINT")
+    try:
+        yield
+    finally:
+        give_back(before)
+
+
+def ignore_signals():
+    """Ignore what asks to stop, for the rest of this process."""
+    take_signals(signal.SIG_IGN, without="SIGINT")
+
+
+def take_signals(handler, without=None):
+    """Let a handler answer what asks to stop. Returns {number: handler before}. Under nohup, SIGHUP stays ignored."""
+    before = {}
+    if threading.current_thread() is threading.main_thread():            # elsewhere Python takes no signals
+        for name in CODES:
+            number = getattr(signal, name, None)
+            ignored = name == "SIGHUP" and number and signal.getsignal(number) == signal.SIG_IGN
+            if number and not ignored and name != without:
+                before[number] = signal.signal(number, handler)
+    return before
+
+
+def give_back(before):
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
 class StopSignals:
     """    with StopSignals(alert) as stop:
                while not stop.code: ...
@@ -78,17 +116,11 @@ class StopSignals:
         self.code, self.alert, self._before = 0, alert, {}
 
     def __enter__(self):
-        if threading.current_thread() is threading.main_thread():        # elsewhere Python takes no signals
-            for name in CODES:
-                number = getattr(signal, name, None)
-                ignored = name == "SIGHUP" and number and signal.getsignal(number) == signal.SIG_IGN
-                if number and not ignored:
-                    self._before[number] = signal.signal(number, self._handle)
+        self._before = take_signals(self._handle)
         return self
 
     def __exit__(self, *_):
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
+        give_back(self._before)
 
     def _handle(self, number, frame):
         if self.code and number == signal.SIGINT:
