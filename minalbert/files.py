@@ -33,6 +33,7 @@ except ImportError:                                  # Windows
     fcntl = None
 
 PARTIAL = ".partial"
+LARGEST = 2**28                                      # bytes of a JSON or TOML file
 BLOCK = 2**20                                        # bytes: a block that is hashed is still in the processor's cache
 
 
@@ -201,6 +202,8 @@ def read_toml(path, advice):
 
 def parsed(path, advice, parse, format):
     """A file as a dict. format: its name, for the sentence."""
+    if (size := status(path, advice).st_size) > LARGEST:
+        raise damaged(f"{path} has {size:,} bytes, too many for {format} that minalbert reads", advice)
     content = read(path, advice)
     try:
         table = parse(content)

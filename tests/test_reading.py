@@ -60,6 +60,16 @@ def test_a_pipe_is_refused_and_not_waited_for(tmp_path):
         read(tmp_path / "pipe", ADVICE)
 
 
+@pytest.mark.skipif(os.name == "nt", reason="holes in files are of other systems")
+@pytest.mark.parametrize("parse", [read_json, read_toml])
+def test_a_file_too_large_for_text_is_not_read_into_memory(tmp_path, parse, monkeypatch):
+    with open(tmp_path / "file", "wb") as file:
+        file.truncate(2**40)
+    monkeypatch.setattr(files, "read", None)
+    with pytest.raises(DamagedError, match=r"has 1,099,511,627,776 bytes, too many for \w{4} .*; make it again"):
+        parse(tmp_path / "file", ADVICE)
+
+
 @pytest.mark.skipif(os.name == "nt", reason="modes are of other systems")
 @pytest.mark.parametrize("umask", [0o022, 0o077, 0o002])
 def test_a_new_file_has_the_usual_mode(tmp_path, umask):

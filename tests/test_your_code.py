@@ -17,7 +17,8 @@ from minalbert.gradcheck.cases import TINY
 from minalbert.layers import linear_backward, linear_forward
 from minalbert.optim import Lamb, Moments
 from minalbert.train import checkpoint
-from minalbert_course.your_code import PAIRS, PLACES, WANTED, your_code
+from minalbert_course.errors import CourseError
+from minalbert_course.your_code import PAIRS, PLACES, WANTED, YourCode, your_code
 
 BATCH = Batch.random(TINY, 4, 5, 2)
 PLAIN = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "steps": 8, "every": 4}
@@ -264,3 +265,13 @@ def test_an_encoder_of_yours_is_evaluated_as_it_is_trained():
         with pytest.raises(ConfigError, match="your encoder_forward has no reversible layers"):
             Albert(albert.config.replace(reversible=True), albert.params).encode(*BATCH[:3])
     assert not np.array_equal(albert.encode(*BATCH[:3])[0], hidden)
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="this system has no such device")
+def test_a_device_and_a_file_too_large_are_not_read(tmp_path):
+    with pytest.raises(CourseError, match="/dev/zero is not a file; name a Python file or a notebook"):
+        YourCode.read(["/dev/zero"])
+    with open(tmp_path / "ex05_attention.py", "wb") as file:
+        file.truncate(2**40)
+    with pytest.raises(CourseError, match=r"has 1,099,511,627,776 bytes; .* has 67,108,864 at most"):
+        YourCode.read([tmp_path / "ex05_attention.py"])

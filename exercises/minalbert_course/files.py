@@ -20,6 +20,7 @@ from .here import last_line
 from .notebook import as_notebook
 from .withholding import withholding
 
+LARGEST = 2**26                                      # bytes: a notebook with figures has some 2**22
 ANSWER = "*Your answer:*"                            # a person marks what stands in its place
 
 
@@ -101,6 +102,10 @@ def there(lesson, folder="."):
 def code(path):
     """[the Python of a file, or of each code cell of a notebook]"""
     path = Path(path)
+    if not path.is_file():                           # a pipe or a device might never end
+        raise CourseError(f"{path} is not a file; name a Python file or a notebook")
+    if (size := path.stat().st_size) > LARGEST:
+        raise CourseError(f"{path} has {size:,} bytes; a Python file or a notebook has {LARGEST:,} at most")
     try:
         text = path.read_text(encoding="utf-8-sig")
         if path.suffix == ".py":
