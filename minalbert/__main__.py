@@ -12,9 +12,7 @@ def main():
 
         code = commands.main()
         if code == 75:                               # stopped by a signal: a second one must not change the code
-            from .train.process import ignore_signals
-
-            ignore_signals()
+            commands.ignore_signals()
         return code
     except KeyboardInterrupt:
         return interrupted()

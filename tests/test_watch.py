@@ -184,3 +184,10 @@ def test_a_run_that_could_never_save_has_nothing_to_go_back_to(tmp_path, poison,
     monkeypatch.setattr(saved_steps, "steps", lambda run: [])
     with pytest.raises(TrainError, match="has no checkpoint to go back to"):
         train(tmp_path, steps=20)
+
+
+def test_a_run_whose_weights_explode_is_named_without_numpys_warnings(tmp_path, recwarn, capsys):
+    with pytest.raises(TrainError, match="a smaller rate than 100 may help"):
+        train(tmp_path, steps=40, optimiser="adamw", rate=100.0, weight_decay=100.0, warmup=0, schedule="constant")
+    assert [str(warning.message) for warning in recwarn if issubclass(warning.category, RuntimeWarning)] == []
+    assert events(tmp_path, "not finite")

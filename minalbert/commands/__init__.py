@@ -131,6 +131,13 @@ def fail(prog, sentence, code=2):
     return code
 
 
+def ignore_signals():
+    """Ignore what asks to stop, because this process ends."""
+    from ..train import process
+
+    process.ignore_signals()
+
+
 def no_more_output():
     """Send what is left to nowhere: Python would try to write it once more at its end, and print a traceback."""
     with contextlib.suppress(OSError, ValueError):   # a stream that is no file

@@ -32,6 +32,7 @@ from .state import Checkpoints
 from .tensorboard import Board
 from .trained import model_directory
 from .training_data import prepare
+from .watch import without_numpy_warnings
 
 SMALL = 128                                          # H, up to which models bear far larger rates than LAMB's rule
 FEW = 100                                            # instances, for a score in per cent
@@ -58,7 +59,7 @@ def pretrain(settings, run, corpus=None, held_out=None, observer=None, from_step
     if settings.training.weights and not run.exists():
         model_directory(settings.training.weights)   # raises an error if there is none
     run_directory.make(run)
-    with lock(run), StopSignals(observer.alert) as stop, one_thread_each(settings):
+    with lock(run), StopSignals(observer.alert) as stop, one_thread_each(settings), without_numpy_warnings():
         saved_steps.clear_leftovers(run)
         name, spare = identity_of(run, settings.checkpoints.spare)
         if spare:

@@ -84,11 +84,11 @@ class TrainingSettings(Section):
 @dataclass(frozen=True)
 class OptimiserSettings(Section):
     optimiser: str = setting("adamw", "what makes steps of gradients", choices=("adamw", "lamb"))
-    rate: float | None = setting(None, "peak; if none is given: adamw 0.001, lamb by the √batch rule", 1e-12, 1e6)
+    rate: float | None = setting(None, "peak; if none is given: adamw 0.001, lamb by the √batch rule", 1e-12, 100.0)
     beta1: float = setting(0.9, "memory of the first moment", 0.0, 0.9999999)
     beta2: float = setting(0.999, "memory of the second moment", 0.0, 0.9999999)
-    epsilon: float = setting(1e-6, "added to the root of the second moment", 0.0)
-    weight_decay: float = setting(0.01, "pull towards zero of all but biases and norms", 0.0)
+    epsilon: float = setting(1e-6, "added to the root of the second moment", 1e-30, 1.0)
+    weight_decay: float = setting(0.01, "pull towards zero of all but biases and norms", 0.0, 100.0)
     bias_correction: bool | None = setting(None, "make up for moments that begin at zero: adamw yes, lamb as ALBERT no")
     clamp: float = setting(0.0, "lamb's trust ratio is at most this; 0: no limit, as in ALBERT", 0.0)
     clip: float = setting(1.0, "the gradient's norm is scaled down to this; 0: never", 0.0)
@@ -175,6 +175,8 @@ class Settings:
         """Raise ConfigError for sections that do not fit each other."""
         self.make_optimiser()
         self.make_schedule()
+        for name, limits in TRAINABLE.items():
+            arguments.number(name, getattr(self.model, name), *limits, error=ConfigError)
         if self.recipe.max_length > self.model.max_position_embeddings:
             raise ConfigError(f"max_length is {self.recipe.max_length}; the model has positions for "
                               f"{self.model.max_position_embeddings} tokens (max_position_embeddings)")
@@ -287,6 +289,7 @@ WHOLE = {item.name for item in dataclasses.fields(AlbertConfig)} - {"vocab_size"
 RUN = "run"                                          # the section of a run's own file that is no setting
 METADATA = {item.name: item.metadata for cls in SECTIONS.values() for item in dataclasses.fields(cls) if item.metadata}
 HELP = recipe.HELP | {name: metadata["help"] for name, metadata in METADATA.items()}
+TRAINABLE = {"initializer_range": (1e-9, 10), "layer_norm_eps": (0, 1)}      # a model that is read may have others
 CHOICES = (recipe.CHOICES | {"sharing": SHARING, "attention": ATTENTION, "hidden_act": tuple(ACTIVATIONS)}
            | {name: metadata["choices"] for name, metadata in METADATA.items()})
 

@@ -40,7 +40,7 @@ from .assemble import batches_of, hearing, one_thread_each, step_of, with_own_co
 from .begin import fresh_state
 from .settings import Settings
 from .training_data import prepare
-from .watch import Verdict
+from .watch import Verdict, without_numpy_warnings
 
 LOW, HIGH = 1e-6, 1.0
 MOST_TRIALS = 10**6
@@ -62,7 +62,8 @@ def open_trial(settings, trials, corpus=None, held_out=None, observer=None, own_
     state = fresh_state(settings, data, own_code)
     observer.begin(0, trials)
     try:
-        with one_thread_each(settings), Workers(state.model, settings.training.workers) as workers:
+        with (one_thread_each(settings), without_numpy_warnings(),
+              Workers(state.model, settings.training.workers) as workers):
             step = step_of(settings, workers, state.model.params, own_code)
             yield Trial(state, batches_of(settings, data), step, settings.training.seed, observer)
     finally:

@@ -10,6 +10,8 @@ stopped judges as one which was not.
 """
 
 import math
+import warnings
+from contextlib import contextmanager
 from statistics import fmean, pstdev
 from typing import NamedTuple
 
@@ -17,6 +19,15 @@ from ..optim import first_bad
 
 LEFT_PLATEAU = 0.95                                  # of the unigram entropy
 ORDER_LEARNT = 0.60                                  # mean of both recalls; random and constant answers have half
+
+
+@contextmanager
+def without_numpy_warnings():
+    """A context without NumPy's warnings from within the model: a SpikeWatch names what is not finite."""
+    with warnings.catch_warnings():
+        kinds = "(overflow|invalid value|divide by zero) encountered"
+        warnings.filterwarnings("ignore", kinds, RuntimeWarning, r"(minalbert|numpy)\.")
+        yield
 
 
 class Verdict(NamedTuple):
