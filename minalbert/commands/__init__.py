@@ -84,6 +84,14 @@ class Parser(argparse.ArgumentParser):
         message = " ".join(message.split())
         self.exit(2, f"{self.prog}: {message if len(message) <= LONGEST else message[:LONGEST] + ' ...'}\n")
 
+    def _print_message(self, message, file=None):
+        """Print help; argparse itself passes over a disk that is full."""
+        if file is sys.stdout:
+            file.write(message)
+            file.flush()
+        else:
+            super()._print_message(message, file)
+
 
 def flags(parser):
     """All options of a parser and of its commands."""
@@ -105,6 +113,12 @@ def main(argv=None):
         return fail("minalbert", error)
     except KeyboardInterrupt:
         return fail("minalbert", "interrupted", 130)
+    except BrokenPipeError:
+        no_more_output()
+        return 141
+    except OSError as error:
+        no_more_output()
+        return fail("minalbert", f"the output could not be written ({error.strerror})")
     try:
         code = executed(options)
         sys.stdout.flush()
