@@ -91,4 +91,4 @@ def save(drawn, path):
     try:
         drawn.savefig(path, dpi=200, bbox_inches="tight", pad_inches=0.15)
     except (OSError, ValueError) as error:
-        raise FileError(f"{path} could not be written: {error}") from error
+        raise FileError(f"{path} could not be written: {getattr(error, 'strerror', None) or error}") from error
