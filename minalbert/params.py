@@ -37,9 +37,12 @@ def shapes(config, heads=HEADS):
     of_kind("config", config, AlbertConfig, ConfigError)
     if isinstance(heads, str) or not isinstance(heads, Iterable):
         raise refusal("heads", heads, "a tuple of names, such as ('pooler', 'mlm', 'sop')", ConfigError)
+    heads = [*heads]
     for head in heads:
         if head not in HEADS:
             raise ConfigError(f"heads names {head!r}; {nearest(head, HEADS)}")
+    if len({*heads}) < len(heads):
+        raise refusal("heads", heads, "each head once", ConfigError)
     if "sop" in heads and "pooler" not in heads:
         raise ConfigError("the sop head reads the pooler: heads must name 'pooler' beside 'sop'")
     V, E, H, F = config.vocab_size, config.embedding_size, config.hidden_size, config.intermediate_size
@@ -87,7 +90,7 @@ def dtype_of(dtype):
         found = np.dtype(dtype) if dtype is not None else None
     except TypeError:
         found = None
-    if found is None or found.name not in DTYPES:
+    if found is None or found.name not in DTYPES or not found.isnative:
         raise refusal("dtype", dtype, f"one of: {', '.join(DTYPES)}", ConfigError)
     return found
 

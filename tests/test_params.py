@@ -54,7 +54,7 @@ def test_the_vector_itself_is_never_replaced():
         params.flat = params.flat - 1.0
 
 
-@pytest.mark.parametrize("dtype", ["int32", "float31", "bfloat16", int])
+@pytest.mark.parametrize("dtype", ["int32", "float31", "bfloat16", int, np.dtype("float32").newbyteorder()])
 def test_weights_are_floats(dtype):
     with pytest.raises(ConfigError, match="it must be one of: float16, float32, float64"):
         initialise(TINY, dtype=dtype)
@@ -198,3 +198,9 @@ def test_help_explains_every_field():
         for field in fields:
             assert f"\n    {field} " in cls.__doc__, field
     assert "hidden_size" in str(inspect.signature(AlbertConfig))
+
+
+@pytest.mark.parametrize("heads", [("mlm", "mlm"), ("pooler", "sop", "pooler")])
+def test_each_head_is_named_once(heads):
+    with pytest.raises(ConfigError, match=r"heads is \[.*\]; it must be each head once"):
+        Albert.init(TINY, heads=heads)
