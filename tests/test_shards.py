@@ -293,9 +293,12 @@ def test_a_manifest_of_others_is_refused(corpus, content, words):
     [
         ("vocab_size", "65"), ("vocab_size", -1), ("tokenizer", "../tokenizer.json"), ("tokenizer_digest", None),
         ("settings", []), ("shards", []), ("shards", [5]), ("shards", None), ("shards", [{"name": "shard-000000"}]),
+        ("shards", "twice"),
     ],
 )  # fmt: skip
 def test_a_manifest_with_a_checksum_that_describes_no_corpus_is_refused(corpus, key, value):
+    if value == "twice":
+        value = 2 * corpus.manifest["shards"][:1]
     manifest = {**corpus.manifest, key: value}
     text = json.dumps({**manifest, "sha256": checksum(manifest)})
     (corpus.directory / "manifest.json").write_text(text, encoding="utf-8")

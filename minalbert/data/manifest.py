@@ -77,6 +77,7 @@ def is_sound(manifest):
         and isinstance(manifest["settings"], dict)
         and len(manifest["shards"]) > 0
         and all(is_sound_shard(shard) for shard in manifest["shards"])
+        and len({shard["name"] for shard in manifest["shards"]}) == len(manifest["shards"])
     )  # fmt: skip
 
 
