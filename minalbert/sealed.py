@@ -33,7 +33,29 @@ def read_note(path, advice):
         raise files.damaged(f"{path} is damaged: it is not the JSON that was written", advice) from None
     if hashlib.sha256(raw.replace(known, NO_HASH.encode(), 1)).hexdigest().encode() != known:
         raise files.damaged(f"{path} is damaged: it differs from its own SHA-256", advice)
+    check_form(path, note, {"files": dict}, advice)
+    if not all(is_record(record) for record in note.get("files", {}).values()):
+        raise files.damaged(f"{path} is damaged: its files must each have a size and a sha256", advice)
     return note
+
+
+def check_form(path, note, kinds, advice):
+    """Raise DamagedError if an entry of a note is of another kind. kinds: {name: type} of those that may be there."""
+    for name, kind in kinds.items():
+        if name in note and (not isinstance(note[name], kind) or isinstance(note[name], bool)):
+            raise files.damaged(f"{path} is damaged: {name} is {repr(note[name])[:60]}", advice)
+
+
+def is_record(record):
+    return (isinstance(record, dict) and record.keys() == {"size", "sha256"} and isinstance(record["size"], int)
+            and isinstance(record["sha256"], str))  # fmt: skip
+
+
+def of_another_run(directory, note, owner):
+    """A sentence if a checkpoint's note names another run than its owner, if one is known; else None."""
+    if owner is None or note.get("run", owner) == owner:            # version 0.1.0 wrote none
+        return None
+    return f"{directory} is a checkpoint of another run ({note['run']}; this one is {owner}) and must not lie here"
 
 
 def check_place(directory, advice):
@@ -54,9 +76,8 @@ def check_place(directory, advice):
     note = read_note(directory / STATE, advice)
     if named and int(directory.name[5:]) != note.get("step"):
         raise files.damaged(f"{directory} is the checkpoint of step {note.get('step')}", advice)
-    if owner is not None and note.get("run", owner) != owner:
-        raise files.damaged(f"{directory} is a checkpoint of another run ({note['run']}; this one is {owner}) and must "
-                            "not lie here", advice)  # fmt: skip
+    if foreign := of_another_run(directory, note, owner):
+        raise files.damaged(foreign, advice)
 
 
 def records_of(paths, advice):

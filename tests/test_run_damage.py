@@ -372,6 +372,22 @@ def test_an_old_checkpoint_that_cannot_be_read_costs_no_newer_work(tmp_path, mon
         checkpoint.load(tmp_path, 4)
 
 
+@pytest.mark.parametrize(
+    ("name", "value"), [("step", "8"), ("extra", None), ("position", 1.5), ("files", []), ("circumstances", "gone")]
+)
+def test_a_sealed_note_of_another_form_is_damaged(run, capsys, name, value):
+    path = run / "step-00000008" / "state.json"
+    note = read_note(path, "") | {name: value}
+    if value == "gone":
+        del note[name]
+    del note["sha256"]
+    path.write_bytes(seal(note))
+    code, said = resume(run, capsys)
+    assert code == 0
+    assert re.search(rf"state.json is damaged: (it lacks {name}|{name} is)", said)
+    assert "the newest checkpoint that is whole is that of step 4" in said
+
+
 def test_a_newest_checkpoint_of_a_later_format_is_named_with_one_that_can_be_read(run, capsys):
     path = run / "step-00000008" / "state.json"
     note = read_note(path, "") | {"format": 2}
@@ -479,3 +495,17 @@ def test_another_runs_log_is_put_aside(worlds, run, capsys):
     assert code == 0, said
     assert "is the log of another run" in said
     assert (run / f"foreign-{FILE}").read_bytes() == (worlds / "other" / FILE).read_bytes()
+
+
+@pytest.mark.parametrize("name", run_directory.FOREIGN)
+def test_what_is_another_thing_is_no_place_for_a_run(tmp_path, name):
+    (tmp_path / name).touch()
+    before = list(tmp_path.iterdir())
+    with pytest.raises(TrainError, match=r"is a (corpus|saved model); name another directory for the run"):
+        train(tmp_path, **STEPS)
+    assert list(tmp_path.iterdir()) == before
+
+
+def test_the_root_of_a_disk_is_no_place_for_a_run():
+    with pytest.raises(TrainError, match=r"is the root of a disk; name another directory for the run"):
+        run_directory.make(os.path.abspath(os.sep))

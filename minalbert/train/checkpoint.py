@@ -29,12 +29,13 @@ from ..interop import huggingface
 from ..interop.safetensors_files import read, write
 from ..optim import Moments
 from ..params import Params
-from ..sealed import STATE, read_note, records_of, seal, verify_noted
+from ..sealed import STATE, check_form, of_another_run, read_note, records_of, seal, verify_noted
 from .saved_steps import REPLACED, hidden_name, path_of, remove_all_but, step_of, steps, strays
 
 MOMENTS = "moments.safetensors"
 ORIGIN = "run", "settings", "log"                    # the run's identity, its settings, the log's size and SHA-256 then
 FORMAT = 1
+KINDS = {"step": int, "position": int, "extra": dict, "circumstances": dict, "files": dict}      # of a note's entries
 ADVICE = ""                                          # callers add which other checkpoint is whole
 NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
@@ -221,9 +222,11 @@ def read_note_of(path, owner=None):
     note = read_note(file, ADVICE)
     if note.get("format") != FORMAT:
         raise TrainError(f"{file} has format {note.get('format')}; this version of minalbert reads format {FORMAT}")
+    if lacking := [name for name in KINDS if name not in note]:
+        raise DamagedError(f"{file} is damaged: it lacks {lacking[0]}")
+    check_form(file, note, KINDS, ADVICE)
     if step_of(path) not in (note["step"], math.inf):
         raise DamagedError(f"{file} is damaged: it is that of step {note['step']}")
-    if owner is not None and note.get("run", owner) != owner:       # version 0.1.0 wrote none
-        raise TrainError(f"{path} is a checkpoint of another run ({note['run']}; this one is {owner}) and must not lie "
-                         "here")
+    if foreign := of_another_run(path, note, owner):
+        raise TrainError(foreign)
     return note

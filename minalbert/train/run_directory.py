@@ -31,7 +31,15 @@ CHANGEABLE = {                                       # of sections on which the 
 }
 
 
+FOREIGN = {"manifest.json": "a corpus", "config.json": "a saved model", "model.safetensors": "a saved model"}
+
+
 def make(run):
+    kinds = [kind for name, kind in FOREIGN.items() if (Path(run) / name).exists()]
+    if Path(run).resolve() == Path(run).resolve().parent:
+        kinds = ["the root of a disk"]
+    if kinds:
+        raise TrainError(f"{run} is {kinds[0]}; name another directory for the run")
     try:
         Path(run).mkdir(parents=True, exist_ok=True)
     except OSError as error:
