@@ -17,7 +17,7 @@ from .compute import Compute
 from .config import AlbertConfig
 from .encoding import Encoding, encode_many, gradients_like, places_read
 from .errors import ConfigError, InputError, PretrainedError, nearest
-from .interop.unread import NOTHING
+from .interop.unread import NOTHING, with_tokenizer
 from .layers import gather_forward
 from .model import PLAIN, Pairs, Totals
 from .model.encoder import encoder_attention, encoder_states
@@ -92,7 +92,7 @@ class Albert:
         unread = self._unread
         if tokenizer is not None:
             like("tokenizer", tokenizer, "a tokenizer", "files", "digest")
-            unread = unread._replace(files=tokenizer.files(), digest=tokenizer.digest)
+            unread = with_tokenizer(unread, tokenizer)
         huggingface.save(directory, self.config, self.params, unread)
 
     def copy(self, **compute):

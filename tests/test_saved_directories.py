@@ -10,7 +10,9 @@ import safetensors.numpy
 from test_huggingface import TINY, WORD, edit_config, edit_tensors, tiny
 
 from minalbert import Albert
+from minalbert.data.word_tokenizer import WordTokenizer
 from minalbert.errors import DamagedError, FileError, MissingFileError, PretrainedError
+from minalbert.sealed import seal
 
 FILES = ("config.json", "model.safetensors")
 
@@ -78,6 +80,25 @@ def test_what_another_program_saved_there_is_read(mine):
     )
 
 
+def test_a_damaged_note_in_the_weights_does_not_turn_the_hashes_off(mine):
+    content = (mine / "model.safetensors").read_bytes()
+    (mine / "model.safetensors").write_bytes(content.replace(b"written by minalbert", b"written by minalberu"))
+    with pytest.raises(DamagedError, match=r"model.safetensors is damaged: its SHA-256"):
+        Albert.from_pretrained(mine)
+
+
+@pytest.mark.parametrize(
+    "files",
+    [[], {"config.json": 5}, {"config.json": {"size": 5}}, {"config.json": {"size": "5", "sha256": ""}},
+     {"config.json": {"size": 5, "sha256": "", "more": 1}}],
+    ids=str,
+)  # fmt: skip
+def test_sealed_hashes_of_another_form_are_named(mine, files):
+    (mine / "hashes.json").write_bytes(seal({"files": files}))
+    with pytest.raises(DamagedError, match=r"hashes.json is damaged: (its )?files"):
+        Albert.from_pretrained(mine)
+
+
 def test_a_directory_that_is_saved_again_has_new_hashes(mine):
     rewritten_elsewhere(mine)
     model = Albert.from_pretrained(mine)
@@ -136,6 +157,8 @@ def classifier(mine):
     edit_config(mine, **KEPT, minalbert=None)
     (mine / "spiece.model").write_bytes(b"a model")
     (mine / "tokenizer_config.json").write_text('{"do_lower_case": false}')
+    (mine / "README.md").write_text("# A classifier")
+    (mine / "generation_config.json").write_text("{}")
     return mine
 
 
@@ -150,7 +173,7 @@ def test_what_was_read_and_not_understood_is_written_back(way, classifier, tmp_p
     way(model).save_pretrained(tmp_path / "again")
     config = json.loads((tmp_path / "again" / "config.json").read_text())
     assert {key: config[key] for key in KEPT} == KEPT
-    for name in ("spiece.model", "tokenizer_config.json"):
+    for name in ("spiece.model", "tokenizer_config.json", "README.md", "generation_config.json"):
         assert (tmp_path / "again" / name).read_bytes() == (classifier / name).read_bytes()
     before, after = (
         safetensors.numpy.load_file(directory / "model.safetensors") for directory in (classifier, tmp_path / "again")
@@ -158,6 +181,16 @@ def test_what_was_read_and_not_understood_is_written_back(way, classifier, tmp_p
     assert before.keys() == after.keys()
     for name in before:
         np.testing.assert_array_equal(before[name], after[name])
+
+
+def test_a_readme_stays_beside_another_tokenizer_and_may_be_edited(mine, tmp_path):
+    (mine / "README.md").write_text("# A model")
+    (mine / "spiece.model").write_bytes(b"a model")
+    Albert.from_pretrained(mine).save_pretrained(tmp_path / "again", WordTokenizer(["ada"]))
+    assert (tmp_path / "again" / "README.md").read_text() == "# A model"
+    assert not (tmp_path / "again" / "spiece.model").exists()
+    (tmp_path / "again" / "README.md").write_text("# Mine")
+    Albert.from_pretrained(tmp_path / "again")
 
 
 def test_a_model_that_was_not_read_has_the_usual_ids(mine):

@@ -5,7 +5,7 @@ files beside old hashes: the weights lack the note that ours carry, and nothing 
 """
 
 from ..errors import FileError
-from ..files import exists, write_atomically
+from ..files import exists, status, write_atomically
 from ..sealed import STATE, read_note, records_of, seal, verify_noted
 from .safetensors_files import ADVICE, ONE_FILE, is_ours
 
@@ -29,6 +29,13 @@ def verify_hashes(directory):
     """Raise DamagedError, which names the file, unless the files are those that were written."""
     if exists(directory / STATE, ADVICE):
         verify_noted(directory, read_note(directory / STATE, ADVICE), (CONFIG, ONE_FILE), ADVICE)
-    elif exists(directory / NAME, ADVICE) and exists(directory / ONE_FILE, ADVICE) and is_ours(directory / ONE_FILE):
+    elif exists(directory / NAME, ADVICE) and exists(directory / ONE_FILE, ADVICE):
         note = read_note(directory / NAME, ON_PURPOSE)
-        verify_noted(directory, note, note.get("files", {}), ON_PURPOSE)
+        if not saved_elsewhere(directory, note):
+            verify_noted(directory, note, note.get("files", {}), ON_PURPOSE)
+
+
+def saved_elsewhere(directory, note):
+    """Has another program saved the weights anew? Without our note they have another size."""
+    known = note.get("files", {}).get(ONE_FILE, {}).get("size")
+    return not is_ours(directory / ONE_FILE) and status(directory / ONE_FILE, ADVICE).st_size != known

@@ -19,7 +19,7 @@ from ..params import HEADS, Params, shapes
 from .hashes import ADVICE, CONFIG, NAME, remove_hashes, verify_hashes, write_hashes
 from .safetensors_files import ONE_FILE, locate, read, write
 from .state_dict import DECODER, WHOLE, compare, first, from_state_dict, hf_groups, names, to_state_dict
-from .unread import NOTHING, unread_of
+from .unread import NOTHING, OTHER_FILES, unread_of
 
 WRITTEN = (CONFIG, ONE_FILE, NAME)
 DEFAULTS = dataclasses.asdict(PRESETS["albert-xxlarge-v2"])  # theirs, for missing keys
@@ -79,7 +79,7 @@ def load_all(directory, dtype=None, strict=True):
 def save(directory, config, params, unread=NOTHING, hashes=True):
     """Write config.json and model.safetensors, which `load` and transformers' from_pretrained read.
 
-    unread: what `load_all` returned, to be written back. hashes: of all that is written, in hashes.json.
+    unread: what `load_all` returned, to be written back. hashes: of what `load` reads, in hashes.json.
     """
     directory = arguments.path_of("directory", directory, PretrainedError)
     if directory.exists() and not directory.is_dir():
@@ -98,7 +98,7 @@ def save(directory, config, params, unread=NOTHING, hashes=True):
     for name, content in {CONFIG: text.encode(), **unread.files}.items():
         write_atomically(directory / name, content)
     if hashes:
-        write_hashes(directory, [CONFIG, ONE_FILE, *unread.files])
+        write_hashes(directory, [CONFIG, ONE_FILE, *(name for name in unread.files if name not in OTHER_FILES)])
 
 
 def read_config(directory):

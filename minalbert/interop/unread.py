@@ -2,7 +2,7 @@
 
     settings     all of config.json, of which the model understands some: pad_token_id, id2label, ...
     tensors      of heads that the model does not have, with strict=False: classifier.weight, ...
-    files        the tokenizer's, as bytes
+    files        the tokenizer's and others that belong to a model, as bytes
     digest       of the tokenizer that the model was trained with: config.json or a checkpoint's state.json has it
 """
 
@@ -15,6 +15,7 @@ from ..sealed import STATE, read_note
 
 TOKENIZER_FILES = ("spiece.model", "tokenizer.model", "tokenizer.recipe.json", "tokenizer.json",
                    "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")  # fmt: skip
+OTHER_FILES = "generation_config.json", "README.md", "LICENSE", "LICENSE.txt", "NOTICE"
 NOT_KEPT = ("minalbert", "dtype", "torch_dtype")     # written from the config
 ADVICE = "restore it from a copy, or remove it"
 
@@ -32,13 +33,19 @@ NOTHING = Unread({}, {}, {}, None)                   # of a model that was not r
 def unread_of(directory, settings, tensors):
     """settings: what config.json holds."""
     kept = {key: value for key, value in settings.items() if key not in NOT_KEPT}
-    return Unread(kept, tensors, tokenizer_files(directory), digest_of_tokenizer(directory, settings))
+    return Unread(kept, tensors, files_in(directory), digest_of_tokenizer(directory, settings))
 
 
-def tokenizer_files(directory):
+def with_tokenizer(unread, tokenizer):
+    """The files of a tokenizer in the place of those that were there."""
+    others = {name: content for name, content in unread.files.items() if name in OTHER_FILES}
+    return unread._replace(files=others | tokenizer.files(), digest=tokenizer.digest)
+
+
+def files_in(directory):
     """name -> bytes, of those that are there."""
     found = {}
-    for name in TOKENIZER_FILES:
+    for name in TOKENIZER_FILES + OTHER_FILES:
         try:
             found[name] = read(directory / name, ADVICE)
         except MissingFileError:
