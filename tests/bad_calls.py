@@ -476,17 +476,18 @@ def failures(count, seed, folder):
         os.chdir(here)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split(":")[0])
-    parser.add_argument("--count", type=int, help="calls; default: all there are")
+def main(failures, kind, description):
+    """Try `failures` of the bad calls or command lines, and print what did not end in a sentence. Returns if any."""
+    parser = argparse.ArgumentParser(description=description.split(":")[0])
+    parser.add_argument("--count", type=int, help=f"{kind}; default: all there are")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32), help="which")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         count, found = failures(options.count, options.seed, Path(folder))
     print(*found, sep="\n")
-    print(f"{count} bad calls, seed {options.seed}: {len(found)} did not end in a sentence")
+    print(f"{count} bad {kind}, seed {options.seed}: {len(found)} did not end in a sentence")
     return bool(found)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(failures, "calls", __doc__))

@@ -12,12 +12,11 @@ import io
 import os
 import random
 import sys
-import tempfile
 import traceback
 from pathlib import Path
 from typing import NamedTuple
 
-from bad_calls import World, limited
+from bad_calls import World, limited, main
 
 from minalbert import commands
 from minalbert.data import SentencePieceTokenizer  # noqa: F401  imported before the time of a line is taken
@@ -168,17 +167,5 @@ def failures(count, seed, folder):
         os.chdir(here)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split(":")[0])
-    parser.add_argument("--count", type=int, help="lines; default: all there are")
-    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32), help="which")
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        count, found = failures(options.count, options.seed, Path(folder))
-    print(*found, sep="\n")
-    print(f"{count} bad command lines, seed {options.seed}: {len(found)} did not end in a sentence")
-    return bool(found)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(failures, "command lines", __doc__))
