@@ -4,6 +4,7 @@ A function asks `array_module(x)` for the library its argument belongs to and go
 arithmetic. Both libraries live in one process, and CuPy is imported only when something is put on a GPU.
 """
 
+import math
 import operator
 import sys
 from typing import NamedTuple
@@ -76,8 +77,11 @@ def at_least_float32(x):
 
 
 def lowest(dtype):
-    """Half of the lowest number of a dtype: added to a score, it masks it. (The released code adds -10000.)"""
-    return float(np.finfo(dtype).min) / 2
+    """Half of the lowest number of a dtype: added to a score, it masks it. (The released code adds -10000.)
+
+    Scores in float16 may lie further apart than that; there it is -∞.
+    """
+    return -math.inf if np.dtype(dtype) == np.float16 else float(np.finfo(dtype).min) / 2
 
 
 def scatter_add(shape, rows, updates):

@@ -51,6 +51,21 @@ def test_padding_has_no_weight_whatever_the_size_of_the_scores(dtype, size):
     assert not cache.probs[..., 6, :4].any()
 
 
+def test_padding_has_no_weight_at_the_ends_of_float16():
+    """Where a score at padding is above a token's by more than half of what float16 holds."""
+    real = np.array([1, 0, 1, 1, 0, 0, 0])
+    q = np.full((1, 2, 7, 5), 100, np.float16)
+    k = np.where(real == 1, -80, 80).astype(np.float16)[:, None] * np.ones_like(q)
+    mask = key_mask(real[None], np.float16)
+    for attend, more in (
+        (attention_forward, {}),
+        (sparse_attention_forward, {"pattern": Pattern("block", 7, 1, 0, 7)}),
+    ):
+        context, cache = attend(q, k, q, mask, **more)
+        assert np.isfinite(context).all()
+        assert not cache.probs[..., real == 0].any()
+
+
 @pytest.mark.parametrize("changes", ATTENTION, ids=["full", "local"])
 @pytest.mark.parametrize("kernels", KERNELS)
 def test_a_sequence_that_is_all_padding_is_read_as_if_none_of_it_were(kernels, changes):

@@ -25,7 +25,7 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ..backend import lowest
+from ..backend import array_module, lowest
 from .dropout import dropout_backward, dropout_forward
 from .gather import gather_backward, gather_forward
 from .linear import linear_backward, linear_forward
@@ -56,7 +56,8 @@ def key_mask(attention_mask, dtype):
     """(B, T) of ones and zeros -> (B, 1, 1, T) of 0 and `lowest`, to be added to the scores."""
     padding = attention_mask[:, None, None, :] == 0
     padding &= ~padding.all(axis=-1, keepdims=True)
-    return padding.astype(dtype) * lowest(dtype)
+    xp = array_module(padding)
+    return xp.where(padding, xp.asarray(lowest(dtype), dtype), xp.asarray(0, dtype))
 
 
 def attention_forward(q, k, v, mask, rate=0.0, key=None):

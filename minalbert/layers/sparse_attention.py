@@ -91,7 +91,7 @@ def tile_mask(mask, hidden):
     xp, masked = array_module(mask), mask.dtype.type(lowest(mask.dtype))
     padding = mask == masked
     lost = (hidden | padding).all(axis=-1, keepdims=True)
-    return xp.where(hidden, masked, xp.where(lost & padding, 0 * masked, mask))
+    return xp.where(hidden, masked, xp.where(lost & padding, mask.dtype.type(0), mask))
 
 
 def sparse_attention_forward(q, k, v, mask, rate=0.0, key=None, *, pattern):
