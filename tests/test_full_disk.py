@@ -125,6 +125,17 @@ def test_the_last_state_goes_before_older_ones_that_keep_holds(tmp_path, disk, w
     assert capsys.readouterr().err.count("that of step 0 is removed, to make room for it") == 1
 
 
+def test_a_limit_on_the_size_of_files_costs_no_older_checkpoint(tmp_path, disk, monkeypatch):
+    def limited(*_):
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+
+    train(tmp_path, **STEPS, keep=9)
+    monkeypatch.setattr(checkpoint, "_write", limited)
+    with pytest.raises(NoRoomError, match="File too large"):
+        train(tmp_path, **STEPS | {"steps": 26}, keep=9)
+    assert checkpoint.steps(tmp_path) == [0, 4, 8, 12, 16, 20, 24]
+
+
 def test_a_run_that_cannot_be_saved_does_not_end_well(tmp_path, disk, capsys, monkeypatch):
     filled_at(monkeypatch, disk, tmp_path, 3, 1)
     with pytest.raises(

@@ -1,5 +1,6 @@
 """Where a run is: all that a checkpoint holds, and all that decides how the run goes on."""
 
+import errno
 import time
 from contextlib import suppress
 
@@ -143,7 +144,8 @@ class Checkpoints:
             try:
                 return self.save(log)
             except NoRoomError as error:
-                if (step := checkpoint.remove_oldest(self.run)) is not None:
+                too_large = getattr(error.__cause__, "errno", None) == errno.EFBIG  # room is no help
+                if not too_large and (step := checkpoint.remove_oldest(self.run)) is not None:
                     self.alert(f"{error}; that of step {step} is removed, to make room for it")
                 elif pause := next(pauses, None):
                     self.alert(f"{error}; trying again in {pause:g} s, for room may be made")
