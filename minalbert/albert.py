@@ -41,8 +41,8 @@ class Albert:
             others = [option for option in OPTIONS if option != name]
             raise ConfigError(f"a model has no option {name!r}; {nearest(name, others)}")
         of_kind("config", config, AlbertConfig, ConfigError)
-        heads = {name.split(".")[0] for name in of_kind("params", params, parameters.Params)} & set(parameters.HEADS)
-        if params.shapes != parameters.shapes(config, heads):
+        heads = parameters.heads_of(of_kind("params", params, parameters.Params))
+        if params.shapes != parameters.shapes(config, *heads):
             raise ConfigError("params has other names or shapes than this config: was it made from another?")
         self._config, self._params, self._compute = config, params, Compute(kernels, precision)
         self._unread = NOTHING                       # of the directory that it comes from
@@ -62,11 +62,15 @@ class Albert:
     tokenizer_digest = property(lambda self: self._unread.digest)    # of its training's tokenizer; None if not known
 
     @classmethod
-    def init(cls, config, seed=0, heads=parameters.HEADS, dtype="float32", device="cpu", **compute):
-        """A model with fresh weights. `heads`: any of "pooler", "mlm", "sop" (which needs the pooler)."""
+    def init(cls, config, seed=0, heads=parameters.HEADS, dtype="float32", device="cpu", outputs=2, **compute):
+        """A model with fresh weights.
+
+        heads   any of "pooler", "mlm", "sop" (which needs the pooler), or a task's: "classifier", with so many
+                `outputs`, "span", "answer"
+        """
         if not isinstance(config, AlbertConfig):
             raise refusal("config", config, "an AlbertConfig, such as PRESETS['tiny']", ConfigError)
-        return cls(config, parameters.initialise(config, seed, heads, dtype, device), **compute)
+        return cls(config, parameters.initialise(config, seed, heads, dtype, device, outputs), **compute)
 
     @classmethod
     def from_pretrained(cls, directory, dtype=None, device="cpu", strict=True, **compute):

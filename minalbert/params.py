@@ -16,7 +16,8 @@ from .capacity import check_memory
 from .config import AlbertConfig
 from .errors import ConfigError, UnknownNameError, nearest
 
-HEADS = ("pooler", "mlm", "sop")
+HEADS = ("pooler", "mlm", "sop")                     # of pretraining
+TASK_HEADS = ("classifier", "span", "answer")
 DTYPES = ("float16", "float32", "float64")
 
 ATTENTION = ("query.w", "query.b", "key.w", "key.b", "value.w", "value.b", "output.w", "output.b")
@@ -32,15 +33,15 @@ def half_name(config, half, layer):
     return f"encoder.{half}.{config.group_of(half, layer)}"
 
 
-def shapes(config, heads=HEADS):
-    """name -> shape, in the order of the forward pass. Weights are (in, out)."""
+def shapes(config, heads=HEADS, outputs=2):
+    """name -> shape, in the order of the forward pass. Weights are (in, out). outputs: those of a classifier."""
     of_kind("config", config, AlbertConfig, ConfigError)
     if isinstance(heads, str) or not isinstance(heads, Iterable):
         raise refusal("heads", heads, "a tuple of names, such as ('pooler', 'mlm', 'sop')", ConfigError)
     heads = [*heads]
     for head in heads:
-        if head not in HEADS:
-            raise ConfigError(f"heads names {head!r}; {nearest(head, HEADS)}")
+        if head not in HEADS + TASK_HEADS:
+            raise ConfigError(f"heads names {head!r}; {nearest(head, HEADS + TASK_HEADS)}")
     if len({*heads}) < len(heads):
         raise refusal("heads", heads, "each head once", ConfigError)
     if "sop" in heads and "pooler" not in heads:
@@ -76,7 +77,26 @@ def shapes(config, heads=HEADS):
         }  # fmt: skip
     if "sop" in heads:
         table |= {"sop.w": (H, 2), "sop.b": (2,)}
+    if "classifier" in heads:
+        table |= {"classifier.w": (H, outputs), "classifier.b": (outputs,)}
+    if "span" in heads:
+        table |= {"span.w": (H, 2), "span.b": (2,)}
+    if "answer" in heads:
+        table |= {
+            "answer.start.w": (H, 1), "answer.start.b": (1,),
+            "answer.end.w": (2 * H, H), "answer.end.b": (H,),
+            "answer.end.norm.gain": (H,), "answer.end.norm.bias": (H,),
+            "answer.end.score.w": (H, 1), "answer.end.score.b": (1,),
+            "answer.unanswerable.w": (2 * H, H), "answer.unanswerable.b": (H,),
+            "answer.unanswerable.score.w": (H, 1),   # released without a bias
+        }  # fmt: skip
     return table
+
+
+def heads_of(names):
+    """The heads, and the outputs of a classifier, of tensors: {name: array}."""
+    heads = [head for head in HEADS + TASK_HEADS if any(name.startswith(f"{head}.") for name in names)]
+    return heads, len(names["classifier.b"]) if "classifier" in heads else 2
 
 
 def size_of(shapes):
@@ -234,13 +254,13 @@ class Selection(Views):
         return f"Selection({len(self)} of {self._count} tensors: {', '.join(self)})"
 
 
-def initialise(config, seed=0, heads=HEADS, dtype="float32", device="cpu"):
+def initialise(config, seed=0, heads=HEADS, dtype="float32", device="cpu", outputs=2):
     """Sample tables and matrices from a normal distribution cut off at ±2σ; gains are one, biases zero.
 
     They are sampled on the host in float64, so that a seed means one model, whatever its device and dtype.
     """
     rng = np.random.default_rng(whole("seed", seed, error=ConfigError))
-    params = Params.zeros(shapes(config, heads), dtype)
+    params = Params.zeros(shapes(config, heads, outputs), dtype)
     for name, tensor in params.items():
         if name.endswith(".gain"):
             tensor[...] = 1.0

@@ -6,7 +6,7 @@ sequence is padded, both segments occur, a position is predicted twice, weights 
 passed at least three times.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,24 +17,12 @@ from ..config import AlbertConfig
 from ..fused import fused_pairs
 from ..model import PLAIN
 from ..params import HEADS, Params, shapes
-from .checks import check_model, check_pair
+from .checks import check_model
+from .pair_case import PairCase
+from .task_cases import task_cases
 
 B, T, P, V, E, H, F, N = 2, 5, 3, 11, 4, 6, 7, 2
 KEY = DropoutKey(seed=7, step=3, layer=1, site=2)
-
-
-@dataclass
-class PairCase:
-    name: str
-    forward: object
-    backward: object
-    args: dict
-    static: dict = field(default_factory=dict)
-    constants: tuple = ()
-
-    def check(self, entries=True, method="complex", seed=0):
-        pair = self.forward, self.backward, self.args, self.static, self.constants
-        return check_pair(*pair, self.name, entries, method, seed)
 
 
 @dataclass
@@ -100,6 +88,8 @@ def pair_cases(seed=0):
         pair("decoder", {"x": normal(B, P, E), "table": normal(V, E), "bias": normal(V)}),
         pair("masked cross-entropy", logits, constants=("weights",), function="cross_entropy"),
         pair("two-way cross-entropy", orders, constants=("weights",), function="cross_entropy"),
+        pair("squared_error", {"y": normal(B), "targets": normal(B)}, constants=("targets",)),
+        pair("binary_cross_entropy", {"z": 2 * normal(B, T), "labels": rng.integers(0, 2, (B, T))}),
     ]
 
 
@@ -164,7 +154,7 @@ def hard_batch(config):
 
 
 def all_cases():
-    """The pairs, the models, and the same models by the fused pairs, which have no reversible layers."""
+    """The pairs, tasks' heads, the models, and the same models by the fused pairs, which have no reversible layers."""
     models = model_cases()
     fused = [replace(case, name=f"{case.name}, fused", pairs=fused_pairs()) for case in models]
-    return pair_cases() + models + [case for case in fused if not case.config.reversible]
+    return pair_cases() + task_cases(TINY, B, T) + models + [case for case in fused if not case.config.reversible]

@@ -15,7 +15,7 @@ from .. import arguments
 from ..config import PRESETS, AlbertConfig
 from ..errors import ConfigError, FileError, PretrainedError
 from ..files import read_json, write_atomically
-from ..params import HEADS, Params, shapes
+from ..params import Params, heads_of, shapes
 from .hashes import ADVICE, CONFIG, NAME, remove_hashes, verify_hashes, write_hashes
 from .safetensors_files import ONE_FILE, locate, read, write
 from .state_dict import DECODER, WHOLE, compare, first, from_state_dict, hf_groups, names, to_state_dict
@@ -27,6 +27,9 @@ OURS = ("sharing", "num_hidden_groups", "embedding_projection")      # transform
 VARIANTS = ("reversible", "attention", "attention_window", "attention_stride", "attention_global")
 OFFICIAL = [key for key in DEFAULTS if key not in OURS + VARIANTS or key == "num_hidden_groups"]
 SPECIAL_IDS = {"pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3}
+PER_SEQUENCE = "AlbertForSequenceClassification", "AlbertForMultipleChoice"
+PER_TOKEN = ("AlbertForTokenClassification",)
+ARCHITECTURES = (("span", "AlbertForQuestionAnswering"), ("sop", "AlbertForPreTraining"), ("mlm", "AlbertForMaskedLM"))
 FIXED = {
     "model_type": "albert",
     "inner_group_num": 1,
@@ -70,8 +73,8 @@ def load_all(directory, dtype=None, strict=True):
     arrays = from_state_dict(state, config, strict=False)
     if config.embedding_size == config.hidden_size and not _is_identity(arrays):
         config = config.replace(embedding_projection=True)
-    heads = [head for head in HEADS if any(name.startswith(f"{head}.") for name in arrays)]
-    params = Params.from_arrays(arrays, shapes(config, heads), _dtype_of(arrays, directory) if dtype is None else dtype)
+    dtype = _dtype_of(arrays, directory) if dtype is None else dtype
+    params = Params.from_arrays(arrays, shapes(config, *heads_of(arrays)), dtype)
     _check_finite(params, arrays, config, directory)
     return config, params, unread_of(directory, read_json(directory / CONFIG, ADVICE), tensors)
 
@@ -135,12 +138,11 @@ def read_config(directory):
 
 def _config_json(config, params, unread):
     types = {field.name: field.type for field in dataclasses.fields(config)}
-    heads = {name.split(".")[0] for name in params} & set(HEADS)
-    model = "AlbertForPreTraining" if "sop" in heads else "AlbertForMaskedLM" if "mlm" in heads else "AlbertModel"
-    kept = unread.settings
+    kept, (heads, outputs) = unread.settings, heads_of(params)
     return {
         **kept,
-        "architectures": (unread.tensors and kept.get("architectures")) or [model],
+        "architectures": (unread.tensors and kept.get("architectures")) or [_architecture(heads, kept)],
+        **_labels(heads, outputs, kept),
         **FIXED,
         **{key: types[key](getattr(config, key)) for key in OFFICIAL},  # transformers wants 0.0, not 0
         "num_hidden_groups": hf_groups(config),
@@ -150,6 +152,24 @@ def _config_json(config, params, unread):
                       if key in OURS or (key in VARIANTS and value != DEFAULTS[key])}
         | ({"tokenizer": unread.digest} if unread.digest else {}),
     }
+
+
+def _architecture(heads, kept):
+    """transformers' name of the model with these heads; a file's own, where a head is that of several."""
+    if "classifier" in heads:
+        possible = PER_SEQUENCE if "pooler" in heads else PER_TOKEN
+        return next((name for name in kept.get("architectures") or () if name in possible), possible[0])
+    return next((name for head, name in ARCHITECTURES if head in heads), "AlbertModel")
+
+
+def _labels(heads, outputs, kept):
+    """The labels' names, from which transformers counts them."""
+    if "classifier" not in heads:
+        return {}
+    names = kept.get("id2label") or {}
+    if len(names) != outputs:
+        names = {str(number): f"LABEL_{number}" for number in range(outputs)}
+    return {"id2label": names, "label2id": {name: int(number) for number, name in names.items()}}
 
 
 def _dtype_of(arrays, directory):

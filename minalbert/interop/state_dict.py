@@ -1,4 +1,4 @@
-"""State dicts of transformers' AlbertForPreTraining: their names and arrays <-> ours.
+"""State dicts of transformers' AlbertForPreTraining, and of its models for tasks: their names and arrays <-> ours.
 
     state = to_state_dict(model.params, model.config)            # {"albert.embeddings.word_embeddings.weight": ...}
     arrays = from_state_dict(torch_model.state_dict(), config)   # {"embeddings.word": ...}
@@ -16,7 +16,7 @@ from ..arguments import of_kind
 from ..backend import to_host
 from ..config import AlbertConfig
 from ..errors import PretrainedError
-from ..params import ATTENTION, FFN, HEADS, NORM, half_name, shapes
+from ..params import ATTENTION, FFN, HEADS, NORM, TASK_HEADS, half_name, shapes
 
 MODULES = {
     "embeddings.word": "albert.embeddings.word_embeddings",
@@ -37,6 +37,8 @@ MODULES = {
     "mlm.norm": "predictions.LayerNorm",
     "mlm": "predictions",
     "sop": "sop_classifier.classifier",
+    "classifier": "classifier",
+    "span": "qa_outputs",
 }
 LEAVES = {"w": "weight", "b": "bias", "gain": "weight", "bias": "bias"}
 
@@ -98,7 +100,7 @@ def from_state_dict(state, config, strict=True):
     """
     if strict:
         check_names(state, config)
-    right, arrays = _shapes_of_theirs(config), {}
+    right, arrays = _shapes_of_theirs(config, _outputs_of(state)), {}
     for theirs, ours in names_as_in(state, config).items():
         if theirs not in state:
             continue
@@ -130,8 +132,8 @@ def compare(found, config):
     """The LoadReport of the names found."""
     table = names_as_in(found, config)
     used = [name for name in table if name in found]
-    heads = {table[name].split(".")[0] for name in used} & set(HEADS)
-    absent = set(HEADS) - heads - ({"pooler"} if "sop" in heads else set())
+    heads = {table[name].split(".")[0] for name in used} & {*HEADS, *TASK_HEADS}
+    absent = {*HEADS, *TASK_HEADS} - heads - ({"pooler"} if "sop" in heads else set())
     missing = [name for name, ours in table.items() if name not in found and ours.split(".")[0] not in absent]
     known = {*table, *DECODER}
     unused = [name for name in found if name not in known and not name.endswith(BUFFERS)]
@@ -145,7 +147,7 @@ def first(names):
 
 
 def names(config):
-    """transformers' name -> ours, for every tensor of AlbertForPreTraining."""
+    """transformers' name -> ours, for every tensor of AlbertForPreTraining and of each task's head."""
     table = {_theirs(name): name for name in _shapes_of_theirs(config) if not name.startswith("encoder.")}
     groups = hf_groups(config)
     for group in range(groups):
@@ -179,12 +181,20 @@ def hf_groups(config):
     return G if config.sharing == "all" and same_rule else L
 
 
-def _shapes_of_theirs(config):
+def _shapes_of_theirs(config, outputs=2):
     """Our shapes of what transformers has: always a projection, even if E = H."""
-    return shapes(config.replace(embedding_projection=True))
+    return shapes(config.replace(embedding_projection=True), HEADS + TASK_HEADS, outputs)
+
+
+def _outputs_of(state):
+    """Of its classifier."""
+    return len(state["classifier.bias"]) if "classifier.bias" in state else 2
 
 
 def _theirs(name):
+    if name.startswith("answer."):  # the head of SQuAD 2.0, which transformers does not have
+        module, leaf = name.rsplit(".", 1)
+        return f"{module}.{LEAVES[leaf]}"
     if name in MODULES:  # a table of embeddings
         return f"{MODULES[name]}.weight"
     module, leaf = name.rsplit(".", 1)

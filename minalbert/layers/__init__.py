@@ -18,7 +18,7 @@ Nothing here knows the name of a parameter. That is tier 2, `minalbert.model`: i
 each parameter's gradient to what that parameter has already.
 
 Read in this order: linear, gelu, erf, softmax, layer_norm, dropout, attention, sparse_attention, embedding,
-gather, tanh, decoder, losses.
+gather, tanh, decoder, losses, squared_error, binary_cross_entropy.
 """
 
 from .attention import (
@@ -29,6 +29,7 @@ from .attention import (
     multi_head_backward,
     multi_head_forward,
 )
+from .binary_cross_entropy import binary_cross_entropy_backward, binary_cross_entropy_forward
 from .decoder import decoder_backward, decoder_forward
 from .dropout import dropout_backward, dropout_forward
 from .embedding import embedding_backward, embedding_forward
@@ -39,4 +40,5 @@ from .linear import linear_backward, linear_forward
 from .losses import cross_entropy_backward, cross_entropy_forward
 from .softmax import log_softmax, softmax, softmax_backward, softmax_forward
 from .sparse_attention import Pattern, sparse_attention_backward, sparse_attention_forward
+from .squared_error import squared_error_backward, squared_error_forward
 from .tanh import tanh_backward, tanh_forward

@@ -1,0 +1,120 @@
+"""What a task trains: which heads its model has, the loss of a batch, and what is read off for a prediction.
+
+    objective         a model's heads            reads      labels of a batch
+    Labels(K)         pooler, classifier of K    pooled     (B,) classes
+    Number()          pooler, classifier of 1    pooled     (B,) numbers
+    Choice(C)         pooler, classifier of 1    pooled     (B / C,) which of C neighbouring sequences is right
+    TokenLabels(K)    classifier of K            hidden     (B, T) classes, negative where there is none
+    Span()            span                       hidden     Answers
+    Answer()          answer                     hidden     Answers, some of them impossible
+
+An objective has two functions over what it reads, a pair like all others:
+
+    loss, cache = objective.forward(x, labels, ctx)
+    dx = objective.backward(dloss, cache, grads)
+"""
+
+from typing import Any, NamedTuple
+
+from ..backend import DropoutKey
+from ..model import answer, tasks
+
+
+class HeadContext(NamedTuple):
+    """What a head is given beside its input."""
+
+    params: Any
+    config: Any                                      # AlbertConfig
+    rate: float = 0.0                                # of the head's own dropout
+    key: DropoutKey | None = None
+
+
+class Answers(NamedTuple):
+    """Where the answers lie in B windows of T tokens."""
+
+    spans: Any                                       # (B, 2) first and last token; 0, 0 where there is no answer
+    barred: Any                                      # (B, T) true where none may begin or end, such as in padding
+    impossible: Any = None                           # (B,) 1 where there is no answer
+
+
+class Classifier:
+    """Those that end in a classifier: what differs is which scores belong together."""
+
+    reads, heads, outputs = "pooled", ("pooler", "classifier"), 2
+
+    def forward(self, x, labels, ctx):
+        scores, head = tasks.classifier_forward(x, ctx.params, ctx.rate, ctx.key)
+        loss, cache = self.loss_forward(self.together(scores), labels)
+        return loss, (head, cache, scores.shape)
+
+    def backward(self, dloss, cache, grads):
+        head, cache, shape = cache
+
+        dscores = self.loss_backward(dloss, cache).reshape(shape)
+        return tasks.classifier_backward(dscores, head, grads)
+
+    def scores(self, x, ctx):
+        return self.together(tasks.classifier_forward(x, ctx.params)[0])
+
+    def together(self, scores):
+        return scores
+
+    loss_forward = staticmethod(tasks.label_loss_forward)
+    loss_backward = staticmethod(tasks.label_loss_backward)
+
+
+class Labels(Classifier):
+    def __init__(self, outputs):
+        self.outputs = outputs
+
+
+class TokenLabels(Labels):
+    reads, heads = "hidden", ("classifier",)
+
+
+class Number(Classifier):
+    outputs = 1
+    loss_forward = staticmethod(tasks.number_loss_forward)
+    loss_backward = staticmethod(tasks.number_loss_backward)
+
+
+class Choice(Classifier):
+    outputs = 1
+
+    def __init__(self, choices):
+        self.choices = choices
+
+    def together(self, scores):
+        return scores.reshape(-1, self.choices)
+
+
+class Span:
+    reads, heads, outputs = "hidden", ("span",), 2
+
+    def forward(self, x, labels, ctx):
+        scores, head = tasks.span_forward(x, ctx.params, labels.barred)
+        loss, cache = tasks.span_loss_forward(scores, labels.spans)
+        return loss, (head, cache)
+
+    def backward(self, dloss, cache, grads):
+        head, cache = cache
+
+        return tasks.span_backward(tasks.span_loss_backward(dloss, cache), head, grads)
+
+    def scores(self, x, ctx, barred):
+        return tasks.span_forward(x, ctx.params, barred)[0]
+
+
+class Answer:
+    reads, heads, outputs = "hidden", ("answer",), 2
+
+    def forward(self, x, labels, ctx):
+        starts, eps = labels.spans[:, :1], ctx.config.layer_norm_eps
+        scores, head = answer.answer_forward(x, ctx.params, labels.barred, starts, eps, ctx.rate, ctx.key)
+        loss, cache = answer.answer_loss_forward(scores, labels.spans, labels.impossible)
+        return loss, (head, cache)
+
+    def backward(self, dloss, cache, grads):
+        head, cache = cache
+
+        return answer.answer_backward(answer.answer_loss_backward(dloss, cache), head, grads)
