@@ -345,16 +345,16 @@ def test_gradients_without_a_projection_have_none_under_their_names():
 
 def test_report_lists_what_is_used_unused_and_missing(saved):
     def edit(tensors):
-        tensors["classifier.weight"] = np.zeros((3, 6), np.float32)
+        tensors["scorer.weight"] = np.zeros((3, 6), np.float32)
         del tensors["predictions.bias"], tensors["albert.pooler.weight"]
 
     edit_tensors(saved, edit)
     report = huggingface.load_report(saved)
     assert len(report.used) == 30
-    assert report.unused == ["classifier.weight"]
+    assert report.unused == ["scorer.weight"]
     assert set(report.missing) == {"predictions.bias", "albert.pooler.weight"}
     assert str(report) == (
-        "30 tensors used\n1 unused: classifier.weight\n2 missing: albert.pooler.weight, predictions.bias"
+        "30 tensors used\n1 unused: scorer.weight\n2 missing: albert.pooler.weight, predictions.bias"
     )
 
 
@@ -449,10 +449,10 @@ def test_a_sop_head_without_a_pooler(saved):
 
 
 def test_a_tensor_without_a_place_is_an_error_or_a_warning(saved):
-    edit_tensors(saved, lambda tensors: tensors.update({"classifier.weight": np.zeros((3, 6), np.float32)}))
-    with pytest.raises(PretrainedError, match=r"does not have: classifier.weight; strict=False loads the rest"):
+    edit_tensors(saved, lambda tensors: tensors.update({"scorer.weight": np.zeros((3, 6), np.float32)}))
+    with pytest.raises(PretrainedError, match=r"does not have: scorer.weight; strict=False loads the rest"):
         Albert.from_pretrained(saved)
-    with pytest.warns(UserWarning, match="32 tensors used\n1 unused: classifier.weight"):
+    with pytest.warns(UserWarning, match="32 tensors used\n1 unused: scorer.weight"):
         model = Albert.from_pretrained(saved, strict=False)
     assert_same(model.params, tiny().params)
 
@@ -553,8 +553,8 @@ def state_of(config=TINY):
     ("change", "sentence"),
     [
         (lambda state: state.pop("predictions.bias"), "the state dict lacks predictions.bias: the trunk must be whole"),
-        (lambda state: state.update({"classifier.weight": np.zeros((3, 6))}),
-         "the state dict has tensors that this model does not have: classifier.weight; strict=False ignores them"),
+        (lambda state: state.update({"scorer.weight": np.zeros((3, 6))}),
+         "the state dict has tensors that this model does not have: scorer.weight; strict=False ignores them"),
         (lambda state: state.update({WORD: state[WORD].T}),
          f"{WORD} has shape (4, 11); for this configuration it must be (11, 4)"),
     ],
@@ -569,7 +569,7 @@ def test_a_state_dict_that_does_not_fit_is_one_sentence(change, sentence):
 
 
 def test_a_state_dict_without_strict_takes_what_fits():
-    state = state_of() | {"classifier.weight": np.zeros((3, 6))}
+    state = state_of() | {"scorer.weight": np.zeros((3, 6))}
     del state["predictions.bias"]
     arrays = state_dict.from_state_dict(state, TINY, strict=False)
     assert arrays.keys() == shapes(TINY).keys() - {"mlm.bias"}

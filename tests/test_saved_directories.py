@@ -146,7 +146,7 @@ KEPT = {"pad_token_id": 1, "bos_token_id": 5, "eos_token_id": 6, "id2label": {"0
 @pytest.fixture
 def classifier(mine):
     """As transformers writes a classifier: other ids, labels, a head that we do not have, a tokenizer."""
-    head = {"classifier.weight": np.ones((2, 6), np.float32), "classifier.bias": np.zeros(2, np.float32)}
+    head = {"scorer.weight": np.ones((2, 6), np.float32), "scorer.bias": np.zeros(2, np.float32)}
 
     def become(tensors):
         for name in [name for name in tensors if not name.startswith("albert.")]:
@@ -166,9 +166,7 @@ def classifier(mine):
     "way", [lambda model: model, Albert.copy, lambda model: model.to("cpu")], ids="as_is copy to".split()
 )
 def test_what_was_read_and_not_understood_is_written_back(way, classifier, tmp_path):
-    with pytest.warns(
-        UserWarning, match=r"does not have: classifier.bias, classifier.weight; save_pretrained writes them"
-    ):
+    with pytest.warns(UserWarning, match=r"does not have: scorer.bias, scorer.weight; save_pretrained writes them"):
         model = Albert.from_pretrained(classifier, strict=False)
     way(model).save_pretrained(tmp_path / "again")
     config = json.loads((tmp_path / "again" / "config.json").read_text())

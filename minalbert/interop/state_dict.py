@@ -40,6 +40,7 @@ MODULES = {
     "classifier": "classifier",
     "span": "qa_outputs",
 }
+ALL_HEADS = HEADS + TASK_HEADS
 LEAVES = {"w": "weight", "b": "bias", "gain": "weight", "bias": "bias"}
 
 # One array with two names. transformers writes only the second; if a file has both, it uses the first.
@@ -80,7 +81,7 @@ def to_state_dict(named_arrays, config):
     of_kind("named_arrays", named_arrays, Mapping)
     of_kind("config", config, AlbertConfig)
     state = {}
-    for theirs, ours in names(config).items():
+    for theirs, ours in names(config, ALL_HEADS).items():
         if ours in named_arrays:
             array = to_host(named_arrays[ours])
             state[theirs] = np.array(array.T if _is_matrix(ours) else array, order="C")
@@ -100,7 +101,7 @@ def from_state_dict(state, config, strict=True):
     """
     if strict:
         check_names(state, config)
-    right, arrays = _shapes_of_theirs(config, _outputs_of(state)), {}
+    right, arrays = _shapes_of_theirs(config, ALL_HEADS, _outputs(state)), {}
     for theirs, ours in names_as_in(state, config).items():
         if theirs not in state:
             continue
@@ -132,8 +133,8 @@ def compare(found, config):
     """The LoadReport of the names found."""
     table = names_as_in(found, config)
     used = [name for name in table if name in found]
-    heads = {table[name].split(".")[0] for name in used} & {*HEADS, *TASK_HEADS}
-    absent = {*HEADS, *TASK_HEADS} - heads - ({"pooler"} if "sop" in heads else set())
+    heads = {table[name].split(".")[0] for name in used} & set(ALL_HEADS)
+    absent = set(ALL_HEADS) - heads - ({"pooler"} if "sop" in heads else set())
     missing = [name for name, ours in table.items() if name not in found and ours.split(".")[0] not in absent]
     known = {*table, *DECODER}
     unused = [name for name in found if name not in known and not name.endswith(BUFFERS)]
@@ -146,9 +147,9 @@ def first(names):
     return ", ".join(names[:5]) + more
 
 
-def names(config):
-    """transformers' name -> ours, for every tensor of AlbertForPreTraining and of each task's head."""
-    table = {_theirs(name): name for name in _shapes_of_theirs(config) if not name.startswith("encoder.")}
+def names(config, heads=HEADS):
+    """transformers' name -> ours, for every tensor of AlbertForPreTraining, or of the model with these heads."""
+    table = {_theirs(name): name for name in _shapes_of_theirs(config, heads) if not name.startswith("encoder.")}
     groups = hf_groups(config)
     for group in range(groups):
         layer = -(-group * config.num_hidden_layers // groups)  # the first layer of the group
@@ -161,7 +162,7 @@ def names(config):
 
 def names_as_in(state, config):
     """`names` in a file's own style: AlbertModel has no `albert.`, and a decoder may be there instead of its twin."""
-    table = names(config)
+    table = names(config, ALL_HEADS)
     for decoder, twin in DECODER.items():
         if decoder in state and twin not in state:
             table[decoder] = table.pop(twin)
@@ -181,14 +182,14 @@ def hf_groups(config):
     return G if config.sharing == "all" and same_rule else L
 
 
-def _shapes_of_theirs(config, outputs=2):
+def _shapes_of_theirs(config, heads, outputs=2):
     """Our shapes of what transformers has: always a projection, even if E = H."""
-    return shapes(config.replace(embedding_projection=True), HEADS + TASK_HEADS, outputs)
+    return shapes(config.replace(embedding_projection=True), heads, outputs)
 
 
-def _outputs_of(state):
-    """Of its classifier."""
-    return len(state["classifier.bias"]) if "classifier.bias" in state else 2
+def _outputs(state):
+    """The number of scores that its classifier gives."""
+    return len(state["classifier.weight"]) if "classifier.weight" in state else 2
 
 
 def _theirs(name):

@@ -14,7 +14,13 @@ class TaskGradient(NamedTuple):
 
 
 def loss_and_grads(model, objective, inputs, labels, dropout=None, rate=0.0, into=None, recompute=False):
-    """inputs: (input_ids, attention_mask, token_type_ids); labels: as the objective says; rate: of the head's dropout."""
+    """The loss of a batch and the gradient of every parameter, the head's among them.
+
+    inputs   input_ids, attention_mask, token_type_ids
+    labels   as the objective says
+    rate     of the head's dropout; the encoder's are in the config
+    into     gradients to add to
+    """
     unread = np.zeros((len(inputs[0]), 0), int) if objective.reads == "pooled" else None
     encoding = model.forward(*inputs, dropout=dropout, recompute=recompute, positions=unread)
     ctx = HeadContext(model.params, model.config, rate, dropout)

@@ -2,11 +2,11 @@
 
     objective         a model's heads            reads      labels of a batch
     Labels(K)         pooler, classifier of K    pooled     (B,) classes
-    Number()          pooler, classifier of 1    pooled     (B,) numbers
-    Choice(C)         pooler, classifier of 1    pooled     (B / C,) which of C neighbouring sequences is right
+    Numbers()         pooler, classifier of 1    pooled     (B,) numbers
+    Choices(C)        pooler, classifier of 1    pooled     (B / C,) which of C neighbouring sequences is right
     TokenLabels(K)    classifier of K            hidden     (B, T) classes, negative where there is none
-    Span()            span                       hidden     Answers
-    Answer()          answer                     hidden     Answers, some of them impossible
+    AnswerSpans()     span                       hidden     Answers
+    MaybeAnswers()    answer                     hidden     Answers, some of them impossible
 
 An objective has two functions over what it reads, a pair like all others:
 
@@ -72,13 +72,13 @@ class TokenLabels(Labels):
     reads, heads = "hidden", ("classifier",)
 
 
-class Number(Classifier):
+class Numbers(Classifier):
     outputs = 1
     loss_forward = staticmethod(tasks.number_loss_forward)
     loss_backward = staticmethod(tasks.number_loss_backward)
 
 
-class Choice(Classifier):
+class Choices(Classifier):
     outputs = 1
 
     def __init__(self, choices):
@@ -88,7 +88,7 @@ class Choice(Classifier):
         return scores.reshape(-1, self.choices)
 
 
-class Span:
+class AnswerSpans:
     reads, heads, outputs = "hidden", ("span",), 2
 
     def forward(self, x, labels, ctx):
@@ -105,7 +105,7 @@ class Span:
         return tasks.span_forward(x, ctx.params, barred)[0]
 
 
-class Answer:
+class MaybeAnswers:
     reads, heads, outputs = "hidden", ("answer",), 2
 
     def forward(self, x, labels, ctx):

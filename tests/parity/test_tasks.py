@@ -8,23 +8,24 @@ import transformers
 from minalbert import Albert, AlbertConfig
 from minalbert.interop.state_dict import from_state_dict
 from minalbert.tasks.gradient import loss_and_grads
-from minalbert.tasks.objectives import Answers, Choice, HeadContext, Labels, Number, Span, TokenLabels
+from minalbert.tasks.objectives import Answers, AnswerSpans, Choices, HeadContext, Labels, Numbers, TokenLabels
 
 SIZES = {"vocab_size": 50, "embedding_size": 8, "hidden_size": 12, "num_hidden_layers": 3, "num_attention_heads": 3,
          "intermediate_size": 20, "max_position_embeddings": 16}  # fmt: skip
+STILL = {"classifier_dropout_prob": 0.0, "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
 B, T, C = 6, 9, 3
 RNG = np.random.default_rng(0)
 LENGTHS = np.array([9, 7, 4, 9, 5, 3])
 MASK = (np.arange(T) < LENGTHS[:, None]).astype(int)
 INPUTS = RNG.integers(1, 50, (B, T)) * MASK, MASK, RNG.integers(0, 2, (B, T)) * MASK
 TOKENS = np.where(MASK, RNG.integers(0, 4, (B, T)), -100)
-SPANS = np.array([[1, 3], [2, 2], [0, 0], [4, 8], [30, 30], [1, 2]])    # one outside of its window
+SPANS = np.array([[1, 3], [2, 2], [0, 0], [4, 8], [30, 30], [1, 2]])  # one outside of its window
 CASES = {
     "AlbertForSequenceClassification": (Labels(4), {"num_labels": 4}, RNG.integers(0, 4, B)),
-    "AlbertForSequenceClassification, a number": (Number(), {"num_labels": 1}, RNG.random(B) * 5),
-    "AlbertForMultipleChoice": (Choice(C), {}, RNG.integers(0, C, B // C)),
+    "AlbertForSequenceClassification, a number": (Numbers(), {"num_labels": 1}, RNG.random(B) * 5),
+    "AlbertForMultipleChoice": (Choices(C), {}, RNG.integers(0, C, B // C)),
     "AlbertForTokenClassification": (TokenLabels(4), {"num_labels": 4}, TOKENS),
-    "AlbertForQuestionAnswering": (Span(), {}, Answers(SPANS, MASK == 0)),
+    "AlbertForQuestionAnswering": (AnswerSpans(), {}, Answers(SPANS, MASK == 0)),
 }
 
 
@@ -32,8 +33,7 @@ def theirs(name, tmp_path):
     """A random model of transformers, and its directory."""
     _, settings, _ = CASES[name]
     torch.manual_seed(1)
-    config = transformers.AlbertConfig(**SIZES, hidden_act="gelu_new", classifier_dropout_prob=0.0,
-                                       hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, **settings)  # fmt: skip
+    config = transformers.AlbertConfig(**SIZES, **STILL, **settings)
     model = getattr(transformers, name.split(",")[0])(config).double()
     for tensor in model.parameters():
         torch.nn.init.normal_(tensor, std=0.3)
@@ -79,7 +79,7 @@ def test_scores_loss_and_gradients_are_those_of_transformers(name, kernels, tmp_
     right = from_state_dict({name: parameter.grad if parameter.grad is not None else torch.zeros_like(parameter)
                              for name, parameter in peer.named_parameters()}, model.config)  # fmt: skip
     right["embeddings.word"] = right["embeddings.word"].copy()
-    right["embeddings.word"][0] = grads["embeddings.word"][0]       # theirs of padding is always zero
+    right["embeddings.word"][0] = grads["embeddings.word"][0]  # theirs of padding is always zero
     for tensor in grads:
         np.testing.assert_allclose(grads[tensor], right[tensor], atol=1e-12, err_msg=tensor)
 
