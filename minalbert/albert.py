@@ -103,6 +103,17 @@ class Albert:
         """A model with a copy of the weights; `compute` as in `Albert`, changed where it is given."""
         return self._like(self.params.copy(), compute)
 
+    def with_heads(self, heads, outputs=2, seed=0):
+        """A model with a copy of the encoder and these heads: those that it has keep their weights, others are fresh.
+
+        heads   as in `init`: ("pooler", "classifier") for labels of texts, with so many `outputs`
+        """
+        fresh = parameters.initialise(self.config, seed, heads, self.params.dtype, self.params.device, outputs)
+        for name in fresh:
+            if name in self.params and self.params[name].shape == fresh[name].shape:
+                fresh[name][...] = self.params[name]
+        return self._like(fresh, {})
+
     def to(self, device, **compute):
         """A model on "cpu" or "cuda" with a copy of the weights; `compute` as in `copy`."""
         return self._like(self.params.to(device), compute)

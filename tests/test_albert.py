@@ -200,3 +200,19 @@ def test_backward_is_called_once():
 def test_a_model_that_cannot_be_is_refused(call, sentence):
     with pytest.raises(ConfigError, match=sentence):
         call()
+
+
+def test_a_model_gets_heads_for_a_task():
+    model = Albert.init(PRESETS["tiny"], seed=1)
+    other = model.with_heads(("pooler", "classifier"), outputs=3, seed=2)
+    assert set(other.params) - set(model.params) == {"classifier.w", "classifier.b"}
+    assert not {"mlm.bias", "sop.b"} & set(other.params)
+    assert all(np.array_equal(other.params[name], model.params[name]) for name in set(other.params) & set(model.params))
+    assert other.params["classifier.w"].shape == (PRESETS["tiny"].hidden_size, 3)
+    assert other.params["classifier.w"].any()
+    again = other.with_heads(("pooler", "classifier"), outputs=3, seed=3)
+    assert np.array_equal(again.params.flat, other.params.flat)
+    assert not np.shares_memory(again.params.flat, other.params.flat)
+    assert other.with_heads(("classifier",), outputs=4).params["classifier.b"].shape == (4,)
+    with pytest.raises(ConfigError, match="heads names 'clasifier'; did you mean 'classifier'"):
+        model.with_heads(("clasifier",))

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from minalbert import layers
 from minalbert.layers.erf import erf
+from minalbert.model.tasks import label_loss_backward, label_loss_forward
 
 rng = np.random.default_rng(0)
 
@@ -191,3 +192,10 @@ def test_gather_takes_the_named_positions():
     x = rng.standard_normal((2, 4, 3))
     y, _ = layers.gather_forward(x, np.array([[3, 3], [0, 2]]))
     np.testing.assert_array_equal(y, [[x[0, 3], x[0, 3]], [x[1, 0], x[1, 2]]])
+
+
+def test_a_negative_label_is_none():
+    scores, labels = np.log([[[1.0, 3.0], [9.0, 1.0]], [[1.0, 1.0], [2.0, 6.0]]]), np.array([[1, -100], [-1, 0]])
+    loss, cache = label_loss_forward(scores, labels)
+    assert loss == pytest.approx((np.log(4 / 3) + np.log(4)) / 2)
+    assert not label_loss_backward(1.0, cache)[labels < 0].any()
