@@ -2,7 +2,7 @@
 PYTHON  ?= python3
 VENV    ?= .venv
 WORKERS ?= 2
-PEERS   ?= torch==2.13.0 transformers==5.23.0 optax==0.2.8 protobuf==7.36.2 mpi4py==4.1.2 mpich==5.0.2 distributed==2026.8.0 nbgrader==0.9.6 onednn-cpu-gomp==2023.2.0 numba==0.68.1 nvidia-cuda-nvrtc==13.5.37 nvidia-cuda-runtime==13.5.37
+PEERS   ?= torch==2.13.0 transformers==5.23.0 scikit-learn==1.9.1 optax==0.2.8 protobuf==7.36.2 mpi4py==4.1.2 mpich==5.0.2 distributed==2026.8.0 nbgrader==0.9.6 onednn-cpu-gomp==2023.2.0 numba==0.68.1 nvidia-cuda-nvrtc==13.5.37 nvidia-cuda-runtime==13.5.37
 
 BIN    := $(VENV)/bin
 PARITY := .venv-parity

@@ -1,0 +1,41 @@
+"""Scores of tasks against scikit-learn and scipy, on random and on odd input."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+from sklearn import metrics as peers
+
+from minalbert.tasks import metrics
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:An input array is constant"),
+    pytest.mark.filterwarnings("ignore:A single label was found"),
+]
+
+
+def lists(values):
+    return st.integers(2, 40).flatmap(lambda n: st.tuples(*[st.lists(values, min_size=n, max_size=n)] * 2))
+
+
+@given(lists(st.integers(0, 1)))
+def test_two_classes(given):
+    found, labels = map(np.array, given)
+    assert metrics.accuracy(found, labels) == peers.accuracy_score(labels, found)
+    assert metrics.f1(found, labels) == pytest.approx(peers.f1_score(labels, found, zero_division=0), rel=1e-15)
+    assert metrics.matthews(found, labels) == pytest.approx(peers.matthews_corrcoef(labels, found), rel=1e-14)
+
+
+@given(lists(st.integers(0, 3)))
+def test_several_classes(given):
+    found, labels = map(np.array, given)
+    assert metrics.matthews(found, labels) == pytest.approx(peers.matthews_corrcoef(labels, found), rel=1e-14)
+
+
+@given(lists(st.integers(-20, 20).map(lambda number: number / 4)))
+def test_numbers_with_ties(given):
+    found, labels = map(np.array, given)
+    for mine, theirs in ((metrics.pearson, stats.pearsonr), (metrics.spearman, stats.spearmanr)):
+        right = theirs(found, labels).statistic
+        assert mine(found, labels) == pytest.approx(float(right), rel=1e-12, abs=1e-14, nan_ok=True)
