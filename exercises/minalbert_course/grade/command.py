@@ -2,10 +2,8 @@
 
 import argparse
 import csv
-import hashlib
 import json
 import os
-import re
 import sys
 import time
 from pathlib import Path
@@ -21,6 +19,7 @@ from . import gradescope
 from .batch import best, grades
 from .fence import KERNEL
 from .fenced import SubmissionLimits
+from .names import file_names, harmless
 from .submissions import found
 
 
@@ -94,30 +93,20 @@ def keep(marked, out):
     for grade in marked:
         submission, marks = grade.submission, grade.marks
         rows.append((submission.student, marks.lesson.name, f"{marks.points:g}", f"{marks.of:g}",
-                     submission.path.name, marks.remark))  # fmt: skip
+                     submission.file, marks.remark))  # fmt: skip
     out.mkdir(parents=True, exist_ok=True)
     with open(out / "grades.csv", "w", encoding="utf-8", errors="backslashreplace", newline="") as file:
-        csv.writer(file).writerows([[harmless(cell) for cell in row] for row in rows])
+        csv.writer(file, quoting=csv.QUOTE_ALL).writerows([[harmless(cell) for cell in row] for row in rows])
     write(out / "results.json", json.dumps([as_row(grade) for grade in marked], indent=1))
+    names = file_names(dict.fromkeys(grade.submission.student for grade in marked))
     for grade in marked:
-        page = f"{file_name(grade.submission.student)}-{grade.submission.exercise}.txt"
-        text = [f"{grade.submission.student}: {grade.submission.path.name}", "", *lines(grade.marks, shown=None), ""]
+        page = f"{names[grade.submission.student]}-{grade.submission.exercise}.txt"
+        text = [f"{grade.submission.student}: {grade.submission.file}", "", *lines(grade.marks, shown=None), ""]
         write(out / "feedback" / page, "\n".join(text))
 
 
 def as_row(grade):
-    return {"student": grade.submission.student, "file": grade.submission.path.name} | as_json(grade.marks)
-
-
-def file_name(student):
-    """Letters, digits and a few signs; where others were left out, two students still have two names."""
-    name = re.sub(r"[^\w-]", "_", student)[:60]
-    return name if name == student else f"{name}-{hashlib.sha256(student.encode(errors='replace')).hexdigest()[:6]}"
-
-
-def harmless(cell):
-    """A spreadsheet would run a cell that begins like a formula."""
-    return f"'{cell}" if cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell
+    return {"student": grade.submission.student, "file": grade.submission.file} | as_json(grade.marks)
 
 
 def write(path, text):

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from ..errors import CourseError
 from ..marking import printable
+from .names import Names
 
 MOST = 5                                             # files of one student for one exercise
 EXERCISE = re.compile(r"(?i)(?<![a-z0-9])ex_?(\d\d?)(?!\d)")
@@ -22,12 +23,17 @@ class Submission(NamedTuple):
     path: Path
 
     @property
+    def file(self):
+        """The file's name, to be shown."""
+        return printable(self.path.name)
+
+    @property
     def problem(self):
         """Why it is not even run, or None."""
         if self.path.is_symlink():
-            return f"{self.path.name} is a link, not a file"
+            return f"{self.file} is a link, not a file"
         if self.path.stat().st_size > LARGEST:
-            return f"{self.path.name} has {self.path.stat().st_size / 2**20:.0f} MB; {LARGEST // 2**20} are allowed"
+            return f"{self.file} has {self.path.stat().st_size / 2**20:.0f} MB; {LARGEST // 2**20} are allowed"
         return None
 
 
@@ -39,7 +45,7 @@ def found(folder, exercise=None, student=None):
     folder = Path(folder)
     if not folder.is_dir():
         raise CourseError(f"{folder} is not a folder; name the one with the submissions")
-    known, unmarked = [], []
+    known, unmarked, names = [], [], Names()
     for path in sorted(folder.rglob("*")):
         if path.suffix not in (".py", ".ipynb") or hidden(path.relative_to(folder)) or not path.is_file():
             continue
@@ -50,7 +56,7 @@ def found(folder, exercise=None, student=None):
             continue
         inside = path.parent.relative_to(folder).parts
         whose = "/".join(inside) or (path.stem[: match.start()] if match else path.stem).strip("_- ") or path.stem
-        submission = Submission(student or printable(whose), of, path)
+        submission = Submission(student or names[whose], of, path)
         if exercise and match and f"ex{int(match[1]):02d}" != exercise:
             continue
         if sum((other.student, other.exercise) == (submission.student, of) for other in known) >= MOST:
