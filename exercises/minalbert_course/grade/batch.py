@@ -21,11 +21,12 @@ class Grade(NamedTuple):
         return self.submission.student, self.submission.exercise
 
 
-def grades(submissions, lessons, term=PUBLIC, workers=2, limits=SubmissionLimits(), done=lambda grade: None):
+def grades(submissions, lessons, term=PUBLIC, workers=2, limits=SubmissionLimits(), done=lambda grade: None,
+           new_worker=None):  # fmt: skip
     """A Grade each, in order. lessons: exercise -> Lesson, as this term has it."""
 
     def one(submission):
-        grade = graded(submission, lessons[submission.exercise], term, limits)
+        grade = graded(submission, lessons[submission.exercise], term, limits, new_worker)
         done(grade)
         return grade
 
@@ -38,11 +39,11 @@ def grades(submissions, lessons, term=PUBLIC, workers=2, limits=SubmissionLimits
             raise
 
 
-def graded(submission, lesson, term=PUBLIC, limits=SubmissionLimits()):
+def graded(submission, lesson, term=PUBLIC, limits=SubmissionLimits(), new_worker=None):
     try:
         if submission.problem:
             return Grade(submission, marking.none(lesson, submission.problem))
-        with Fenced(lesson, submission.path, limits) as host:
+        with Fenced(lesson, submission.path, limits, new_worker) as host:
             marks = marking.mark(lesson, host, term, f"{host.remark}{variant(submission, lesson)}".removeprefix("; "))
             return Grade(submission, marks, fences=tuple(host.fences))
     except Refused as error:

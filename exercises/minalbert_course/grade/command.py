@@ -2,6 +2,7 @@
 
 import argparse
 import csv
+import functools
 import json
 import os
 import sys
@@ -14,12 +15,13 @@ from ..catalogue import chosen, find
 from ..command import as_json
 from ..draw import PUBLIC
 from ..errors import CourseError
+from ..marking import printable
 from ..report import lines
-from . import gradescope
+from . import container, gradescope
 from .batch import best, grades
-from .fence import KERNEL
 from .fenced import SubmissionLimits
 from .names import file_names, harmless
+from .standing import fences_here, may_be_secret, sentence
 from .submissions import found
 
 
@@ -37,6 +39,10 @@ def add_arguments(parser):
     usual = SubmissionLimits()
     parser.add_argument("--call-seconds", type=positive(float), default=usual.call, metavar="X", help="of one call")
     parser.add_argument("--memory", type=positive(int), default=usual.memory, metavar="MB", help="of one submission")
+    parser.add_argument("--container", action="store_true", help="each in a container of podman or docker: no network, "
+                        "read-only, not root")  # fmt: skip
+    parser.add_argument("--trust", action="store_true", help="use the term's secret where the audit hook is the only "
+                        "fence, too")  # fmt: skip
     parser.add_argument("--gradescope", metavar="FILE", help="write its results.json to FILE, and nothing else")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
@@ -59,20 +65,36 @@ def run(options):
     term = secret(options.term_file)
     lessons, exercise = chosen(term), find(options.exercise).exercise if options.exercise else None
     submissions, unmarked = found(options.folder, exercise, "the student" if options.gradescope else None)
-    unmarked += [f"{s.path} is of {s.exercise}, which is not there" for s in submissions if s.exercise not in lessons]
+    unmarked += [f"{printable(submission.path)} is of {submission.exercise}, which is not there"
+                 for submission in submissions if submission.exercise not in lessons]  # fmt: skip
     submissions = [submission for submission in submissions if submission.exercise in lessons]
     limits = SubmissionLimits(options.call_seconds, 12 * options.call_seconds, options.memory)
+    new_worker, standing = fenced_off(options, term, limits)
     with tqdm(total=len(submissions), desc="grading", leave=False, disable=not sys.stderr.isatty()) as bar:
-        marked = best(grades(submissions, lessons, term, options.workers, limits, lambda grade: bar.update()))
+        done = grades(submissions, lessons, term, options.workers, limits, lambda grade: bar.update(), new_worker)
+    marked = best(done)
     seconds = time.monotonic() - start
     if options.gradescope:
         write(Path(options.gradescope), json.dumps(gradescope.results(marked, seconds), indent=1))
         return 0
     out = Path(options.out or f"{Path(options.folder)}-grades")
     keep(marked, out)
-    for line in summary(marked, unmarked, out, seconds, options.json):
+    for line in summary(marked, unmarked, standing, out, seconds, options.json):
         print(line)
-    return 1 if any(grade.failure for grade in marked) else 0
+    return 1 if any(grade.failure or fallen(grade, standing) for grade in marked) else 0
+
+
+def fenced_off(options, term, limits):
+    """(what makes a worker, the fences that stand around it), and a line about them, before anything is run."""
+    program = container.program() if options.container else None
+    new_worker = functools.partial(container.ContainedWorker, program, limits) if program else None
+    if program:
+        print(f"each submission is run by: {container.as_text(program, limits)}", file=sys.stderr)
+    standing = fences_here(find("ex01"), limits, new_worker)
+    print(sentence(standing, program), file=sys.stderr)
+    if term != PUBLIC:
+        may_be_secret(standing, program, options.trust)
+    return new_worker, standing
 
 
 def secret(path):
@@ -114,20 +136,30 @@ def write(path, text):
     path.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
-def summary(marked, unmarked, out, seconds, as_object):
+def summary(marked, unmarked, standing, out, seconds, as_object):
     if as_object:
-        yield json.dumps({"grades": [as_row(grade) for grade in marked], "unmarked": unmarked}, indent=1)
+        rows = [as_row(grade) for grade in marked]
+        yield json.dumps({"grades": rows, "unmarked": unmarked, "fences": standing}, indent=1)
         return
-    names = max((len(grade.submission.student) for grade in marked), default=0)
+    names = max((len(shortened(grade.submission.student)) for grade in marked), default=0)
     for grade in marked:
-        marks = grade.marks
-        row = f"{grade.submission.student:<{names}}  {marks.lesson.name:<14} {marks.points:4g} / {marks.of:g}"
+        marks, student = grade.marks, shortened(grade.submission.student)
+        row = f"{student:<{names}}  {marks.lesson.name:<14} {marks.points:4g} / {marks.of:g}"
         yield f"{row}  {marks.remark[:90]}".rstrip()
-    for sentence in unmarked:
-        yield f"not marked: {sentence}"
+    for reason in unmarked:
+        yield f"not marked: {reason}"
     for grade in marked:
+        if missing := fallen(grade, standing):
+            yield f"LOOK AT {printable(grade.submission.path)}: it ran without a fence: {'; '.join(missing)}"
         if grade.failure:
-            yield f"LOOK AT {grade.submission.path}: {grade.failure}"
-    if missing := sorted({fence for grade in marked if grade.fences for fence in KERNEL if fence not in grade.fences}):
-        yield f"NOT FENCED by this machine's kernel: {', '.join(missing)}; only Python's own hook was in the way"
+            yield f"LOOK AT {printable(grade.submission.path)}: {grade.failure}"
     yield f"{len(marked)} marked in {seconds:.0f} s; grades and feedback are in {out}"
+
+
+def fallen(grade, standing):
+    """Fences that stood at the start, and not around this submission."""
+    return [fence for fence in standing if grade.fences and fence not in grade.fences]
+
+
+def shortened(student, most=40):
+    return student if len(student) <= most else f"{student[: most - 1]}…"

@@ -34,10 +34,14 @@ class Refused(Exception):
 
 
 class Fenced:
-    """with Fenced(lesson, path) as host: mark(lesson, host, term)"""
+    """with Fenced(lesson, path) as host: mark(lesson, host, term)
 
-    def __init__(self, lesson, path, limits=SubmissionLimits()):
+    new_worker: makes a WorkerProcess, or another with its methods; by default a WorkerProcess.
+    """
+
+    def __init__(self, lesson, path, limits=SubmissionLimits(), new_worker=None):
         self.lesson, self.path, self.limits = lesson, Path(path), limits
+        self.new_worker = new_worker or WorkerProcess
         self.left, self.remark, self.fences, self.endless = limits.all, "", [], {}
         self.worker = None
 
@@ -50,11 +54,9 @@ class Fenced:
 
     def start(self):
         """A new process in a new folder: of an earlier one nothing is left, whatever it wrote."""
-        self.worker = WorkerProcess()
-        copy = Path(self.worker.folder) / self.path.name
-        with open(self.path, "rb") as original, open(copy, "xb") as file:
-            shutil.copyfileobj(original, file)
-        task = {"lesson": self.lesson.name, "path": str(copy), "folder": self.worker.folder,
+        self.worker = self.new_worker()
+        folder, copy = self.worker.take(self.path)
+        task = {"lesson": self.lesson.name, "path": copy, "folder": folder,
                 "seconds": int(STARTUP + self.limits.all), "megabytes": OWN + self.limits.memory}  # fmt: skip
         try:
             self.fences = self.ask(task, "starting Python", STARTUP)["fences"]
@@ -119,13 +121,25 @@ class WorkerProcess:
     def __init__(self):
         self.folder = tempfile.mkdtemp(prefix="minalbert-")
         self.process = subprocess.Popen(
-            [sys.executable, "-P", "-s", "-m", "minalbert_course.grade.worker"], cwd=self.folder,
-            env=environment(self.folder), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-            start_new_session=os.name != "nt",
+            self.command(), cwd=self.folder, env=self.environment(), stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=os.name != "nt",
         )  # fmt: skip
         self.questions, self.answers = queue.Queue(), queue.Queue()
         threading.Thread(target=converse, args=(self.process, self.questions, self.answers), daemon=True).start()
         running.add(self)
+
+    def command(self):
+        return [sys.executable, "-P", "-s", "-m", "minalbert_course.grade.worker"]
+
+    def environment(self):
+        return environment(self.folder)
+
+    def take(self, path):
+        """(the folder, the path) of a submission's copy, as the process sees them."""
+        copy = Path(self.folder) / path.name
+        with open(path, "rb") as original, open(copy, "xb") as file:
+            shutil.copyfileobj(original, file)
+        return self.folder, str(copy)
 
     def ask(self, question, seconds):
         self.questions.put(question)
