@@ -5,6 +5,7 @@
     nbgrader/       a course directory: source notebooks and nbgrader_config.py
     gradescope/     a zip for each exercise
     classroom/      a template repository for each exercise, with GitHub Classroom's workflow
+    container/      what `minalbert grade --container` runs submissions in
 
 A term's secret chooses variants, and the numbers that graders check with; it goes into Gradescope's zips alone.
 """
@@ -21,6 +22,7 @@ from minalbert_course.catalogue import chosen
 from minalbert_course.draw import PUBLIC
 from minalbert_course.files import ANSWER
 from minalbert_course.notebook import as_notebook
+from minalbert_course.progress import INSIDE, TERM, term_text
 
 from .percent import executed, notebook_of, notebook_text
 from .source import HERE, sources
@@ -48,6 +50,14 @@ RUN = """\
 #!/usr/bin/env bash
 cd /autograder
 /autograder/venv/bin/minalbert grade submission --exercise {exercise} {term}--gradescope results/results.json
+"""
+
+DOCKERFILE = """\
+FROM python:3.12-slim
+COPY minalbert-*.whl /wheels/
+RUN pip install --no-cache-dir /wheels/minalbert-*.whl
+ENV OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=1 HOME=/tmp
+USER 65534:65534
 """
 
 WORKFLOW = """\
@@ -87,13 +97,15 @@ STEP = """\
 STUDENT_README = """\
 # Exercises
 
-You need Python 3.11 or later and minalbert: `pip install minalbert-....whl`, the wheel you were given. Take the files
-of `python`, or if you like Jupyter better those of `notebooks`, into a folder of your own, and work in these: some of
-your course's exercises are others than those that `minalbert exercise start` writes.
+You need Python 3.11 or later and minalbert: `pip install minalbert-....whl`, the wheel you were given. Write into the
+files of `python`, or if you like Jupyter better into those of `notebooks`; here, or in a copy of that folder, with its
+`minalbert-course.json`, which says which exercises your course has. In that folder:
 
+    minalbert exercise list                       your points, and the next step
     minalbert exercise check ex05                 points, and why they are missing
     minalbert exercise hint ex05                  a hint for what is not right yet
     minalbert exercise hint ex05 2                and a clearer one
+    minalbert exercise start ex05                 the file once more, in a folder without it
 """
 
 README = """\
@@ -115,6 +127,8 @@ def term_sources(term=PUBLIC):
 def student(folder, term):
     """Python files or notebooks: whichever one likes better."""
     put(folder / "README.md", STUDENT_README)
+    for each in (folder, *(folder / inside for inside in INSIDE)):
+        put(each / TERM, term_text(chosen(term).values()))
     for source in term_sources(term):
         text = source.student()
         put(folder / "python" / f"{source.path.stem}.py", text)
@@ -148,13 +162,19 @@ def gradescope(folder, term, wheel):
     folder.mkdir(parents=True, exist_ok=True)
     for source in term_sources(term):
         exercise = source.lesson.exercise
-        how = "" if term == PUBLIC else "--term-file /autograder/source/term.txt "
+        how = "" if term == PUBLIC else "--term-file /autograder/source/term.txt --trust "
         with zipfile.ZipFile(folder / f"{exercise}.zip", "w", zipfile.ZIP_DEFLATED) as archive:
             archive.write(wheel, wheel.name)
             executable(archive, "setup.sh", SETUP)
             executable(archive, "run_autograder", RUN.format(exercise=exercise, term=how))
             if term != PUBLIC:
                 archive.writestr("term.txt", term)
+
+
+def container(folder, wheel):
+    """For podman build, and docker build."""
+    put(folder / "Dockerfile", DOCKERFILE)
+    shutil.copy(wheel, folder / wheel.name)
 
 
 def executable(archive, name, text):
@@ -168,6 +188,7 @@ def classroom(folder, term, wheel):
         lesson, file = source.lesson, f"{source.path.stem}.py"
         home = folder / lesson.exercise
         put(home / file, source.student())
+        put(home / TERM, term_text([lesson]))
         put(home / "README.md", README.format(title=lesson.title.capitalize(), file=file, exercise=lesson.exercise))
         put(home / ".github" / "workflows" / "classroom.yml", workflow(lesson))
         shutil.copy(wheel, home / wheel.name)

@@ -5,8 +5,8 @@ import pytest
 from exercises import handbook
 from exercises.source import HERE, sources
 from minalbert_course import catalogue, files
-from minalbert_course.command import marks_of
 from minalbert_course.draw import PUBLIC
+from minalbert_course.progress import marks_of
 from minalbert_course.report import lines
 
 SOURCES = {source.lesson.name: source for source in sources()}

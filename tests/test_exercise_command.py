@@ -53,9 +53,9 @@ def test_start_then_check_then_hint(capsys, here, number, notebook):
     for level in ("1", "2", "3"):
         assert said(capsys, "hint", name, level).startswith(f"{name}, ")
     assert f"{name}, {first}, idea:" in said(capsys, "hint", name, "--of", first)
-    assert path.name not in said(capsys, "list")
+    assert f"next: write {path.name}, then: minalbert exercise check {name}" in said(capsys, "list")
     path.write_text(path.read_text(encoding="utf-8").replace("Exercise", "My exercise"), encoding="utf-8")
-    assert path.name in said(capsys, "list")
+    assert f" 0 / 10  {path.name}" in said(capsys, "list")
 
 
 def test_other_files_are_in_nobodys_way(capsys, here):

@@ -1,19 +1,16 @@
 """`minalbert exercise`: begin an exercise, check it, get a hint."""
 
 import json
+import os
 import sys
-from pathlib import Path
 
 from minalbert.files import write_atomically
 
-from .catalogue import all_lessons, find
-from .draw import PUBLIC
+from .catalogue import find
 from .ending import SECONDS, ended_after
 from .errors import CourseError
-from .files import as_handed_out, hints, locate, there, untouched
-from .files import run as run_file
-from .here import Here
-from .marking import mark, none
+from .files import hints, locate, there, untouched
+from .progress import another, exercises_of, folder_of, lesson_of, marks_of, meant, next_step, progress, term_file
 from .report import lines
 
 LEVELS = ("idea", "equation", "almost code")
@@ -23,7 +20,8 @@ def add_arguments(parser):
     parser.description = "Exercises that mark themselves: start one, write it, check it."
     commands = parser.add_subparsers(dest="action", metavar="list | start | check | hint")
     parser.set_defaults(json=False)
-    commands.add_parser("list", help="which exercises there are").add_argument("--json", action="store_true")
+    listing = commands.add_parser("list", help="the exercises, your points, and the next step")
+    listing.add_argument("--json", action="store_true")
     start = commands.add_parser("start", help="write the file to work in; never over one that is there")
     start.add_argument("exercise", metavar="ex05")
     start.add_argument("--notebook", action="store_true", help="a notebook, instead of a Python file")
@@ -44,58 +42,56 @@ def run(options):
 
 
 def show_list(options):
-    lessons = [lesson for lesson in all_lessons().values() if lesson.variant_of is None]
+    found = [progress(lesson) for lesson in exercises_of().values()]
     if options.json:
-        keys = ("name", "title", "minutes", "points")
-        print(json.dumps([{key: getattr(lesson, key) for key in keys} for lesson in lessons], indent=1))
+        print(json.dumps([as_row(each) for each in found], indent=1))
         return 0
-    for lesson in lessons:
-        here = ", ".join(path.name for path in there(lesson) if not as_handed_out(path))
-        print(f"{lesson.name}  {lesson.title:<46} {lesson.minutes:3d} minutes  {here}".rstrip())
-    print("\nten points each; begin with: minalbert exercise start ex01")
+    names, titles = (max(len(getattr(each.lesson, key)) for each in found) for key in ("name", "title"))
+    for each in found:
+        lesson, reached = each.lesson, ""
+        if each.points is not None:
+            reached = f"{each.points:4g} / {lesson.points:g}  {each.path}"
+        print(f"{lesson.name:<{names}}  {lesson.title:<{titles}} {lesson.minutes:3d} minutes  {reached}".rstrip())
+    total = f"{sum(each.points or 0 for each in found):g} of {sum(each.lesson.points for each in found):g} points"
+    term = f"; the exercises are your course's: {os.path.relpath(path)}" if (path := term_file()) else ""
+    print(f"\n{total}{term}")
+    print(f"next: {next_step(found)}")
     return 0
 
 
+def as_row(each):
+    keys = ("name", "title", "minutes", "points")
+    row = {key: getattr(each.lesson, key) for key in keys}
+    return row | {"reached": each.points, "file": str(each.path) if each.path else None}
+
+
 def start(options):
-    lesson = find(options.exercise)
+    lesson = meant(options.exercise)
     name, text = untouched(lesson, options.notebook)
     if files := there(lesson):
         raise CourseError(f"{files[0]} is there already, and stays as it is; to begin again, rename it first")
     write_atomically(name, text.encode())            # or nothing: start refuses a file that is there
     how = f"jupyter lab {name}" if options.notebook else f"open {name} in your editor"
-    print(f"wrote {name}\n  write:  {how}\n  check:  minalbert exercise check {lesson.name}")
+    term = f" ({lesson.title}, which your course has as {lesson.exercise})" if lesson.variant_of else ""
+    print(f"wrote {name}{term}\n  write:  {how}\n  check:  minalbert exercise check {lesson.exercise}")
     return 0
-
-
-def marks_of(lesson, path, term=PUBLIC):
-    namespace, remark = run_file(path, lesson.withheld)
-    if not any(callable(namespace.get(name)) for name in lesson.functions):
-        return none(lesson, remark or f"{Path(path).name} has none of the functions: {', '.join(lesson.functions)}")
-    return mark(lesson, Here(namespace, path, lesson.withheld), term, remark)
-
-
-def lesson_of(exercise, path):
-    """The variant that the file's name gives; if it gives none of this exercise, the exercise itself."""
-    lesson = find(exercise)
-    try:
-        named = find(Path(path).stem)
-    except CourseError:
-        return lesson
-    return named if named.exercise == lesson.exercise else lesson
 
 
 def check(options):
     lesson = find(options.exercise)
-    path = locate(lesson, options.file)
+    path = locate(lesson, options.file, folder_of(lesson))
     try:
         with ended_after(SECONDS, path.name):
-            marks = only(options.only, marks_of(lesson_of(options.exercise, path), path))
+            lesson = lesson_of(options.exercise, path)
+            marks = only(options.only, marks_of(lesson, path))
     except KeyboardInterrupt as error:
         print(f"interrupted: {error}", file=sys.stderr)
         return 130
     if options.json:
         print(json.dumps(as_json(marks), indent=1))
     else:
+        if remark := another(lesson, path):
+            print(f"{remark}\n")
         print("\n".join(lines(marks)))
     return 0 if not marks.missed else 1
 
@@ -120,10 +116,10 @@ def as_json(marks):
 
 
 def hint(options):
-    lesson, function = find(options.exercise), options.of
+    lesson, function = meant(options.exercise), options.of
     if function is None:
         try:
-            path = locate(lesson, options.file)
+            path = locate(lesson, options.file, folder_of(lesson))
             lesson = lesson_of(options.exercise, path)
             with ended_after(SECONDS, path.name):
                 missed = marks_of(lesson, path).missed

@@ -58,14 +58,14 @@ class File:
             self.path = locate(lesson, folder=folder)
         except CourseError as error:
             raise pytest.UsageError(str(error)) from None
-        from .command import lesson_of
+        from .progress import lesson_of
 
         self.lesson = lesson_of(lesson.name, self.path)
 
     @property
     def marks(self):
         if self._marks is None:
-            from .command import marks_of
+            from .progress import marks_of
 
             self._marks = marks_of(self.lesson, self.path)
         return self._marks
