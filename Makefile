@@ -12,11 +12,11 @@ export OMP_NUM_THREADS ?= 1
 .PHONY: help setup demo test slow check course notebooks site lint parity golden bench lock clean
 
 help:
-	@echo "make demo     set up .venv, make a corpus, train a small ALBERT and show what it learnt: some two minutes"
-	@echo "make setup    set up .venv, and no more; then: . .venv/bin/activate"
+	@echo "make demo     set up .venv, make a corpus, train a small ALBERT and show what it learnt: some two minutes, and the set-up's"
+	@echo "make setup    set up .venv, some 700 MB, and no more: two minutes the first time; then: . .venv/bin/activate"
 	@echo "make test     set up .venv, run the tests and check every gradient: some five minutes"
 	@echo "make check    all that a change must pass: style, parity, the slow tests (planted mistakes, kills, damaged files, sanitizers, notebooks, site), then make test"
-	@echo "make course   build the exercises for students, instructors, nbgrader, Gradescope and GitHub Classroom"
+	@echo "make course   build the exercises for students, instructors, nbgrader, Gradescope and GitHub Classroom; WITHOUT_SOLUTIONS=1: what may be published"
 	@echo "make notebooks  run every notebook and keep what it prints; ONLY=04 for one"
 	@echo "make site     build the pages for a browser: notebooks, walkthrough, course, reference: half a minute"
 	@echo "make lint     check style"
@@ -31,7 +31,7 @@ parity-setup: $(PARITY)/.ready
 
 %/.ready: requirements.lock pyproject.toml
 	@$(PYTHON) -c "import sys; v = sys.version_info; sys.exit(v < (3, 11) and 'minalbert needs Python 3.11 or later, this is %d.%d: make PYTHON=python3.12' % v[:2])"
-	@echo "setting up $*: half a minute, longer the first time"
+	@echo "setting up $*: some two minutes$(if $(findstring parity,$*), and several more for PyTorch)"
 	@$(PYTHON) -m venv --clear $*
 	@$*/bin/python $(PIP) --require-hashes -r requirements.lock
 	@$*/bin/python $(PIP) --no-deps --no-build-isolation -e .
@@ -51,7 +51,7 @@ check: lint parity slow test
 
 course: setup
 	$(BIN)/python -m exercises.build catalogue
-	$(BIN)/python -m exercises.build course $(if $(TERM_FILE),--term-file $(TERM_FILE))
+	$(BIN)/python -m exercises.build $(if $(WITHOUT_SOLUTIONS),public,course) $(if $(TERM_FILE),--term-file $(TERM_FILE))
 
 notebooks: setup
 	$(BIN)/python notebooks/build.py $(ONLY)

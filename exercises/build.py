@@ -1,7 +1,8 @@
 """`make course`: what students, instructors and their systems get, all from exercises/source.
 
     python -m exercises.build catalogue                  exercises/CATALOGUE.md
-    python -m exercises.build course --out build/course [--term-file FILE]      all that `exports` lists
+    python -m exercises.build course [--term-file FILE]      build/course: all that `exports` lists
+    python -m exercises.build public [--term-file FILE]      build/public: what may be published, without solutions
 """
 
 import argparse
@@ -11,7 +12,7 @@ from pathlib import Path
 from minalbert_course import catalogue
 from minalbert_course.grade.command import secret
 
-from . import exports, handbook
+from . import exports, handbook, public
 from .source import HERE
 
 
@@ -24,14 +25,13 @@ def course(out, term):
     """Everything, for one term; what an earlier build left is removed."""
     for old in out.glob("minalbert-*.whl"):
         old.unlink()
-    chosen = ", ".join(lesson.name for lesson in catalogue.chosen(term).values())
-    print(f"this term has {chosen}")
     wheel = exports.wheel(out)
     for what, make in {
         "student": lambda folder: exports.student(folder, term),
         "nbgrader": lambda folder: exports.nbgrader(folder, term),
         "gradescope": lambda folder: exports.gradescope(folder, term, wheel),
         "classroom": lambda folder: exports.classroom(folder, term, wheel),
+        "container": lambda folder: exports.container(folder, wheel),
         "instructor": lambda folder: exports.instructor(folder, term),
     }.items():
         shutil.rmtree(out / what, ignore_errors=True)
@@ -41,14 +41,21 @@ def course(out, term):
 
 def main():
     parser = argparse.ArgumentParser(description="Build the course from exercises/source.")
-    parser.add_argument("what", choices=("catalogue", "course"))
-    parser.add_argument("--out", type=Path, default=HERE.parent / "build" / "course")
+    parser.add_argument("what", choices=("catalogue", "course", "public"))
+    parser.add_argument("--out", type=Path, help="default: build/course, build/public")
     parser.add_argument("--term-file", help="a file whose text is the term's secret")
     options = parser.parse_args()
     if options.what == "catalogue":
         catalogue_page()
+        return
+    term = secret(options.term_file)
+    out = options.out or HERE.parent / "build" / options.what
+    print(f"this term has {', '.join(lesson.name for lesson in catalogue.chosen(term).values())}")
+    if options.what == "course":
+        course(out, term)
     else:
-        course(options.out, secret(options.term_file))
+        public.publish(out, term)
+        print(f"wrote {out}, without solutions; the library, in the wheel, is what the base exercises rebuild")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import nbformat
 import pytest
 import yaml
 
-from exercises import exports, handbook
+from exercises import exports, handbook, public
 from exercises.percent import notebook_of
 from exercises.source import HERE, sources
 from minalbert import commands
@@ -130,6 +130,56 @@ def test_no_student_file_holds_a_line_of_a_solution(built):
     assert looked_at > 2 * len(catalogue.chosen())
 
 
+@pytest.fixture(scope="module")
+def published(tmp_path_factory):
+    """`make course WITHOUT_SOLUTIONS=1`"""
+    folder = tmp_path_factory.mktemp("public")
+    (folder / ".git").mkdir()
+    (folder / ".git" / "history").write_text("theirs")
+    for old in ("python/ex99.py", "minalbert-0.0-py3-none-any.whl"):
+        (folder / old).parent.mkdir(exist_ok=True)
+        (folder / old).write_text("an earlier build's")
+    public.publish(folder, TERM)
+    return folder
+
+
+def test_what_is_published_holds_no_solution(published):
+    (wheel,) = published.glob("*.whl")
+    assert {path.name for path in published.iterdir()} == {
+        ".git", "README.md", "minalbert-course.json", "notebooks", "python", wheel.name}  # fmt: skip
+    names = {lesson.name for lesson in catalogue.chosen(TERM).values()}
+    assert {catalogue.find(path.stem).name for path in (published / "python").glob("*.py")} == names
+    assert (published / ".git" / "history").read_text() == "theirs"
+    secret, looked_at = {line for _, line in lines_of_solutions()}, 0
+    for name, text in texts(published):
+        assert TERM not in text
+        if (".whl/" in name and "minalbert_course/student/" not in name) or name.endswith("hints.json"):
+            continue
+        looked_at += 1
+        assert not any(word in text for word in NEVER), name
+        assert not secret & {normal(line) for line in code_of(name, text).splitlines()}, name
+    assert looked_at > 3 * len(names)  # the files, the notebooks, and all that the wheel carries
+
+
+@pytest.mark.parametrize("where", ["notes.md", "answers/mine.ipynb", "mine.zip"])
+@pytest.mark.parametrize("stem", ["ex05_attention", "ex03_rms"])
+def test_a_folder_with_a_solution_is_not_published(tmp_path, monkeypatch, where, stem):
+    source = next(source for source in sources() if source.path.stem == stem)
+    path = tmp_path / where
+    path.parent.mkdir(exist_ok=True)
+    if path.suffix == ".zip":  # as a wheel with it among the course's own code
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("minalbert_course/lessons/mine.py", source.solution())
+    else:
+        text = source.solution() if path.suffix == ".md" else files.as_notebook(source.solution())
+        path.write_text(text, encoding="utf-8")
+    monkeypatch.setattr(exports, "student", lambda *_: None)
+    monkeypatch.setattr(exports, "wheel", lambda *_: None)
+    says = f"is not to be published: {where}.* holds a piece of {source.lesson.name}'s solution"
+    with pytest.raises(handout.SourceError, match=says):
+        public.publish(tmp_path, TERM)
+
+
 def test_the_wheel_holds_no_source_no_wrong_answer_and_no_rubric(built):
     (wheel,) = built.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
@@ -137,12 +187,21 @@ def test_the_wheel_holds_no_source_no_wrong_answer_and_no_rubric(built):
     assert not [name for name in names if not name.startswith(("minalbert/", "minalbert_course/", "minalbert-"))]
 
 
+def test_a_container_is_built_of_the_wheel_alone(built, tmp_path):
+    (wheel,) = built.glob("*.whl")
+    exports.container(tmp_path, wheel)
+    assert {path.name for path in tmp_path.iterdir()} == {"Dockerfile", wheel.name}
+    text = (tmp_path / "Dockerfile").read_text(encoding="utf-8")
+    assert "COPY minalbert-*.whl /wheels/\n" in text
+    assert text.endswith("USER 65534:65534\n")
+
+
 def test_the_terms_secret_is_in_gradescopes_zips_alone(built):
     for name, text in texts(built):
         assert TERM not in text, name
     with zipfile.ZipFile(built / "gradescope" / "ex05.zip") as archive:
         assert archive.read("term.txt").decode() == TERM
-        assert "--term-file /autograder/source/term.txt" in archive.read("run_autograder").decode()
+        assert "--term-file /autograder/source/term.txt --trust" in archive.read("run_autograder").decode()
         for name in ("setup.sh", "run_autograder"):
             assert archive.getinfo(name).external_attr >> 16 & 0o111, f"{name} cannot be executed"
             assert archive.read(name).startswith(b"#!/usr/bin/env bash\n")

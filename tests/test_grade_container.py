@@ -98,6 +98,7 @@ def test_one_fence_of_the_kernels_is_not_enough_for_the_secret(missing):
         standing.may_be_secret(stand, container=None, trust=False)
     assert f"NOT here: {missing}." in standing.sentence(stand)
     standing.may_be_secret(["limits", *KERNEL, "audit hook"], container=None, trust=False)
+    standing.may_be_secret(stand, container="podman", trust=False)
 
 
 def test_a_submission_that_lost_a_fence_is_to_be_looked_at(folder, capsys, monkeypatch):
