@@ -56,6 +56,7 @@ DOCKERFILE = """\
 FROM python:3.12-slim
 COPY minalbert-*.whl /wheels/
 RUN pip install --no-cache-dir /wheels/minalbert-*.whl
+RUN ln -s "$(python -c 'import minalbert_course as course; print(course.__path__[0])')" /course
 ENV OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=1 HOME=/tmp
 USER 65534:65534
 """

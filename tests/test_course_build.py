@@ -168,7 +168,7 @@ def test_a_folder_with_a_solution_is_not_published(tmp_path, monkeypatch, where,
     path = tmp_path / where
     path.parent.mkdir(exist_ok=True)
     if path.suffix == ".zip":  # as a wheel with it among the course's own code
-        with zipfile.ZipFile(path, "w") as archive:
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr("minalbert_course/lessons/mine.py", source.solution())
     else:
         text = source.solution() if path.suffix == ".md" else files.as_notebook(source.solution())
@@ -193,6 +193,7 @@ def test_a_container_is_built_of_the_wheel_alone(built, tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"Dockerfile", wheel.name}
     text = (tmp_path / "Dockerfile").read_text(encoding="utf-8")
     assert "COPY minalbert-*.whl /wheels/\n" in text
+    assert " /course\n" in text  # where `container.command` looks for the worker
     assert text.endswith("USER 65534:65534\n")
 
 

@@ -16,6 +16,7 @@ from minalbert import commands
 from minalbert_course.grade import container, standing
 from minalbert_course.grade.fence import KERNEL
 
+COURSE = str(Path(container.__file__).parents[1])
 FAKE = f"""#!{sys.executable}
 import json, os, sys
 with open(os.environ["FAKE_LOG"], "a") as log:
@@ -25,8 +26,8 @@ if sys.argv[1] == "image" and os.environ.get("FAKE_HAS") == "no image":
 if sys.argv[1] == "run" and os.environ.get("FAKE_HAS") == "no luck":
     sys.exit("Error: no space left")
 if sys.argv[1] == "run":
-    worker = sys.argv[sys.argv.index("python") + 1 :]
-    os.execve(sys.executable, ["python", *worker], os.environ | {{"PYTHONPATH": {os.pathsep.join(sys.path)!r}}})
+    worker = [each.replace("/course", {COURSE!r}) for each in sys.argv[sys.argv.index("python") + 1 :]]
+    os.execve(sys.executable, [sys.executable, *worker], os.environ | {{"PYTHONPATH": {os.pathsep.join(sys.path)!r}}})
 """
 
 
@@ -133,7 +134,7 @@ def test_each_submission_gets_a_container(program, folder, capsys, name):
         assert "--read-only" in before
         assert not {"-v", "--volume", "--mount", "--privileged", "--env", "-e"} & set(before)
         assert after[:3] == ["timeout", "--signal=KILL", "300"]
-        assert after[3:] == ["python", "-P", "-s", "-m", "minalbert_course.grade.received"]
+        assert after[3:] == ["python", "-P", "-s", "/course/grade/received.py"]
         assert not any("secret" in word or str(folder.parent) in word for word in argv[1:])
 
 

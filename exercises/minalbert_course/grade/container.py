@@ -8,12 +8,14 @@ secret, the other submissions and the grades are not in there.
 """
 
 import contextlib
+import json
 import os
 import queue
 import secrets
 import shlex
 import shutil
 import subprocess
+from pathlib import PurePosixPath
 
 import numpy as np
 
@@ -45,7 +47,7 @@ def command(program, name, limits):
         program, "run", "--rm", "--interactive", "--name", name, "--pull", "never", "--network", "none", "--read-only",
         "--tmpfs", "/tmp:size=64m", "--user", "65534:65534", "--cap-drop", "ALL", "--security-opt", "no-new-privileges",
         "--pids-limit", "64", "--memory", f"{OWN + limits.memory}m", IMAGE,
-        "timeout", "--signal=KILL", str(seconds), "python", "-P", "-s", "-m", "minalbert_course.grade.received",
+        "timeout", "--signal=KILL", str(seconds), "python", "-P", "-s", "/course/grade/received.py",
     ]  # fmt: skip
 
 
@@ -67,15 +69,15 @@ class ContainedWorker(WorkerProcess):
 
     def take(self, path):
         """Through the pipe. A container that does not start is nobody's mistake but the grader's."""
-        content = np.frombuffer(path.read_bytes(), np.uint8)
+        content = np.frombuffer(json.dumps(path.name).encode() + b"\n" + path.read_bytes(), np.uint8)
         try:
-            answer = self.ask({"name": path.name, "content": content}, STARTUP)
+            inside = self.ask(content, STARTUP)
         except queue.Empty:
-            answer = None
-        if not isinstance(answer, dict) or "path" not in answer:
+            inside = None
+        if not isinstance(inside, str):
             self.stop()
             raise CourseError(f"{self.program} did not start a container; the command that was printed shows why")
-        return answer["folder"], answer["path"]
+        return str(PurePosixPath(inside).parent), inside
 
     def stop(self):
         """The container first: it is no child of this process, and does not end with podman's or docker's."""

@@ -1,26 +1,44 @@
-"""What runs in a container: python -m minalbert_course.grade.received
+"""The first program in a container: python /course/grade/received.py
 
-The submission arrives as the first message; then this process is a worker like any other.
+It takes a submission from the pipe, and becomes a worker like any other. Nothing but Python's own library is imported
+here, so that nothing of the course is left in the worker's memory.
 """
 
-import contextlib
+import json
 import os
+import struct
+import sys
 import tempfile
 from pathlib import Path
 
-from . import codec, worker
+HEAD = struct.Struct("<IQ")                          # codec's
+WORKER = ["-m", "minalbert_course.grade.worker"]
 
 
-def receive():
-    with os.fdopen(os.dup(0), "rb") as incoming, os.fdopen(os.dup(1), "wb") as outgoing:
-        text, body = codec.sizes(incoming.read(codec.HEAD.size))
-        message = codec.loads(incoming.read(text), incoming.read(body))
-        path = Path(tempfile.mkdtemp(), Path(message["name"]).name)
-        path.write_bytes(message["content"].tobytes())
-        outgoing.write(codec.dumps({"folder": str(path.parent), "path": str(path)}))
+def read(count):
+    """No byte more: what follows is the worker's."""
+    pieces = []
+    while count and (piece := os.read(0, min(count, 2**20))):
+        pieces.append(piece)
+        count -= len(piece)
+    return b"".join(pieces)
+
+
+def received():
+    """Where the submission is now. It comes as an array of bytes: its name as JSON, a new line, its text."""
+    text, body = HEAD.unpack(read(HEAD.size))
+    read(text)
+    name, _, content = read(body).partition(b"\n")
+    path = Path(tempfile.mkdtemp(), Path(json.loads(name)).name)
+    path.write_bytes(content)
+    return str(path)
+
+
+def main():
+    answer = json.dumps(received()).encode()
+    os.write(1, HEAD.pack(len(answer), 0) + answer)
+    os.execv(sys.executable, [sys.executable, "-P", "-s", *WORKER])
 
 
 if __name__ == "__main__":
-    with contextlib.suppress(EOFError, BrokenPipeError, codec.struct.error):
-        receive()
-        worker.main()
+    main()
