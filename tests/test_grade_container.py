@@ -9,6 +9,7 @@ import stat
 import sys
 from pathlib import Path
 
+import exercise_files
 import pytest
 from submissions import RIGHT, written
 
@@ -44,6 +45,7 @@ def program(tmp_path, monkeypatch):
         path.chmod(path.stat().st_mode | stat.S_IXUSR)
         monkeypatch.setenv("PATH", str(path.parent))
         monkeypatch.setenv("FAKE_LOG", str(tmp_path / "log"))
+        monkeypatch.setenv("TMPDIR", str(path.parent))  # of the container
         return lambda: [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
 
     return put
@@ -136,6 +138,13 @@ def test_each_submission_gets_a_container(program, folder, capsys, name):
         assert after[:3] == ["timeout", "--signal=KILL", "300"]
         assert after[3:] == ["python", "-P", "-s", "/course/grade/received.py"]
         assert not any("secret" in word or str(folder.parent) in word for word in argv[1:])
+
+
+def test_exercise_12_and_its_pretended_gpu_work_in_containers(program, tmp_path, capsys):
+    program("podman")
+    written(tmp_path / "in", "ann", exercise_files.solution("ex12"), exercise_files.file_name("ex12"))
+    code, out, err = grade(capsys, tmp_path / "in", "--container")
+    assert (code, "10 / 10" in out) == (0, True), out + err
 
 
 def test_podman_is_taken_before_docker_and_without_both_it_is_said(program, folder, capsys, monkeypatch):
