@@ -162,7 +162,9 @@ def test_another_variants_file_is_marked_as_the_terms(capsys, handout, monkeypat
     assert " 0 / 10 " in row(said(capsys, "list"), lesson.name)
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"exercises": 5}', '{"exercises": ["ex99"]}', '{"exercises": [[]]}'])
+@pytest.mark.parametrize(
+    "text", ["", '{"exercises": []}', "[]", "{}", '{"exercises": 5}', '{"exercises": ["ex99"]}', '{"exercises": [[]]}']
+)
 def test_a_damaged_file_of_the_term_is_named(capsys, here, text):
     Path(TERM).write_text(text)
     for argv in (["list"], ["start", "ex05"]):

@@ -10,7 +10,7 @@ from .catalogue import find
 from .ending import SECONDS, ended_after
 from .errors import CourseError
 from .files import hints, locate, there, untouched
-from .progress import another, exercises_of, folder_of, lesson_of, marks_of, meant, next_step, progress, term_file
+from .progress import another, exercises_of, folder_of, lesson_of, marks_of, meant, next_step, reached, term_file
 from .report import lines
 
 LEVELS = ("idea", "equation", "almost code")
@@ -42,16 +42,16 @@ def run(options):
 
 
 def show_list(options):
-    found = [progress(lesson) for lesson in exercises_of().values()]
+    found = [reached(lesson) for lesson in exercises_of().values()]
     if options.json:
         print(json.dumps([as_row(each) for each in found], indent=1))
         return 0
     names, titles = (max(len(getattr(each.lesson, key)) for each in found) for key in ("name", "title"))
     for each in found:
-        lesson, reached = each.lesson, ""
+        lesson, points = each.lesson, ""
         if each.points is not None:
-            reached = f"{each.points:4g} / {lesson.points:g}  {each.path}"
-        print(f"{lesson.name:<{names}}  {lesson.title:<{titles}} {lesson.minutes:3d} minutes  {reached}".rstrip())
+            points = f"{each.points:4g} / {lesson.points:g}  {each.path}"
+        print(f"{lesson.name:<{names}}  {lesson.title:<{titles}} {lesson.minutes:3d} minutes  {points}".rstrip())
     total = f"{sum(each.points or 0 for each in found):g} of {sum(each.lesson.points for each in found):g} points"
     term = f"; the exercises are your course's: {os.path.relpath(path)}" if (path := term_file()) else ""
     print(f"\n{total}{term}")

@@ -44,7 +44,8 @@ def exercises_of(folder="."):
         return chosen(PUBLIC)
     try:
         lessons = [all_lessons()[name] for name in json.loads(path.read_text(encoding="utf-8"))["exercises"]]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        lessons[0]                                   # one at least
+    except (OSError, ValueError, LookupError, TypeError) as error:
         raise CourseError(f'{path} must be like {{"exercises": ["ex01", "ex03-rms"]}}, with names of exercises, and is '
                           f"not ({error}); copy it from your course again, or remove it") from error  # fmt: skip
     return {lesson.exercise: lesson for lesson in lessons}
@@ -98,19 +99,19 @@ def marks_of(lesson, path, term=PUBLIC):
     return mark(lesson, Here(namespace, path, lesson.withheld), term, remark)
 
 
-class Progress(NamedTuple):
+class Reached(NamedTuple):
     lesson: Any
     path: Path | None = None                         # the file with the most points, or the untouched one
     points: float | None = None                      # None: not begun
 
 
-def progress(lesson):
-    """Of several files the best counts, as it does when they are graded."""
+def reached(lesson):
+    """What a student has reached in an exercise. Of several files the best counts, as it does in grading."""
     folder = folder_of(lesson)
-    begun = [Progress(lesson_of(lesson.exercise, path), path, points_of(lesson, path))
+    begun = [Reached(lesson_of(lesson.exercise, path), path, points_of(lesson, path))
              for path in begun_in(lesson, folder)]  # fmt: skip
-    untouched = [Progress(lesson, path) for path in there(lesson, folder)]
-    return max(begun, key=lambda each: (each.points, changed(each)), default=(untouched or [Progress(lesson)])[0])
+    untouched = [Reached(lesson, path) for path in there(lesson, folder)]
+    return max(begun, key=lambda each: (each.points, changed(each)), default=(untouched or [Reached(lesson)])[0])
 
 
 def points_of(lesson, path):
