@@ -11,7 +11,6 @@ kernels it knows the layers' caches, not what a function needs in passing.
 
 import argparse
 import json
-import os
 import statistics
 import subprocess
 import sys
@@ -25,6 +24,7 @@ from workloads import BASE, WORKLOADS
 from minalbert import Albert
 from minalbert.analysis import memory_for_time
 from minalbert.analysis.cost import optimiser_bytes
+from minalbert.capacity import cores
 from minalbert.optim import AdamW, Moments
 from minalbert.parallel import slices
 
@@ -88,7 +88,7 @@ def measure(name, sharing, rounds):
         weights = sum(optimiser_bytes(config).values())
         activations = row["activation_bytes" if way.kernels == "fused" else "plain_bytes"]
         if row["in_parts"]:
-            activations *= min(work.size, os.cpu_count())
+            activations *= min(work.size, cores())
         yield {"case": name, **way._asdict(), "seconds": seconds[way], "ratio": seconds[way] / seconds[keeping],
                "held": statistics.median(run["held"] for run in runs), "activations": activations,
                "predicted": activations + weights, "operations": row["operations"]}  # fmt: skip

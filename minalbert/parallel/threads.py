@@ -85,11 +85,6 @@ def blas_threads(count):
         _limit.leave(before)
 
 
-def cores():
-    """The number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def threads():
     """The number of threads BLAS would use now; 1 where its threads cannot be controlled."""
     return max((library.num_threads for library in blas().lib_controllers), default=1)

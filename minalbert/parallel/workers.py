@@ -9,10 +9,11 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from ..backend import to_device
+from ..capacity import cores
 from ..model.pretraining import Losses, Totals, pretraining_backward, pretraining_forward
 from ..params import Params
 from .slices import blas_limit, cut, cut_each, is_small
-from .threads import blas_threads, cores
+from .threads import blas_threads
 from .tree import TreeSum
 
 
