@@ -63,7 +63,7 @@ class Encoding:
         self._states[self._padding] = 0
         self.pooled, self._pooler = None, None
         if "pooler.b" in params:
-            with blas_threads(1):                    # more would still spin when the next call begins
+            with blas_threads(1):
                 pooled, self._pooler = pooler_forward(self._states[:, 0].copy(), params)
             self.pooled = pooled.copy()              # so that backward's cache is nobody else's
 
@@ -83,7 +83,7 @@ class Encoding:
             return own
 
         tree, slices, self._slices = TreeSum(workers.add_gradients), self._slices, None
-        for gradient in workers.run(backward_of, list(enumerate(slices)), workers.limit(slices)):
+        for gradient in workers.run(backward_of, list(enumerate(slices))):
             tree.push(gradient)
         return tree.total()
 

@@ -25,7 +25,6 @@ WORTH_TWO = 512                                      # tokens in a batch for two
                                                      # which is one thread's at a time, is too much of the whole
 WORTH_TWO_PRODUCTS = 2**26                           # or multiplications in its H x H product
 WORTH_MORE = 1024                                    # tokens in each of more than two slices
-WORTH_BLAS_THREADS = 2**18                           # numbers in the only part's layer's input, for BLAS's own threads
 SLICES = 8                                           # at most, for each needs a gradient of its own
 WORTH_A_PART = 64                                    # tokens that must be saved: what calling all functions once costs
 LARGEST_PART = 2**18                                 # numbers in a layer's input, unless one example has more: a pass
@@ -73,17 +72,6 @@ def parts(batch, examples, size, hidden_size, first=0, cuda=False):
         Trimmed(trimmed(batch, examples[i:j], int(size[examples[i]])), examples[i:j], first + i)
         for i, j in pairwise([0, *ends])
     ]
-
-
-def blas_limit(slices, hidden_size):
-    """The number of threads that BLAS may use: one, or None for its own where one large part is all there is."""
-    (part, *more), *others = slices
-    return 1 if more or others or is_small(part.batch.input_ids.size, hidden_size) else None
-
-
-def is_small(tokens, hidden_size):
-    """Is the waiting of BLAS's threads for each other more than they bring?"""
-    return tokens * hidden_size < WORTH_BLAS_THREADS
 
 
 def lengths(batch):

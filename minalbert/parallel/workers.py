@@ -12,7 +12,7 @@ from ..backend import to_device
 from ..capacity import cores
 from ..model.pretraining import Losses, Totals, pretraining_backward, pretraining_forward
 from ..params import Params
-from .slices import blas_limit, cut, cut_each, is_small
+from .slices import cut, cut_each
 from .threads import blas_threads
 from .tree import TreeSum
 
@@ -82,7 +82,7 @@ class Workers:
             return Gradient(losses, grads, forward, backward)
 
         tree = TreeSum(self._add)
-        for gradient in self.run(pass_of, list(enumerate(slices)), self.limit(slices)):
+        for gradient in self.run(pass_of, list(enumerate(slices))):
             tree.push(gradient)
         return tree.total()
 
@@ -112,16 +112,7 @@ class Workers:
         def slice_of(parts):
             return [work(part) for part in parts]
 
-        jobs = [(parts,) for parts in slices]
-        return [result for results in self.run(slice_of, jobs, self.limit(slices)) for result in results]
-
-    def limit(self, slices):
-        """The number of threads that BLAS may use for these slices."""
-        return blas_limit(slices, self.config.hidden_size)
-
-    def limited(self, tokens):
-        """A context in which BLAS has as many threads as are worth it for so many tokens, computed as one slice."""
-        return blas_threads(1 if is_small(tokens, self.config.hidden_size) else None)
+        return [result for results in self.run(slice_of, [(parts,) for parts in slices]) for result in results]
 
     def gradients(self, number, into=None):
         """What slice `number` adds to: the first to `into`, if it is given, the others to zeros of their own."""
@@ -143,21 +134,21 @@ class Workers:
         """Give a gradient's vector back, for the next one."""
         self._free_grads.append(grads)
 
-    def run(self, work, jobs, limit=1):
-        """work(*job) for each job, in order; as many at a time as there are workers, BLAS limited to `limit` threads.
+    def run(self, work, jobs):
+        """work(*job) for each job, in order; as many at a time as there are workers, each with one thread of BLAS.
 
         If iteration stops early, wait for running jobs.
         """
         if self._process != os.getpid():
             self._begin()
         if self.count == 1 or len(jobs) == 1:
-            with blas_threads(limit):
+            with blas_threads(1):
                 for job in jobs:
                     yield work(*job)
             return
 
         def limited(*job):
-            with blas_threads(limit):
+            with blas_threads(1):
                 return work(*job)
 
         self._pool, running = self._pool or ThreadPoolExecutor(self.count), deque()
