@@ -186,7 +186,7 @@ def test_prediction_is_what_a_pass_holds(config, dtype, recompute, key):
     config = config.replace(num_hidden_layers=5)
     held, itemsize = largest_stacks(config, dtype, key, recompute), np.dtype(dtype).itemsize
     tables = memory.layers_held(config, B, T, P, recompute)
-    tables += [(memory.outside_layers(config, B, T, P, key is not None, recompute), 1)]
+    tables += [(memory.outside_layers(config, B, T, P, key is not None), 1)]
     rows = [(row, count) for table, count in tables for row in table]
     predicted = Counter()
     for row, count in rows:

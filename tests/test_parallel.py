@@ -15,7 +15,7 @@ from minalbert.backend import to_host
 from minalbert.gradcheck.cases import TINY, hard_batch, hard_params
 from minalbert.kernels import missing
 from minalbert.model import pretraining_backward, pretraining_forward
-from minalbert.parallel import TreeSum, Workers, cut, lengths
+from minalbert.parallel import TreeSum, Workers, cut, lengths_of
 
 STILL = CONFIG.replace(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
 
@@ -185,7 +185,7 @@ def assert_equal(model, batch, recompute=False, atol=1e-12):
         np.testing.assert_allclose(found.flat, grads.flat, rtol=0, atol=atol * scale)
 
     states = model.hidden_states(*batch[:3], layers=-1)[0]
-    there = np.arange(states.shape[1]) < lengths(batch._replace(mlm_weights=0 * batch.mlm_weights))[:, None]
+    there = np.arange(states.shape[1]) < lengths_of(batch._replace(mlm_weights=0 * batch.mlm_weights))[:, None]
     states, dhidden = states * there[..., None], np.random.default_rng(1).standard_normal(states.shape)
     np.testing.assert_allclose(model.encode(*batch[:3])[0], states, rtol=0, atol=100 * atol)
     own = model.forward(*batch[:3], recompute=recompute)

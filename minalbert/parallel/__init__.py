@@ -6,7 +6,7 @@
     workers     who computes: `Workers.gradient`, the one way to a batch's gradient
 """
 
-from .slices import Trimmed, cut, cut_each, lengths
+from .slices import Trimmed, cut, cut_each, lengths_of
 from .threads import blas_threads
 from .tree import TreeSum
 from .workers import Gradient, Workers, add_losses, totals_of
