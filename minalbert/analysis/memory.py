@@ -9,7 +9,7 @@ A pass has two stacks (`fused.arena`). The arena holds what the backward pass ne
 scratch stack holds what one function needs while it runs; its size is that of the function that needs most. Not in
 the tables: weights, gradients and moments (`cost.optimiser_bytes`), ids and masks, and what a kernel allocates while it
 runs: tiles of some hundred kilobytes, a product of a weight's shape before it is added to the weight's gradient, and in
-sparse attention copies of all keys and values, and their gradients, for the tile of the first tokens.
+sparse attention copies of a tile's keys and values, and their gradients.
 """
 
 from typing import NamedTuple
