@@ -188,6 +188,12 @@ class Workers:
                         left.backward_seconds + right.backward_seconds)  # fmt: skip
 
 
+def gradients_at_a_time(slices, workers):
+    """The most vectors of gradients that there are at a time: those in the tree, and those of slices it awaits."""
+    ahead = 1 if workers == 1 else workers + 1       # as `Workers.run` computes them
+    return max(done.bit_count() + min(ahead, slices - done) for done in range(slices))
+
+
 def totals_of(batches, totals):
     """What the losses are divided by where it is not given: the sums over all batches."""
     if len(batches) == 1:
