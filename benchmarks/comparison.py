@@ -11,10 +11,11 @@ divided by the peer's over its own: the same operations at the rate of one large
 
 import argparse
 import json
-import os
 import statistics
 import sys
 import time
+
+from threads import limit
 
 threads = argparse.ArgumentParser(add_help=False)  # libraries read the number of threads when they are imported
 threads.add_argument("--threads", default="2", help="for both sides (default: 2)")
@@ -23,7 +24,7 @@ early.add_argument(
     "--kernels", default="fused", choices=("plain", "fused", "compiled"), help="of ours (default: fused)"
 )
 THREADS, KERNELS = vars(early.parse_known_args()[0]).values()
-os.environ |= {"OMP_NUM_THREADS": THREADS, "OPENBLAS_NUM_THREADS": THREADS, "MKL_NUM_THREADS": THREADS}
+limit(THREADS)
 
 import numpy as np  # noqa: E402
 from tqdm import tqdm  # noqa: E402

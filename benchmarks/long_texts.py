@@ -6,7 +6,8 @@
 Attention alone, of ALBERT-base (12 heads of 64) and one sequence, forward and backward: ours full, ours sparse, and
 PyTorch's scaled_dot_product_attention with the same mask, taking turns. An exponent is the slope of log time over log
 length, by least squares. Memory is the most that a process of its own held during one forward and backward pass, less
-what it held before. With --steps, whole training steps of ALBERT-base (with fewer layers by --layers), full and sparse.
+what it held before. With --steps, whole training steps of ALBERT-base (with fewer layers by --layers), full and sparse,
+in seconds of the processor, which a busy machine changes least: with one thread, those of a quiet clock.
 """
 
 import argparse
@@ -15,6 +16,7 @@ import os
 import statistics
 import subprocess
 import sys
+import time
 
 import comparison
 import numpy as np
@@ -97,12 +99,18 @@ def sparse_config(options, length):
     )  # fmt: skip
 
 
-def take_turns(calls, runs):
+def take_turns(calls, runs, seconds=comparison.seconds):
     """Median seconds of each."""
     for call in calls:
         call()
-    times = [[comparison.seconds(call) for call in calls] for _ in range(runs)]
+    times = [[seconds(call) for call in calls] for _ in range(runs)]
     return [statistics.median(column) for column in zip(*times, strict=True)]
+
+
+def processor_seconds(call):
+    start = time.process_time()
+    call()
+    return time.process_time() - start
 
 
 def memory_of(side, options, length):
@@ -131,7 +139,7 @@ def step_rows(options):
         sides = {side: sides[side] for side in sides if side == "sparse" or length <= options.full_up_to}
         calls = [stepper(Albert.init(each, kernels=comparison.KERNELS), Workload(each, 1, length).batch())
                  for each in sides.values()]  # fmt: skip
-        for side, seconds in zip(sides, take_turns(calls, options.runs), strict=True):
+        for side, seconds in zip(sides, take_turns(calls, options.runs, processor_seconds), strict=True):
             times[side].append(seconds)
     for side, seconds in times.items():
         if seconds:

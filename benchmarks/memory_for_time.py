@@ -6,12 +6,12 @@ Every way takes its steps in processes of its own, one after the other, round af
 all of them. Time is that of the processor, which a busy machine changes least: the fastest of a process's steps after
 the first, and of these the median over rounds. Memory is the most that the process ever held, less what it held before
 the model was made. Predicted is what `minalbert params` says of weights, gradients, moments and activations; of plain
-kernels it knows the layers' caches, not what a function needs in passing.
+kernels it knows the layers' caches, not what a function needs in passing. In parts, each thread has a part's
+activations, and there are several gradients at a time; all other ways compute a batch as one part.
 """
 
 import argparse
 import json
-import os
 import statistics
 import subprocess
 import sys
@@ -25,8 +25,9 @@ from workloads import BASE, WORKLOADS
 from minalbert import Albert
 from minalbert.analysis import memory_for_time
 from minalbert.analysis.cost import optimiser_bytes
+from minalbert.capacity import cores
 from minalbert.optim import AdamW, Moments
-from minalbert.parallel import slices
+from minalbert.parallel import cut, gradients_at_a_time, slices
 
 STEPS = 3
 
@@ -51,7 +52,7 @@ def take_steps(work, way):
     method = next(method for method in memory_for_time.methods(work.config) if method.name == way.method)
     config = work.config.replace(sharing=way.sharing, reversible=method.reversible)
     if not method.in_parts:
-        slices.LARGEST_PART = 2**60
+        slices.SLICES, slices.LARGEST_PART = 1, 2**60
     before = held("VmRSS")
     model, batch = Albert.init(config, kernels=way.kernels), work.batch()
     grads, moments = model.params.zeros_like(), Moments.zeros(model.params)
@@ -88,7 +89,9 @@ def measure(name, sharing, rounds):
         weights = sum(optimiser_bytes(config).values())
         activations = row["activation_bytes" if way.kernels == "fused" else "plain_bytes"]
         if row["in_parts"]:
-            activations *= min(work.size, os.cpu_count())
+            workers = min(work.size, cores())
+            activations *= workers
+            weights += (gradients_at_a_time(len(cut(work.batch(), config.hidden_size)), workers) - 1) * weights // 4
         yield {"case": name, **way._asdict(), "seconds": seconds[way], "ratio": seconds[way] / seconds[keeping],
                "held": statistics.median(run["held"] for run in runs), "activations": activations,
                "predicted": activations + weights, "operations": row["operations"]}  # fmt: skip

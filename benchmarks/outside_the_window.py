@@ -11,13 +11,14 @@ state.
 
 import argparse
 import json
-import os
 import random
 import sys
 
+from threads import limit
+
 threads = argparse.ArgumentParser(add_help=False)  # libraries read the number of threads when they are imported
 threads.add_argument("--threads", default="1")
-os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = threads.parse_known_args()[0].threads
+limit(threads.parse_known_args()[0].threads)
 
 import numpy as np  # noqa: E402
 from tqdm import trange  # noqa: E402

@@ -17,6 +17,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from threads import limit
+
 HERE = Path(__file__).resolve().parent
 WORKER = r"""
 import resource, sys, time
@@ -54,12 +56,11 @@ for line in sys.stdin:
 
 
 class Process:
-    def __init__(self, checkout, name, kernels, threads):
+    def __init__(self, checkout, name, kernels):
         self.checkout, self.case = checkout, f"{name}, {kernels}"
         paths = os.pathsep.join([str(Path(checkout).resolve()), str(Path(checkout).resolve() / "benchmarks")])
-        variables = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), threads) | {"PYTHONPATH": paths}
         self.process = subprocess.Popen(
-            [sys.executable, "-c", WORKER, name, kernels], env=os.environ | variables,
+            [sys.executable, "-c", WORKER, name, kernels], env=os.environ | {"PYTHONPATH": paths},
             cwd=checkout, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
 
@@ -78,8 +79,8 @@ class Process:
         self.process.wait()
 
 
-def compare(before, name, kernels, runs, threads):
-    processes = Process(HERE.parent, name, kernels, threads), Process(before, name, kernels, threads)
+def compare(before, name, kernels, runs):
+    processes = Process(HERE.parent, name, kernels), Process(before, name, kernels)
     now, then = processes
     for process in processes:
         process.step()
@@ -113,11 +114,12 @@ def main():
     parser.add_argument("--threads", default="2", help="of BLAS, and workers (default: 2)")
     parser.add_argument("--json", action="store_true", help="one object per case")
     options = parser.parse_args()
+    limit(options.threads)
     if not options.json:
         print(f"{'':36} {'now':>10} {'before':>10} {'ratio':>6}  {'quartiles':13} {'memory':>6}")
     for kernels in options.kernels:
         for name in options.case:
-            row = compare(options.before, name, kernels, options.runs, options.threads)
+            row = compare(options.before, name, kernels, options.runs)
             print(json.dumps(row) if options.json else (
                 f"{row['case']:36} {1e3 * row['now']:7.1f} ms {1e3 * row['before']:7.1f} ms {row['ratio']:6.3f}  "
                 f"{row['spread'][0]:.3f} - {row['spread'][1]:.3f} {row['memory']:6.2f}"

@@ -138,7 +138,7 @@ class Albert:
 
         self._workers.each(pass_of, self._workers.slices(inputs))
         hidden[padding] = 0
-        with blas_threads(1):                        # more would still spin when the next call begins
+        with blas_threads(1):
             pooled = pooler_forward(hidden[:, 0], self.params)[0] if "pooler.b" in self.params else None
         return hidden if read is None else hidden[:, 1:], pooled
 
@@ -163,7 +163,7 @@ class Albert:
         """The input of each layer, and the output of the last: L + 1 arrays (B, T, H), or those of `layers`."""
         inputs = self._inputs(input_ids, attention_mask, token_type_ids).to(self.params.device)
         wanted = self._layers(layers, self.config.num_hidden_layers + 1)
-        with self._workers.memory() as memory, self._workers.limited(inputs.input_ids.size):
+        with self._workers.memory() as memory, blas_threads(1):
             states = enumerate(islice(self._states(inputs, memory), max(wanted, default=-1) + 1))
             states = {number: x.copy() for number, x in states if number in wanted}
         if any(number not in states for number in wanted):
@@ -180,7 +180,7 @@ class Albert:
         inputs = self._inputs(input_ids, attention_mask, token_type_ids).to(self.params.device)
         wanted = self._layers(layers, self.config.num_hidden_layers)
         ctx = PLAIN.context(PLAIN, self.config, self.params, inputs.attention_mask)
-        with self._workers.limited(inputs.input_ids.size):
+        with blas_threads(1):
             x, _ = PLAIN.embeddings.forward(inputs.input_ids, inputs.token_type_ids, ctx)
             maps = enumerate(islice(encoder_attention(x, ctx), max(wanted, default=-1) + 1))
             maps = {number: probs for number, probs in maps if number in wanted}
@@ -193,14 +193,15 @@ class Albert:
         ctx = PLAIN.context(PLAIN, self.config, self.params, array_module(hidden).ones(hidden.shape[:2], "int64"))
         positions = None if positions is None else self._positions(positions, hidden.shape)
         hidden, _ = gather_forward(hidden, positions)
-        with self._workers.limited(hidden.shape[0] * hidden.shape[1]):
+        with blas_threads(1):
             return mlm_forward(hidden, ctx)[0]
 
     def sop_logits(self, pooled):
         """pooled (B, H) -> (B, 2): scores for "in order" and "swapped"."""
         self._require("sop")
         array("pooled", pooled, (None, self.config.hidden_size), finite=False)
-        return sop_forward(pooled, self.params)[0]
+        with blas_threads(1):
+            return sop_forward(pooled, self.params)[0]
 
     def loss(self, batch, totals=Totals(), weights=(1.0, 1.0)):
         """The losses alone, without dropout."""

@@ -1,4 +1,4 @@
-"""How much memory there is: a size is judged by the memory that it would take, before anything is made.
+"""How much memory and how many cores there are. A size is judged by the memory that it would take, before it is made.
 
     check_memory("the weights of this model", 4 * 10**13)       ... need 40 TB of memory; this machine has 24.5 GB
 """
@@ -33,6 +33,11 @@ def check_memory(what, needed, error=ConfigError):
     """Raise one sentence if `what`, a plural, needs more bytes than the machine has."""
     if needed > machine_bytes():
         raise error(f"{what} need {in_words(needed)} of memory; this machine has {in_words(machine_bytes())}")
+
+
+def cores():
+    """The number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def in_words(size):

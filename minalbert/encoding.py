@@ -16,7 +16,7 @@ from .batch import Batch, Inputs, lists_of_ids
 from .errors import InputError
 from .model.encoder import encoder_backward, encoder_forward
 from .model.heads import pooler_backward, pooler_forward
-from .parallel import TreeSum, blas_threads, lengths
+from .parallel import TreeSum, blas_threads, lengths_of
 from .params import Params
 
 POOLS = ("first", "mean", "pooler", None)
@@ -63,7 +63,7 @@ class Encoding:
         self._states[self._padding] = 0
         self.pooled, self._pooler = None, None
         if "pooler.b" in params:
-            with blas_threads(1):                    # more would still spin when the next call begins
+            with blas_threads(1):
                 pooled, self._pooler = pooler_forward(self._states[:, 0].copy(), params)
             self.pooled = pooled.copy()              # so that backward's cache is nobody else's
 
@@ -83,7 +83,7 @@ class Encoding:
             return own
 
         tree, slices, self._slices = TreeSum(workers.add_gradients), self._slices, None
-        for gradient in workers.run(backward_of, list(enumerate(slices)), workers.limit(slices)):
+        for gradient in workers.run(backward_of, list(enumerate(slices))):
             tree.push(gradient)
         return tree.total()
 
@@ -111,10 +111,10 @@ class Encoding:
 
 def places_read(inputs, read, device):
     """The positions of `read` that there are, and which lie behind an example's last token, where hidden is 0."""
-    size = to_device(lengths(inputs), device)[:, None]
+    lengths = to_device(lengths_of(inputs), device)[:, None]
     if read is None:
-        return None, array_module(size).arange(inputs.input_ids.shape[1]) >= size
-    return read * (read < size), read >= size
+        return None, array_module(lengths).arange(inputs.input_ids.shape[1]) >= lengths
+    return read * (read < lengths), read >= lengths
 
 
 def gradients_like(params, into=None):

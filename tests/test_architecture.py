@@ -38,11 +38,11 @@ MAY_IMPORT = {
     "data": "arguments array_file batch capacity errors files lazy",
     "interop": "arguments backend config errors files params sealed",
     "model": "backend layers params",
-    "kernels": "backend errors layers optim",
+    "kernels": "backend capacity errors layers optim",
     "fused": "backend kernels layers model params",
     "compute": "errors fused kernels model",
     "gradcheck": "arguments backend batch config errors fused layers model params",
-    "parallel": "backend model params",
+    "parallel": "backend capacity model params",
     "analysis": "arguments backend config errors layers model parallel params",
     "encoding": "arguments backend batch errors model parallel params",
     "albert": "arguments backend batch compute config encoding errors interop layers model parallel params sealed",
@@ -50,7 +50,7 @@ MAY_IMPORT = {
     "train": "albert analysis arguments backend batch capacity config data errors "
     "files fused interop layers lazy optim parallel params sealed",
     "__init__": "albert backend batch config errors interop model params",
-    "commands": "__init__ analysis arguments backend config data errors files "
+    "commands": "__init__ analysis arguments backend capacity config data errors files "
     "fused gradcheck kernels layers optim params plots train",
     "__main__": "commands",
 }  # fmt: skip

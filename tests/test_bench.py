@@ -1,6 +1,7 @@
 """`minalbert bench`: its table, its recommendation, and that it keeps to its time. What is fast is not tested."""
 
 import json
+import os
 import re
 
 import numpy as np
@@ -35,6 +36,13 @@ def test_a_row_for_each_way_or_the_reason_why_not(capsys):
             assert len(re.findall(r"[\d.,]+ ms", line)) == 4
     assert lines[lines.index("", 3) + 1].startswith("Of these, take kernels '")
     assert "".join(lines).count(").") == 1
+
+
+@pytest.mark.usefixtures("_soon")
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="this system limits no process's cores")
+def test_cores_are_those_that_the_process_may_use(capsys, monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {3, 5, 6})
+    assert json.loads(printed(capsys, "bench", "--json"))["cores"] == 3
 
 
 @pytest.mark.usefixtures("_soon")

@@ -53,3 +53,19 @@ def test_what_is_compared(script):
     paths = os.pathsep.join(map(str, (BENCHMARKS, Path(library).parents[1])))
     environment = os.environ | {"PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}
     subprocess.run([sys.executable, "-c", script], env=environment, check=True)
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system limits no process's cores")
+def test_threads_limit_workers_and_libraries():
+    script = """
+import comparison
+from minalbert import PRESETS, Albert, Batch
+from minalbert.parallel.threads import threads
+
+model = Albert.init(PRESETS["tiny"])
+print(model._workers.count, threads())
+"""
+    paths = os.pathsep.join(map(str, (BENCHMARKS, Path(library).parents[1])))
+    environment = os.environ | {"PYTHONPATH": paths, "OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"}
+    found = subprocess.check_output([sys.executable, "-c", script, "--threads", "1"], env=environment, text=True)
+    assert found.split() == ["1", "1"]

@@ -57,6 +57,13 @@ def test_steps_are_the_formulas_to_a_few_ulp(optimiser, dtype, scale):
         np.testing.assert_allclose(params[name], w, rtol=0, atol=8 * ULP[dtype] * np.abs(w).max(), err_msg=name)
 
 
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="this system limits no process's cores")
+def test_as_many_threads_as_the_process_may_use_cores(monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {5})
+    assert CompiledAdamW(AdamW(), start("float32")[0]).threads == 1
+    assert CompiledAdamW(AdamW(), start("float32")[0], threads=3).threads == 3
+
+
 @pytest.mark.parametrize("optimiser", SETTINGS, ids=str)
 def test_ratios_are_those_of_the_twin(optimiser):
     found = []

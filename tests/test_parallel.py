@@ -15,7 +15,7 @@ from minalbert.backend import to_host
 from minalbert.gradcheck.cases import TINY, hard_batch, hard_params
 from minalbert.kernels import missing
 from minalbert.model import pretraining_backward, pretraining_forward
-from minalbert.parallel import TreeSum, Workers, cut, lengths
+from minalbert.parallel import TreeSum, Workers, cut, gradients_at_a_time, lengths_of
 
 STILL = CONFIG.replace(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
 
@@ -29,6 +29,16 @@ def gradient(model, batches, count=1):
     with Workers(model, count) as workers:
         found = workers.gradient(workers.slices_of(batches), KEY)
         return to_host(found.grads.flat).copy(), float(found.losses.mlm), float(found.losses.sop)
+
+
+@pytest.mark.parametrize("slices", [1, 2, 4, 8])
+def test_so_many_gradients_are_there_at_a_time(slices):
+    model, batch = Albert.init(CONFIG), Batch.random(CONFIG, slices, 8, 2)
+    for count, exact in ((1, True), (2, False), (3, False)):
+        with Workers(model, count) as workers:
+            workers.gradient(workers.slices_of(slices_of(batch, slices)))
+            made, most = len(workers._free_grads) + 1, gradients_at_a_time(slices, count)
+            assert made == most if exact else made <= most
 
 
 def whole(model, batch, key=None, totals=Totals(), recompute=False):
@@ -185,7 +195,7 @@ def assert_equal(model, batch, recompute=False, atol=1e-12):
         np.testing.assert_allclose(found.flat, grads.flat, rtol=0, atol=atol * scale)
 
     states = model.hidden_states(*batch[:3], layers=-1)[0]
-    there = np.arange(states.shape[1]) < lengths(batch._replace(mlm_weights=0 * batch.mlm_weights))[:, None]
+    there = np.arange(states.shape[1]) < lengths_of(batch._replace(mlm_weights=0 * batch.mlm_weights))[:, None]
     states, dhidden = states * there[..., None], np.random.default_rng(1).standard_normal(states.shape)
     np.testing.assert_allclose(model.encode(*batch[:3])[0], states, rtol=0, atol=100 * atol)
     own = model.forward(*batch[:3], recompute=recompute)

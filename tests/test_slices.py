@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from small_batches import padded
 
 from minalbert import PRESETS, Batch
-from minalbert.parallel import cut, lengths
+from minalbert.parallel import cut, lengths_of
 from minalbert.parallel.slices import part_ends, slice_ends
 
 
 def test_an_example_is_as_long_as_its_last_token_or_prediction():
     masks = [[1, 1, 0, 0, 0, 0], [1, 0, 0, 1, 0, 0], [0] * 6, [1, 0, 0, 0, 0, 0], [1] * 6, [0, 0, 1, 0, 0, 0]]
     batch = padded(masks, [[1, -1], [-1, -1], [0, 0], [-1, 4], [2, -1], [-1, -1]])
-    assert lengths(batch).tolist() == [2, 4, 6, 5, 6, 3]
+    assert lengths_of(batch).tolist() == [2, 4, 6, 5, 6, 3]
 
 
 def test_a_part_is_as_long_as_its_longest_example(cut_often):

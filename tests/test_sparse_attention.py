@@ -17,7 +17,7 @@ from minalbert.errors import ConfigError, PretrainedError
 from minalbert.gradcheck.cases import TINY, hard_batch, hard_params
 from minalbert.kernels import Dropout, kernels_for, missing
 from minalbert.kernels.cpu import attention as cpu_attention
-from minalbert.kernels.cpu.sparse_attention import forward_in_tiles
+from minalbert.kernels.cpu.sparse_attention import backward_in_tiles, forward_in_tiles
 from minalbert.layers import (
     Pattern,
     attention_backward,
@@ -288,6 +288,26 @@ def test_no_kernel_ever_computes_a_score_between_tiles(kernels):
     assert sum(asked) == sum(tile.hidden.size for tile in tiles(pattern, length, np))
     assert sum(asked) < 0.1 * length**2
     assert most < 0.2 * length**2
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_the_tile_that_sees_all_copies_no_keys(first):
+    k, mask = np.zeros((T, 8), np.float32), np.zeros((1, T), np.float32)
+    context, dk, lse, shared = np.empty_like(k), np.empty_like(k), np.empty((1, 1, T), np.float32), []
+
+    def forward(q, k_tile, *others, **outputs):
+        shared.append(np.shares_memory(k_tile, k))
+
+    def backward(dcontext, q, k_tile, *others, **outputs):
+        shared.append(np.shares_memory(k_tile, k) and np.shares_memory(outputs["dk"], dk))
+
+    pattern = Pattern("local", 5, 7, first, 8)
+    forward_in_tiles(forward, k, k, k, mask, 1, None, pattern, context=context, lse=lse)
+    backward_in_tiles(
+        backward, context, k, k, k, mask, 1, None, pattern, context, lse, dq=context, dk=dk, dv=np.empty_like(k)
+    )
+    expected = [first > 0, *[False] * (len(tiles(pattern, T, np)) - 1)]
+    assert shared == 2 * expected
 
 
 @pytest.mark.parametrize("kernels", ["plain", "fused"])

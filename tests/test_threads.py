@@ -95,12 +95,19 @@ def test_passes_are_computed_by_one_thread_of_blas_each(two_threads, cut_often, 
     model._workers = Workers(model, count)
     model.loss_and_grads(batch)
     model.loss(batch)
-    model.loss_and_grads(Batch.random(CONFIG, 1, 12, 3))  # one slice of one part, but small
+    model.loss_and_grads(Batch.random(CONFIG, 1, 12, 3))  # one text: one slice
     assert set(seen) == {1}
     assert threads() == 2
-    monkeypatch.setattr("minalbert.parallel.slices.WORTH_BLAS_THREADS", 1)
-    model.loss_and_grads(Batch.random(CONFIG, 1, 12, 3))
-    assert seen[-1] == 2
+
+
+@both_kernels
+def test_a_long_text_has_the_same_bits_on_any_number_of_cores(two_threads, kernels):
+    """Two threads of BLAS would add up some numbers of its products in another order."""
+    config = CONFIG.replace(hidden_size=384, intermediate_size=384, max_position_embeddings=700)
+    model, batch = Albert.init(config, seed=1, kernels=kernels), Batch.random(config, 1, 700, 3)
+    found = fingerprint(model.loss_and_grads(batch)[1].flat)
+    with blas_threads(1):
+        assert fingerprint(model.loss_and_grads(batch)[1].flat) == found
 
 
 @both_kernels

@@ -9,7 +9,7 @@ A pass has two stacks (`fused.arena`). The arena holds what the backward pass ne
 scratch stack holds what one function needs while it runs; its size is that of the function that needs most. Not in
 the tables: weights, gradients and moments (`cost.optimiser_bytes`), ids and masks, and what a kernel allocates while it
 runs: tiles of some hundred kilobytes, a product of a weight's shape before it is added to the weight's gradient, and in
-sparse attention copies of all keys and values, and their gradients, for the tile of the first tokens.
+sparse attention copies of a tile's keys and values, and their gradients.
 """
 
 from typing import NamedTuple
@@ -72,38 +72,49 @@ ATTENTION_BACKWARD = (
     Held("gradient of query", "B T H", ("dq",)),
     Held("gradients of key, value", "2 B T H", ("dk", "dv")),
 )
-FFN_AGAIN = (Held("after GELU", "B T F", ("gelu(u)",)),)             # recomputed
 FFN_BACKWARD = (Held("gradient before GELU", "B T F", ("du",)),)
 EMBEDDINGS_BACKWARD = (Held("gradient of embeddings", "B T E", ("embeddings.dy",)),)
 MLM_BACKWARD = (Held("gradients of masked states", "B P E + B P H", ("mlm.dy", "mlm.dx")),)
 SOP_BACKWARD = (Held("gradients of pooled and first states", "2 B H", ("sop.dpooled", "sop.dfirst")),)
 
 
-def scratch(config, B, T, P=None, dropout=True, recompute=False, heads=HEADS):
-    """The largest scratch stack, which one of the functions below reaches, in the order of a backward pass."""
-    dropped = [DROPPED] if dropout and config.hidden_dropout_prob else []
-    again = [FFN_AGAIN] if recompute else []
-    layer = [(*dropped, *FFN_BACKWARD), (*dropped, *ATTENTION_BACKWARD)]
-    stacks = [SOP_BACKWARD] if "sop" in heads else []
-    stacks += [MLM_BACKWARD] if "mlm" in heads else []
-    stacks += again if last_together(config, recompute) > 1 else [for_queries(stack, config) for stack in again]
-    ffn, attention = [for_queries(stack, config) for stack in layer]
-    attention += [Held("gradient of contexts", "B T H", ("dcontext of all",))] if config.attention != "full" else []
-    stacks += [ffn, (DX, *attention)]
-    stacks += [(DX, *stack) for stack in again] if recompute < config.num_hidden_layers else []
-    stacks += [(DX, *stack) for stack in layer] if config.num_hidden_layers > 1 else []
+def scratch(config, B, T, P=None, dropout=True, heads=HEADS):
+    """The scratch stack at its largest: what the backward function holds that holds most, above `DHIDDEN`.
+
+    A forward function needs no more, even if it runs again in backward.
+    """
+    stacks = [*heads_backward(heads), *last_layer_backward(config, dropout)]
+    stacks += [(DX, *half) for half in halves_backward(config, dropout)] if config.num_hidden_layers > 1 else []
     stacks += [(DX, *EMBEDDINGS_BACKWARD)] if config.has_projection else []
     return [DHIDDEN, *max(stacks, key=lambda stack: held_bytes(stack, config, B, T, P))]
 
 
-def outside_layers(config, B, T, P=None, dropout=True, recompute=False, heads=HEADS):
+def heads_backward(heads):
+    """The stack of each head's backward function."""
+    return [stack for name, stack in (("sop", SOP_BACKWARD), ("mlm", MLM_BACKWARD)) if name in heads]
+
+
+def last_layer_backward(config, dropout):
+    """The stacks of the last layer's two backward functions, which have few queries."""
+    ffn, attention = (for_queries(stack, config) for stack in halves_backward(config, dropout))
+    contexts = [Held("gradient of contexts", "B T H", ("dcontext of all",))] if config.attention != "full" else []
+    return [ffn, (DX, *attention, *contexts)]
+
+
+def halves_backward(config, dropout):
+    """The stacks of a layer's two backward functions: the feed-forward's and the attention's."""
+    dropped = [DROPPED] if dropout and config.hidden_dropout_prob else []
+    return (*dropped, *FFN_BACKWARD), (*dropped, *ATTENTION_BACKWARD)
+
+
+def outside_layers(config, B, T, P=None, dropout=True, heads=HEADS):
     """All arrays that exist once, however many layers there are, of both stacks.
 
     dropout: whether this step samples dropout masks
     """
     arena = [*EMBEDDINGS, *([PROJECTED] if config.has_projection else [])]
     arena += [*(MLM if "mlm" in heads else ()), *(SOP if "sop" in heads else ())]
-    return arena + scratch(config, B, T, P, dropout, recompute, heads)
+    return arena + scratch(config, B, T, P, dropout, heads)
 
 
 def held_bytes(table, config, B, T, P=None, itemsize=4):
@@ -142,5 +153,5 @@ def held_by(tables, config, B, T, P=None, itemsize=4):
 
 def activation_bytes(config, B, T, P=None, itemsize=4, dropout=True, recompute=False, heads=HEADS):
     """The bytes that a whole pretraining step needs."""
-    held = [*layers_held(config, B, T, P, recompute), (outside_layers(config, B, T, P, dropout, recompute, heads), 1)]
+    held = [*layers_held(config, B, T, P, recompute), (outside_layers(config, B, T, P, dropout, heads), 1)]
     return held_by(held, config, B, T, P, itemsize)

@@ -1,7 +1,8 @@
 """Memory for time: what each way of training keeps for the backward pass, and what it computes twice for that.
 
 A batch may be computed in parts, whose gradients add up: only one part's activations are there at a time. `Albert` does
-so on a CPU (`parallel.slices`), one part for each thread. What else there is concerns the activations of a part.
+so on a CPU (`parallel.slices`), one part for each thread; several slices need several vectors of gradients at a time.
+What else there is concerns the activations of a part.
 
 The ALBERT paper names two others beside its own (§2.2). Recomputation (Chen et al. 2016, arXiv:1604.06174) keeps the
 input of every k-th layer; the rest is made again in backward, k layers at a time. That is L/k inputs and k layers,
@@ -17,7 +18,8 @@ the tables below are what their layers' caches hold, to the byte, without what a
 import math
 from typing import NamedTuple
 
-from ..parallel.slices import examples_together
+from ..parallel import gradients_at_a_time
+from ..parallel.slices import examples_together, slice_count
 from . import cost, memory
 from .memory import LAYER_INPUT, Held, for_queries, held_bytes, last_together
 
@@ -81,7 +83,7 @@ def methods(config):
     several = [Method(f"recompute {k} layers at a time", k, False)] if k > 1 else []
     return [
         Method("keep all", 0, False),
-        Method("keep all, in parts, a thread", 0, False, True),
+        Method("in parts, by one thread", 0, False, True),
         Method("recompute each layer", 1, False),
         *several,
         Method("reversible", 0, True),
@@ -89,20 +91,28 @@ def methods(config):
 
 
 def plain_layers_held(config, B, T, P=None, method=Method("keep all", 0, False)):
-    """[(arrays, how many times, bytes of a number)]: inputs and output, and the caches that there are at a time."""
+    """[(arrays, how many times, bytes of a number)]: inputs and output, and the caches that there are at a time.
+
+    Caches are made for groups of k layers, from the last: keeping all, one group has all layers. The last group may be
+    shorter, and its last layer has few queries, so either it or a group of k other layers holds most.
+    """
     layers = config.num_hidden_layers
-    k = 1 if method.reversible else method.recompute or layers      # caches at a time
+    k = 1 if method.reversible else method.recompute or layers
     inputs = min(2, layers) if method.reversible else -(-layers // k)
     layer = reversible_layer if method.reversible else plain_layer
+    last_of_all = [(layer(config, "Q"), 1, None), (masks(config, "Q"), 1, 1)]
 
-    def together(count, last):
-        full = count - last
-        return [(layer(config), full, None), (masks(config), full, 1), (layer(config, "Q"), last, None),
-                (masks(config, "Q"), last, 1), ([LAYER_INPUT], count - 1, None)]  # fmt: skip
+    def caches(count):
+        return [(layer(config), count, None), (masks(config), count, 1)]
 
-    candidates = [together(last_together(config, k), 1), *([together(k, 0)] if layers > k else [])]
-    caches = max(candidates, key=lambda held: plain_bytes(held, config, B, T, P))
-    return [([LAYER_INPUT], inputs, None), (for_queries([LAYER_INPUT], config), 1, None), *caches]
+    def between(count):
+        return [([LAYER_INPUT], count - 1, None)]
+
+    shorter = last_together(config, k)
+    groups = [[*caches(shorter - 1), *last_of_all, *between(shorter)]]
+    groups += [[*caches(k), *between(k)]] if layers > k else []
+    largest = max(groups, key=lambda held: plain_bytes(held, config, B, T, P))
+    return [([LAYER_INPUT], inputs, None), (for_queries([LAYER_INPUT], config), 1, None), *largest]
 
 
 def plain_bytes(held, config, B, T, P=None, itemsize=4):
@@ -111,18 +121,24 @@ def plain_bytes(held, config, B, T, P=None, itemsize=4):
 
 
 def table(config, B, T, P=None):
-    """A row for each method: bytes of activations, of a whole step by fused kernels and of the layers by plain ones."""
+    """A row for each method: bytes of activations, of a whole step by fused kernels and of the layers by plain ones.
+
+    gradients: how many vectors of them there are at a time
+    """
+    return [method._asdict() | needs(method, config, B, T, P) for method in methods(config)]
+
+
+def needs(method, config, B, T, P):
+    gradients = 1
+    if method.in_parts:
+        gradients = gradients_at_a_time(slice_count(B * T, B, config.hidden_size), workers=1)
+        B = examples_together(B, T, config.hidden_size)
+    fused = None if method.reversible else memory.activation_bytes(config, B, T, P, recompute=method.recompute)
     once = cost.training_operations(config, T, P)
-    size = {False: B, True: examples_together(B, T, config.hidden_size)}
-    return [
-        method._asdict()
-        | {
-            "activation_bytes": None if method.reversible else memory.activation_bytes(
-                config, size[method.in_parts], T, P, recompute=method.recompute),
-            "plain_bytes": plain_bytes(
-                plain_layers_held(config, size[method.in_parts], T, P, method), config, size[method.in_parts], T, P),
-            "operations": cost.training_operations(
-                config.replace(reversible=method.reversible), T, P, recompute=method.recompute) / once,
-        }
-        for method in methods(config)
-    ]  # fmt: skip
+    config = config.replace(reversible=method.reversible)
+    return {
+        "gradients": gradients,
+        "activation_bytes": fused,
+        "plain_bytes": plain_bytes(plain_layers_held(config, B, T, P, method), config, B, T, P),
+        "operations": cost.training_operations(config, T, P, recompute=method.recompute) / once,
+    }

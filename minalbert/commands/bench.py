@@ -5,7 +5,6 @@ turns there are depends on the time they take: each column has its share of SECO
 is not counted if others follow: it touches fresh memory, and may compile loops.
 """
 
-import os
 import platform
 import statistics
 import textwrap
@@ -13,6 +12,7 @@ import time
 import warnings
 
 from .. import PRESETS, Albert, Batch
+from ..capacity import cores
 from ..errors import SlowWarning
 from ..fused import optimiser_for
 from ..kernels import missing
@@ -62,7 +62,7 @@ def measure():
                 times[way].setdefault(size, {})[task] = seconds
     rows = [{"kernels": kernels, "precision": precision, "missing": reasons[kernels, precision],
              "seconds": times.get((kernels, precision))} for kernels, precision in WAYS]  # fmt: skip
-    return {"machine": machine(), "cores": os.cpu_count(), "product_rate": rates, "rows": rows,
+    return {"machine": machine(), "cores": cores(), "product_rate": rates, "rows": rows,
             "fewest_turns": fewest, "recommendation": recommendation(rows)}  # fmt: skip
 
 

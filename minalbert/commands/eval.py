@@ -13,7 +13,6 @@ from ..data.instances import Instances
 from ..data.shards import Corpus
 from ..errors import ConfigError, TrainError
 from ..train import checkpoint
-from ..train.assemble import one_thread_each
 from ..train.evaluation import baselines, evaluate
 from ..train.run_directory import settings_at
 from ..train.settings import Settings
@@ -51,8 +50,7 @@ def run(options):
     count = len(batch.sop_labels)
     if sys.stderr.isatty():
         print(f"scoring {count:,} instances ...", file=sys.stderr)
-    with one_thread_each(settings):                  # as the run itself
-        found = evaluate(trained.model, batch)
+    found = evaluate(trained.model, batch)
     result = {"model": str(trained.directory), "instances": count, "documents": documents, "counted": counted,
               "evaluation": found._asdict(), "baselines": known._asdict()}
     print_result(options, result, result_lines(result, found, known))

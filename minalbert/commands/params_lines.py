@@ -128,7 +128,8 @@ def memory_for_time(report):
            + f"{'FLOPs':>7}")  # fmt: skip
     for row in report["memory_for_time"]:
         fused, plain = row["activation_bytes"], row["plain_bytes"]
-        whole = [report[model]["optimiser_bytes"] + (fused or plain) for model in models]
+        more = {model: (row["gradients"] - 1) * report[model]["all_reduced_bytes"] for model in models}
+        whole = [report[model]["optimiser_bytes"] + more[model] + (fused or plain) for model in models]
         cells = [f"{'-' if size is None else readable('bytes', [size])[0]:>11}" for size in (fused, plain)]
         cells += [f"{readable('bytes', [size])[0]:>13}" for size in whole]
         yield f"  {row['name']:29}{''.join(cells)}{row['operations']:7.2f}"

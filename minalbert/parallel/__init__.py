@@ -1,12 +1,12 @@
 """The gradient of a batch, computed in slices.
 
     slices      a batch cut into slices, and these into parts that are trimmed to their longest example
-    threads     how many threads BLAS uses meanwhile
+    threads     BLAS has one thread meanwhile
     tree        the sum of the slices' gradients, in one fixed order
     workers     who computes: `Workers.gradient`, the one way to a batch's gradient
 """
 
-from .slices import Trimmed, cut, cut_each, is_small, lengths
+from .slices import Trimmed, cut, cut_each, lengths_of
 from .threads import blas_threads
 from .tree import TreeSum
-from .workers import Gradient, Workers, add_losses, totals_of
+from .workers import Gradient, Workers, add_losses, gradients_at_a_time, totals_of

@@ -25,7 +25,6 @@ WORTH_TWO = 512                                      # tokens in a batch for two
                                                      # which is one thread's at a time, is too much of the whole
 WORTH_TWO_PRODUCTS = 2**26                           # or multiplications in its H x H product
 WORTH_MORE = 1024                                    # tokens in each of more than two slices
-WORTH_BLAS_THREADS = 2**18                           # numbers in the only part's layer's input, for BLAS's own threads
 SLICES = 8                                           # at most, for each needs a gradient of its own
 WORTH_A_PART = 64                                    # tokens that must be saved: what calling all functions once costs
 LARGEST_PART = 2**18                                 # numbers in a layer's input, unless one example has more: a pass
@@ -42,10 +41,10 @@ def cut(batch, hidden_size, cuda=False):
     """Slices with about the same number of tokens, each a list of parts."""
     if device_of(batch.input_ids) == "cuda":
         return [[Trimmed(batch, slice(None), 0)]]
-    size = lengths(batch)
-    order = by_length(size)
-    ends = slice_ends(size[order], 1 if cuda else slice_count(int(size.sum()), len(size), hidden_size))
-    return [parts(batch, order[first:end], size, hidden_size, first, cuda) for first, end in pairwise([0, *ends])]
+    lengths = lengths_of(batch)
+    order = by_length(lengths)
+    ends = slice_ends(lengths[order], 1 if cuda else slice_count(int(lengths.sum()), len(lengths), hidden_size))
+    return [parts(batch, order[first:end], lengths, hidden_size, first, cuda) for first, end in pairwise([0, *ends])]
 
 
 def examples_together(count, length, hidden_size):
@@ -60,46 +59,35 @@ def cut_each(batches, hidden_size, cuda=False):
     """Batches that are slices already, each a list of parts."""
     slices, first = [], 0
     for batch in batches:
-        size = lengths(batch)
-        slices.append(parts(batch, by_length(size), size, hidden_size, first, cuda))
-        first += len(size)
+        lengths = lengths_of(batch)
+        slices.append(parts(batch, by_length(lengths), lengths, hidden_size, first, cuda))
+        first += len(lengths)
     return slices
 
 
-def parts(batch, examples, size, hidden_size, first=0, cuda=False):
+def parts(batch, examples, lengths, hidden_size, first=0, cuda=False):
     """Examples, the longest first, as parts; `first` is the number of the first of them."""
-    ends = [len(examples)] if cuda else part_ends(size[examples], LARGEST_PART // hidden_size)
+    ends = [len(examples)] if cuda else part_ends(lengths[examples], LARGEST_PART // hidden_size)
     return [
-        Trimmed(trimmed(batch, examples[i:j], int(size[examples[i]])), examples[i:j], first + i)
+        Trimmed(trimmed(batch, examples[i:j], int(lengths[examples[i]])), examples[i:j], first + i)
         for i, j in pairwise([0, *ends])
     ]
 
 
-def blas_limit(slices, hidden_size):
-    """The number of threads that BLAS may use: one, or None for its own where one large part is all there is."""
-    (part, *more), *others = slices
-    return 1 if more or others or is_small(part.batch.input_ids.size, hidden_size) else None
-
-
-def is_small(tokens, hidden_size):
-    """Is the waiting of BLAS's threads for each other more than they bring?"""
-    return tokens * hidden_size < WORTH_BLAS_THREADS
-
-
-def lengths(batch):
+def lengths_of(batch):
     """The places of each example up to its last token or used prediction; all, if it has no token. (B,)"""
     mask, xp = batch.attention_mask, array_module(batch.attention_mask)
     last = (mask * xp.arange(1, mask.shape[1] + 1)).max(axis=1)
-    size = xp.where(last == 0, mask.shape[1], last)
+    lengths = xp.where(last == 0, mask.shape[1], last)
     if hasattr(batch, "mlm_weights"):
         used = (batch.mlm_positions + 1) * (batch.mlm_weights > 0)
-        size = xp.maximum(size, used.max(axis=1, initial=0))
-    return size
+        lengths = xp.maximum(lengths, used.max(axis=1, initial=0))
+    return lengths
 
 
-def by_length(size):
+def by_length(lengths):
     """The examples' order: the longest first, and as they came where they are equally long."""
-    return np.argsort(-size, kind="stable")
+    return np.argsort(-lengths, kind="stable")
 
 
 def slice_count(tokens, examples, hidden_size):
@@ -109,27 +97,27 @@ def slice_count(tokens, examples, hidden_size):
     return 2 ** (min(worth, SLICES, examples).bit_length() - 1)
 
 
-def slice_ends(size, count):
+def slice_ends(lengths, count):
     """Where slices of falling lengths end: about the same number of tokens in each, and at least one example."""
-    tokens, ends = np.cumsum(size), [0]
+    tokens, ends = np.cumsum(lengths), [0]
     for number in range(1, count + 1):
         end = 1 + int(np.searchsorted(tokens, tokens[-1] * number / count))
-        ends.append(min(max(end, ends[-1] + 1), len(size) - count + number))
+        ends.append(min(max(end, ends[-1] + 1), len(lengths) - count + number))
     return ends[1:]
 
 
-def part_ends(size, tokens, first=0):
+def part_ends(lengths, tokens, first=0):
     """Where parts of falling lengths end: cut where it saves most tokens, again and again, as long as it is worth it.
 
     tokens: what a part may have, if it is more than one example; larger ones are cut in the middle
     """
-    saved = (size[0] - size) * np.arange(len(size), 0, -1)           # by a cut before each example
+    saved = (lengths[0] - lengths) * np.arange(len(lengths), 0, -1)     # by a cut before each example
     best = int(saved.argmax())
     if saved[best] < WORTH_A_PART:
-        if len(size) == 1 or size[0] * len(size) <= tokens:
-            return [first + len(size)]
-        best = len(size) // 2
-    return part_ends(size[:best], tokens, first) + part_ends(size[best:], tokens, first + best)
+        if len(lengths) == 1 or lengths[0] * len(lengths) <= tokens:
+            return [first + len(lengths)]
+        best = len(lengths) // 2
+    return part_ends(lengths[:best], tokens, first) + part_ends(lengths[best:], tokens, first + best)
 
 
 def trimmed(batch, examples, length):

@@ -1,8 +1,9 @@
 """The number of threads that multiply matrices.
 
-BLAS can share one product among threads, but nothing else that NumPy does. And its threads wait for each other by
-spinning: on a machine that is busy with something else, each product waits for the thread that has no core. So where a
-batch can be cut, each slice has a thread of its own for everything, and BLAS is limited to one thread in each.
+BLAS can share one product among threads, but nothing else that NumPy does. Its threads wait for each other by spinning:
+on a machine that is busy with something else, each product waits for the thread that has no core. And the last bits of
+a product depend on how many threads share it. So each slice of a batch has a thread of its own for everything, and BLAS
+has one thread in each. The price: one text is one slice, and one core computes it.
 
 The limit is set in the thread that multiplies. For most libraries the number is the whole process's; for one that
 shares its work by OpenMP it is each thread's own.
@@ -74,20 +75,12 @@ def set_threads(library, count):
 
 @contextmanager
 def blas_threads(count):
-    """Limit BLAS to so many threads, in this thread at least; None leaves it as it is."""
-    if count is None:
-        yield
-        return
+    """Limit BLAS to so many threads, in this thread at least."""
     before = _limit.enter(count)
     try:
         yield
     finally:
         _limit.leave(before)
-
-
-def cores():
-    """The number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def threads():

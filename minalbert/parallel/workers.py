@@ -9,10 +9,11 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from ..backend import to_device
+from ..capacity import cores
 from ..model.pretraining import Losses, Totals, pretraining_backward, pretraining_forward
 from ..params import Params
-from .slices import blas_limit, cut, cut_each, is_small
-from .threads import blas_threads, cores
+from .slices import cut, cut_each
+from .threads import blas_threads
 from .tree import TreeSum
 
 
@@ -81,7 +82,7 @@ class Workers:
             return Gradient(losses, grads, forward, backward)
 
         tree = TreeSum(self._add)
-        for gradient in self.run(pass_of, list(enumerate(slices)), self.limit(slices)):
+        for gradient in self.run(pass_of, list(enumerate(slices))):
             tree.push(gradient)
         return tree.total()
 
@@ -111,16 +112,7 @@ class Workers:
         def slice_of(parts):
             return [work(part) for part in parts]
 
-        jobs = [(parts,) for parts in slices]
-        return [result for results in self.run(slice_of, jobs, self.limit(slices)) for result in results]
-
-    def limit(self, slices):
-        """The number of threads that BLAS may use for these slices."""
-        return blas_limit(slices, self.config.hidden_size)
-
-    def limited(self, tokens):
-        """A context in which BLAS has as many threads as are worth it for so many tokens, computed as one slice."""
-        return blas_threads(1 if is_small(tokens, self.config.hidden_size) else None)
+        return [result for results in self.run(slice_of, [(parts,) for parts in slices]) for result in results]
 
     def gradients(self, number, into=None):
         """What slice `number` adds to: the first to `into`, if it is given, the others to zeros of their own."""
@@ -142,21 +134,21 @@ class Workers:
         """Give a gradient's vector back, for the next one."""
         self._free_grads.append(grads)
 
-    def run(self, work, jobs, limit=1):
-        """work(*job) for each job, in order; as many at a time as there are workers, BLAS limited to `limit` threads.
+    def run(self, work, jobs):
+        """work(*job) for each job, in order; as many at a time as there are workers, each with one thread of BLAS.
 
         If iteration stops early, wait for running jobs.
         """
         if self._process != os.getpid():
             self._begin()
         if self.count == 1 or len(jobs) == 1:
-            with blas_threads(limit):
+            with blas_threads(1):
                 for job in jobs:
                     yield work(*job)
             return
 
         def limited(*job):
-            with blas_threads(limit):
+            with blas_threads(1):
                 return work(*job)
 
         self._pool, running = self._pool or ThreadPoolExecutor(self.count), deque()
@@ -194,6 +186,12 @@ class Workers:
         return Gradient(add_losses(left.losses, right.losses), self.add_gradients(left.grads, right.grads),
                         left.forward_seconds + right.forward_seconds,
                         left.backward_seconds + right.backward_seconds)  # fmt: skip
+
+
+def gradients_at_a_time(slices, workers):
+    """The most vectors of gradients that there are at a time: those in the tree, and those of slices it awaits."""
+    ahead = 1 if workers == 1 else workers + 1       # as `Workers.run` computes them
+    return max(done.bit_count() + min(ahead, slices - done) for done in range(slices))
 
 
 def totals_of(batches, totals):

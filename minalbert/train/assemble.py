@@ -17,7 +17,7 @@ from ..data.order import batches
 from ..errors import ConfigError, TrainError
 from ..fused import optimiser_for
 from ..optim import rate_warning
-from ..parallel import Workers, blas_threads, is_small
+from ..parallel import Workers, blas_threads
 from ..params import count
 from . import checkpoint, run_directory, saved_steps
 from .begin import begin, identity_of, place_of, split_of
@@ -59,7 +59,7 @@ def pretrain(settings, run, corpus=None, held_out=None, observer=None, from_step
     if settings.training.weights and not run.exists():
         model_directory(settings.training.weights)   # raises an error if there is none
     run_directory.make(run)
-    with lock(run), StopSignals(observer.alert) as stop, one_thread_each(settings), without_numpy_warnings():
+    with lock(run), StopSignals(observer.alert) as stop, blas_threads(1), without_numpy_warnings():
         saved_steps.clear_leftovers(run)
         name, spare = identity_of(run, settings.checkpoints.spare)
         if spare:
@@ -103,12 +103,6 @@ def with_own_code(settings, own_code):
 def hearing(observer):
     """The observer that is given, or one that shows nothing."""
     return Observer() if observer is None else of_kind("observer", observer, Observer)
-
-
-def one_thread_each(settings):
-    """A context in which BLAS has one thread, if a batch has several slices or is small."""
-    tokens = settings.training.micro_batch * settings.recipe.max_length
-    return blas_threads(1 if settings.slices > 1 or is_small(tokens, settings.model.hidden_size) else None)
 
 
 def batches_of(settings, data):

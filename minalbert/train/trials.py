@@ -35,8 +35,8 @@ from ..arguments import of_kind, whole
 from ..backend import DropoutKey
 from ..errors import ConfigError
 from ..optim import Schedule
-from ..parallel import Workers
-from .assemble import batches_of, hearing, one_thread_each, step_of, with_own_code
+from ..parallel import Workers, blas_threads
+from .assemble import batches_of, hearing, step_of, with_own_code
 from .begin import fresh_state
 from .settings import Settings
 from .training_data import prepare
@@ -62,7 +62,7 @@ def open_trial(settings, trials, corpus=None, held_out=None, observer=None, own_
     state = fresh_state(settings, data, own_code)
     observer.begin(0, trials)
     try:
-        with (one_thread_each(settings), without_numpy_warnings(),
+        with (blas_threads(1), without_numpy_warnings(),
               Workers(state.model, settings.training.workers) as workers):
             step = step_of(settings, workers, state.model.params, own_code)
             yield Trial(state, batches_of(settings, data), step, settings.training.seed, observer)

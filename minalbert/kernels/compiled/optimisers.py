@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from ...capacity import cores
 from ...errors import ConfigError
 from ...optim import AdamW, Lamb
 from ...optim.adamw import corrections
@@ -63,7 +64,7 @@ class Compiled:
         if params.dtype not in (np.float32, np.float64) or params.device != "cpu":
             raise ConfigError(f"compiled loops need float32 or float64 weights on the CPU; these are {params!r}")
         self.settings, self.shapes, self.chunks = settings, params.shapes, chunks_of(params)
-        self.threads = threads or os.cpu_count() or 1
+        self.threads = threads or cores()
 
     def step(self, params, grads, moments, rate, t, scale=1.0, only=None):
         check(params, grads, moments, rate, t, scale)

@@ -2,7 +2,8 @@
 
     for each tile     attention of its queries and keys, under a mask of its own: (B, queries, keys)
 
-Backward adds the gradients of a tile's keys and values, because a key lies in several tiles.
+Backward adds the gradients of a tile's keys and values, because a key lies in several tiles. A tile's keys are copied,
+but for the tile of the first tokens, which see all: it reads k and v themselves, and begins dk and dv.
 
 q, k, v, context: (B·T, H)   mask: (B, T)   lse: (B, N, T)   attend: the full attention of these kernels
 """
@@ -25,14 +26,18 @@ def forward_in_tiles(attend, q, k, v, mask, heads, dropout, pattern, *, context,
 def backward_in_tiles(attend, dcontext, q, k, v, mask, heads, dropout, pattern, context, lse, *, dq, dk, dv):
     q, k, v, context = (by_example(x, mask) for x in (q, k, v, context))
     dq, dk, dv, dcontext = (by_example(x, mask) for x in (dq, dk, dv, dcontext))
-    dk.fill(0)
-    dv.fill(0)
+    if pattern.first == 0:
+        dk.fill(0)
+        dv.fill(0)
     for queries, keys, own_mask, tile_dropout in tiles_of(pattern, mask, dropout):
-        dk_tile, dv_tile = np.empty((2, len(mask), len(keys), k.shape[2]), k.dtype)
+        begin = queries.start == 0 and pattern.first > 0
+        shape = len(mask), own_mask.shape[-1], k.shape[2]
+        dk_tile, dv_tile = (dk, dv) if begin else np.empty((2, *shape), k.dtype)
         attend(dcontext[:, queries], q[:, queries], k[:, keys], v[:, keys], own_mask, heads, tile_dropout,
                context[:, queries], lse[:, :, queries], dq=dq[:, queries], dk=dk_tile, dv=dv_tile)  # fmt: skip
-        dk[:, keys] += dk_tile
-        dv[:, keys] += dv_tile
+        if not begin:
+            dk[:, keys] += dk_tile
+            dv[:, keys] += dv_tile
 
 
 def by_example(x, mask):
@@ -45,7 +50,7 @@ def tiles_of(pattern, mask, dropout):
     for number, (queries, keys, hidden) in enumerate(tiles(pattern, mask.shape[1], np)):
         keys_down = np.ascontiguousarray(tile_mask(mask[:, None, keys], hidden).swapaxes(1, 2))
         tile_dropout = dropout and dropout._replace(key=dropout.key.at(tile=number))
-        yield queries, keys, keys_down.swapaxes(1, 2), tile_dropout
+        yield queries, slice(None) if queries.start < pattern.first else keys, keys_down.swapaxes(1, 2), tile_dropout
 
 
 sparse_attention_forward = functools.partial(forward_in_tiles, attention_forward)
