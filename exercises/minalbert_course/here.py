@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from .given import Given
+from .values import NotWritten, OnDevice, Opaque, Stopped
 from .withholding import is_ours, withholding
-from .yours import NotWritten, OnDevice, Opaque, Stopped
 
 
 class Here:

@@ -2,38 +2,33 @@
 
 It computes nothing new. It is strict about where an array lives: an array of the device meets only arrays of the
 device and numbers, never becomes a NumPy array by itself, and is read by `.get()` (or float, int, bool of a single
-number). Every reading is a transfer; an array may be given out with a `Purse` of so many, and what is computed from
-it pays from the same purse. In one thing it is stricter than CuPy: NumPy's own functions refuse its arrays always.
+number). Every reading is a transfer; an array may be given out with so many, and what is computed from it shares
+them. In one thing it is stricter than CuPy: NumPy's own functions refuse its arrays always.
 
+`ndarray` holds the number of an array in a `Memory`, which is in this process, or with a grader in another one: `use`.
 `sys.modules["cupy"]` is `cupy` below while a function runs that was given such an array.
 """
 
+import builtins
+import math
 import sys
 import types
 from contextlib import contextmanager
 
 import numpy as np
 
-from .given import maker
-from .withholding import OURS
+from .device_memory import Memory, TransferError
+from .given import Given
+from .values import OnDevice
+from .withholding import is_ours
+
+memory = Memory()
 
 
-class TransferError(RuntimeError):
-    """Something was read from the device that need not be."""
-
-
-class Purse:
-    """Count how often arrays are read, and refuse once that is more than `transfers` (None: no limit)."""
-
-    def __init__(self, transfers=None):
-        self.left = transfers
-
-    def pay(self, what, caller):
-        if self.left is None or caller.startswith(OURS):              # the exercise's own reading costs nothing
-            return
-        self.left -= 1
-        if self.left < 0:
-            raise TransferError(f"{what} copies from the device to the host and waits for all work before it")
+def use(other):
+    """Something with `do`, as a Memory has it, in place of the memory of this process."""
+    global memory
+    memory = other
 
 
 class ndarray:
@@ -44,63 +39,64 @@ class ndarray:
     __module__ = "cupy"
     _pretended = True
 
-    def __init__(self, host, purse=None):
-        self._host, self._purse = host, purse or Purse()
+    def __init__(self, number, dtype, shape):
+        self._number, self.dtype, self.shape = number, np.dtype(dtype), tuple(shape)
+        self.ndim, self.size = len(self.shape), math.prod(self.shape)
 
     def __array__(self, *args, **kwargs):
         raise TypeError("Implicit conversion to a NumPy array is not allowed. Please use `.get()` to construct a NumPy "
                         "array explicitly.")  # fmt: skip
 
     def get(self):
-        return self._read(".get()", np.ndarray.copy)
+        if is_ours(types.SimpleNamespace(__module__=sys._getframe(1).f_globals.get("__name__"))):
+            return memory.fetch(self._number)        # the exercise's own reading costs nothing
+        return do("read", "get", self)
 
     def item(self):
-        return self._read(".item()", np.ndarray.item)
+        return do("read", "item", self)
 
     def tolist(self):
-        return self._read(".tolist()", np.ndarray.tolist)
+        return do("read", "tolist", self)
 
     def __float__(self):
-        return self._read("float()", float)
+        return do("read", "float()", self)
 
     def __int__(self):
-        return self._read("int()", int)
+        return do("read", "int()", self)
+
+    def __complex__(self):
+        return do("read", "complex()", self)
 
     def __index__(self):
         raise TypeError("an array of the device is no index of Python's; int(x) would copy it to the host")
 
     def __bool__(self):
-        return self._read("the truth value of an array (if, while, and, or)", bool)
-
-    def _read(self, what, how):
-        self._purse.pay(what, sys._getframe(2).f_globals.get("__name__", ""))
-        return how(self._host)
+        return do("read", "the truth value of an array (if, while, and, or)", self)
 
     def __getattr__(self, name):
-        if name.startswith("__"):                    # __array_interface__ would be a way out
+        if name.startswith("_") or not hasattr(np.ndarray, name):    # __array_interface__ would be a way out
             raise AttributeError(f"an array of the device has no {name}")
-        value = getattr(self._host, name)
-        if callable(value):
-            method = getattr(np.ndarray, name)
-            return lambda *args, **kwargs: run(method, self, *args, **kwargs)
-        return on_device(value, self._purse)
+        if callable(getattr(np.ndarray, name)):
+            return lambda *args, **kwargs: do("method", name, self, *args, **kwargs)
+        return do("attribute", name, self)
 
     def __setitem__(self, index, value):
-        run(np.ndarray.__setitem__, self, index, value)
+        do("method", "__setitem__", self, index, value)
 
     def __len__(self):
-        return len(self._host)
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
 
     def __iter__(self):
-        return (on_device(row, self._purse) for row in self._host)
+        return (self[i] for i in range(len(self)))
 
     def __repr__(self):
-        return f"<an array of the device, {self._host.dtype} {self._host.shape}>"
+        return f"<an array of the device, {self.dtype} {self.shape}>"
 
 
 def operator(name):
-    method = getattr(np.ndarray, name)
-    return lambda self, *others: run(method, self, *others)
+    return lambda self, *others: do("method", name, self, *others)
 
 
 OPERATORS = ("getitem add radd sub rsub mul rmul truediv rtruediv floordiv mod matmul rmatmul pow rpow neg abs invert "
@@ -109,65 +105,77 @@ for name in OPERATORS.split():
     setattr(ndarray, f"__{name}__", operator(f"__{name}__"))
 
 
-def run(operation, *args, **kwargs):
+def do(what, name, *args, **kwargs):
     """What every operation goes through: hosts' arrays stay outside, and what comes out is on the device."""
-    purse = Purse()
-    for value in (*args, *kwargs.values()):
-        for part in value if isinstance(value, tuple | list) else (value,):
-            purse = part._purse if isinstance(part, ndarray) and part._purse.left is not None else purse
-    if isinstance(kwargs.get("out"), ndarray):
-        operation(*on_host(args), **on_host(kwargs))
-        return kwargs["out"]
-    result = operation(*on_host(args), **on_host(kwargs))
-    return args[0] if args and isinstance(args[0], ndarray) and result is args[0]._host else on_device(result, purse)
+    return received(memory.do(what, name, sent(args), sent(kwargs)))
 
 
-def on_device(value, purse):
-    if isinstance(value, np.ndarray | np.generic) and not isinstance(value, np.dtype):
-        return ndarray(np.asarray(value), purse)
-    if type(value) in (tuple, list):
-        return type(value)(on_device(part, purse) for part in value)
-    return value
-
-
-def on_host(value):
+def sent(value):
+    """Arguments as a request holds them."""
     if isinstance(value, ndarray):
-        return value._host
+        return OnDevice(value._number)
     if isinstance(value, np.ndarray):
         raise TypeError("Unsupported type <class 'numpy.ndarray'>: an array of NumPy met one of the device")
-    if type(value) in (tuple, list):
-        return type(value)(on_host(part) for part in value)
+    if isinstance(value, np.generic | complex):
+        return Given.of("number", np.asarray(value))
+    if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, (np.generic, float, int, bool))):
+        return Given.of("dtype", np.dtype(value).str)
+    if isinstance(value, slice):
+        return Given.of("slice", sent(value.start), sent(value.stop), sent(value.step))
+    if value is ...:
+        return Given.of("ellipsis")
+    if isinstance(value, tuple | list | range | types.GeneratorType):
+        return tuple(map(sent, value)) if isinstance(value, tuple) else list(map(sent, value))
     if isinstance(value, dict):
-        return {key: on_host(part) for key, part in value.items()}
-    return value
+        return {key: sent(part) for key, part in value.items()}
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise TypeError(f"Unsupported type {type(value)}: the device takes numbers and its own arrays")
+
+
+def received(answer):
+    ((kind, inside), *rest) = answer.items()
+    if kind == "array":
+        return ndarray(*inside)
+    if kind == "dtype":
+        return np.dtype(inside)
+    if kind in ("tuple", "list"):
+        return {"tuple": tuple, "list": list}[kind](map(received, inside))
+    if kind == "error":
+        known = (getattr(builtins, name, None) for name in inside)
+        error = next((cls for cls in known if isinstance(cls, type) and issubclass(cls, Exception)), RuntimeError)
+        raise (TransferError if "TransferError" in inside else error)(answer["text"])
+    return inside
 
 
 class Ufunc:
     """np.add and the like, with their own methods: at, reduce, ..."""
 
-    def __init__(self, ufunc):
-        self.ufunc = ufunc
+    def __init__(self, name):
+        self.__name__ = name
 
     def __call__(self, *args, **kwargs):
-        return run(self.ufunc, *args, **kwargs)
+        return do("numpy", self.__name__, *args, **kwargs)
 
     def __getattr__(self, name):
-        return lambda *args, **kwargs: run(getattr(self.ufunc, name), *args, **kwargs)
+        return lambda *args, **kwargs: do("numpy", f"{self.__name__}.{name}", *args, **kwargs)
 
 
 def library(name, numpys):
     """A module whose functions are those of NumPy's, on the device."""
     module = types.ModuleType(name)
+    prefix = name.removeprefix("cupy").lstrip(".")
 
     def find(key):
         value = getattr(numpys, key)
+        dotted = f"{prefix}.{key}" if prefix else key
         if isinstance(value, np.ufunc):
-            return Ufunc(value)
+            return Ufunc(dotted)
         if isinstance(value, types.ModuleType):
             return library(f"{name}.{key}", value)
         if isinstance(value, type) or not callable(value):
             return value
-        return lambda *args, **kwargs: run(value, *args, **kwargs)
+        return lambda *args, **kwargs: do("numpy", dotted, *args, **kwargs)
 
     module.__getattr__ = find
     return module
@@ -178,12 +186,12 @@ def asarray(value, dtype=None, **kwargs):
     if isinstance(value, ndarray):
         return value if dtype in (None, value.dtype) else value.astype(dtype)
     if isinstance(value, list | tuple) and any(isinstance(part, ndarray) for part in value):
-        return run(np.asarray, value, dtype=dtype)
-    return ndarray(np.array(value, dtype))
+        return do("numpy", "asarray", value, dtype=dtype)
+    return received(memory.do("put", "", (np.array(value, dtype),), {}))
 
 
 def asnumpy(value):
-    return value._read("asnumpy", np.ndarray.copy) if isinstance(value, ndarray) else np.asarray(value)
+    return do("read", "get", value) if isinstance(value, ndarray) else np.asarray(value)
 
 
 cupy = library("cupy", np)
@@ -191,19 +199,20 @@ cupy.ndarray, cupy.asarray, cupy.array, cupy.asnumpy = ndarray, asarray, asarray
 cupy.get_array_module = lambda *args: cupy if any(isinstance(value, ndarray) for value in args) else np
 
 
-@maker("on the device")
 def put(array, transfers=None):
     """The array on the device; it may be read so many times."""
-    sys.modules["cupy"] = cupy
-    return ndarray(np.array(array), Purse(transfers))
+    return put_each([array], transfers)[0]
 
 
-@maker("numbers on the device")
-def put_each(array, transfers=None):
-    """[each number of the array alone on the device], with one purse"""
+def put_each(arrays, transfers=None):
+    """[each on the device], which may together be read so many times"""
+    return there(memory.put(arrays, transfers))
+
+
+def there(descriptions):
+    """Arrays that are on the device already."""
     sys.modules["cupy"] = cupy
-    purse = Purse(transfers)
-    return [ndarray(np.array(number), purse) for number in array]
+    return [received(description) for description in descriptions]
 
 
 @contextmanager

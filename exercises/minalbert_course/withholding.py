@@ -25,9 +25,9 @@ def withholding(functions):
             function.__code__ = code
 
 
-def refusing(function):
+def refusing(function, why="is the answer to this exercise"):
     """The code of a function that takes any arguments and says whose answer it is."""
-    message = f"the library's {function.__qualname__} is the answer to this exercise; write your own"
+    message = f"the library's {function.__qualname__} {why}; write your own"
     names = {}
     exec(f"def refused(*args, **kwargs):\n    raise RuntimeError({message!r})", names)
     return names["refused"].__code__

@@ -7,34 +7,10 @@ writes into its arguments spoils nothing; `yours.untouched()` reports it.
 """
 
 import functools
-from typing import Any, NamedTuple
 
 from .compare import Wrong, shown
-
-
-class NotWritten(Exception):
-    """The body still raises NotImplementedError, or the function is not there at all."""
-
-    of = None                                        # the function's name
-
-
-class Stopped(Exception):
-    """It raised, left, ran too long, or took too much memory; the text says which, and where."""
-
-    of = None
-
-
-class Opaque(NamedTuple):
-    """A cache: only the function that made it, and its partner, look inside."""
-
-    value: Any
-
-
-class OnDevice(NamedTuple):
-    """What a function returned as an array of the (pretended) GPU."""
-
-    host: Any
-
+from .values import NotWritten, Opaque, Stopped
+from .values import OnDevice as OnDevice             # for the lessons
 
 IN_PLACE = (
     "something that works in place on what was given: +=, *=, out=, x[...] =, and with lists and dicts pop, append or "

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..given import Given
-from ..yours import OnDevice, Opaque
+from ..values import OnDevice, Opaque
 
 HEAD = struct.Struct("<IQ")
 MOST, MOST_TEXT = 64 * 2**20, 4 * 2**20              # bytes of an answer; of it what is not arrays

@@ -1,26 +1,26 @@
 """A submission in a worker, as a check's host: call by call, each with an end."""
 
-import contextlib
-import os
 import queue
 import shutil
-import signal
-import subprocess
-import sys
-import tempfile
 import threading
 import time
 import weakref
 from pathlib import Path
 from typing import NamedTuple
 
-from ..yours import NotWritten, Stopped
+from ..given import Given
+from ..here import changed, copied
+from ..values import NotWritten, OnDevice, Stopped
 from . import codec
+from .process import Ended, WorkerProcess
+from .tasks import task_of
 
 STARTUP = 60                                         # seconds to import NumPy, on a machine that is very busy
 RUNNING = 4                                          # calls' time for the file itself, which may import much
 OWN = 1024                                           # MB of address space that Python and NumPy take themselves
-running = weakref.WeakSet()                          # workers, for an interrupt to end
+DEVICE = {"on the device", "numbers on the device"}  # what is put into the pretended GPU, and its number handed over
+JUNK = (TypeError, ValueError, AttributeError, LookupError)
+hosts = weakref.WeakSet()                            # for an interrupt to close
 
 
 class SubmissionLimits(NamedTuple):
@@ -43,21 +43,37 @@ class Fenced:
         self.lesson, self.path, self.limits = lesson, Path(path), limits
         self.new_worker = new_worker or WorkerProcess
         self.left, self.remark, self.fences, self.endless = limits.all, "", [], {}
-        self.worker = None
+        self.worker, self.device, self.closed, self.one = None, None, False, threading.RLock()
+        hosts.add(self)
 
     def __enter__(self):
-        self.start()
+        try:
+            self.start()
+        except BaseException:
+            self.close()
+            raise
         return self
 
     def __exit__(self, *error):
-        self.stop()
+        self.close()
+
+    def begun(self):
+        """A new process in a new folder: of an earlier one nothing is left, whatever it wrote."""
+        with self.one:
+            if self.closed:
+                raise Refused("the grader was interrupted")
+            return WorkerProcess()
+
+    def limited(self, worker):
+        return {"folder": worker.folder, "seconds": int(STARTUP + self.limits.all),
+                "megabytes": OWN + self.limits.memory}  # fmt: skip
 
     def start(self):
-        """A new process in a new folder: of an earlier one nothing is left, whatever it wrote."""
-        self.worker = self.new_worker()
-        folder, copy = self.worker.take(self.path)
-        task = {"lesson": self.lesson.name, "path": copy, "folder": folder,
-                "seconds": int(STARTUP + self.limits.all), "megabytes": OWN + self.limits.memory}  # fmt: skip
+        self.worker = self.begun()
+        copy = Path(self.worker.folder) / self.path.name
+        with open(self.path, "rb") as original, open(copy, "xb") as file:
+            shutil.copyfileobj(original, file)
+        task = {"path": str(copy)} | self.limited(self.worker) | task_of(self.lesson)
         try:
             self.fences = self.ask(task, "starting Python", STARTUP)["fences"]
             answer = self.ask({}, f"running {self.path.name}", RUNNING * self.limits.call)
@@ -65,7 +81,6 @@ class Fenced:
             raise Refused(str(error)) from error
         self.remark, there = answer.get("remark"), answer.get("functions")
         if not (isinstance(self.remark, str) and isinstance(there, list)):
-            self.stop()
             raise Refused(f"{self.path.name} did not answer as a submission does")
         if not there:
             reason = self.remark or f"{self.path.name} has none of the functions: {', '.join(self.lesson.functions)}"
@@ -81,20 +96,66 @@ class Fenced:
                 raise Stopped(str(error)) from error
         if self.left <= 0:
             raise Stopped(f"the submission has used up its {self.limits.all:g} seconds")
-        question = {"name": name, "args": tuple(args), "static": static, "opaque": opaque}
-        answer = self.ask(question, name, min(self.limits.call, self.left))
+        given = self.put((tuple(args), static))
+        question = {"name": name, "args": given[0], "static": given[1], "opaque": opaque}
+        answer = self.answer(question, name, min(self.limits.call, self.left))
         if answer.get("error"):
-            raise (NotWritten if answer["error"] == "not written" else Stopped)(answer.get("text", ""))
-        if "result" not in answer or not isinstance(answer.get("written"), list):
+            raise (NotWritten if answer["error"] == "not written" else Stopped)(str(answer.get("text", "")))
+        try:
+            result, written = self.fetched(answer["result"]), [str(what) for what in answer["written"]]
+            return result, written or differing(given, answer["after"])
+        except JUNK:
             self.stop()
-            raise Stopped(f"{name} did not answer as a function does")
-        return answer["result"], answer["written"]
+            raise Stopped(f"{name} did not answer as a function does") from None
 
-    def ask(self, question, what, seconds):
+    def answer(self, question, name, seconds):
+        """The worker's answer; what it asks of the pretended GPU before is done there."""
+        end = time.monotonic() + seconds
+        while True:
+            answer = self.ask(question, name, seconds, end)
+            if "device" not in answer:
+                return answer
+            try:
+                question = {"answer": self.on_device("do", *answer["device"])}
+            except JUNK:
+                self.stop()
+                raise Stopped(f"{name} did not answer as a function does") from None
+
+    def on_device(self, do, *args):
+        """The pretended GPU is a process without a submission, which has the arrays and counts how often they are read."""
+        if self.device is None:
+            self.device = self.begun()
+            self.device.ask(self.limited(self.device), STARTUP)
+        try:
+            answer = self.device.ask({"do": do, "args": args}, self.limits.call)
+        except queue.Empty:
+            answer = None
+        if isinstance(answer, dict):
+            return answer["answer"]
+        device, self.device = self.device, None
+        device.stop()
+        raise Stopped("what was computed on the device took too long, or too much memory")
+
+    def put(self, value):
+        """Arguments as the worker gets them: of an array of the device its number."""
+        if isinstance(value, Given) and value.kind in DEVICE:
+            array, transfers = (*value.args, None)[:2]
+            alone = value.kind == "on the device"
+            return Given.of("there", self.on_device("put", [array] if alone else list(array), transfers), alone)
+        if isinstance(value, dict):
+            return {key: self.put(part) for key, part in value.items()}
+        return type(value)(map(self.put, value)) if type(value) in (tuple, list) else value
+
+    def fetched(self, value):
+        if isinstance(value, OnDevice):
+            return OnDevice(self.on_device("fetch", value.host))
+        return type(value)(map(self.fetched, value)) if type(value) in (tuple, list) else value
+
+    def ask(self, question, what, seconds, end=None):
         """The worker's answer, a dict; Stopped where there is none in time."""
         begin = time.monotonic()
         try:
-            answer = self.worker.ask(question, seconds)
+            answer = self.worker.ask(question, seconds if end is None else end - begin)
         except queue.Empty:
             self.endless[what] = f"{what} took longer than {seconds:g} seconds: an endless loop?"
             answer = None
@@ -110,87 +171,33 @@ class Fenced:
         if worker is not None:
             worker.stop()
 
-
-class Ended(NamedTuple):
-    how: str
-
-
-class WorkerProcess:
-    """A process with a folder of its own. One question, one answer: nothing is read that was not asked for."""
-
-    def __init__(self):
-        self.folder = tempfile.mkdtemp(prefix="minalbert-")
-        self.process = subprocess.Popen(
-            self.command(), cwd=self.folder, env=self.environment(), stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=os.name != "nt",
-        )  # fmt: skip
-        self.questions, self.answers = queue.Queue(), queue.Queue()
-        threading.Thread(target=converse, args=(self.process, self.questions, self.answers), daemon=True).start()
-        running.add(self)
-
-    def command(self):
-        return [sys.executable, "-P", "-s", "-m", "minalbert_course.grade.worker"]
-
-    def environment(self):
-        return environment(self.folder)
-
-    def take(self, path):
-        """(the folder, the path) of a submission's copy, as the process sees them."""
-        copy = Path(self.folder) / path.name
-        with open(path, "rb") as original, open(copy, "xb") as file:
-            shutil.copyfileobj(original, file)
-        return self.folder, str(copy)
-
-    def ask(self, question, seconds):
-        self.questions.put(question)
-        return self.answers.get(timeout=max(seconds, 0.0))
-
-    def stop(self):
-        running.discard(self)
-        self.questions.put(None)
-        with contextlib.suppress(OSError):
-            if os.name == "nt":
-                self.process.kill()
-            else:
-                os.killpg(self.process.pid, signal.SIGKILL)          # with a process namespace, all it ever started
-        self.process.wait()
-        shutil.rmtree(self.folder, ignore_errors=True)
+    def close(self):
+        """Nothing is left, and nothing is started any more."""
+        with self.one:
+            self.closed = True
+            device, self.device = self.device, None
+            try:
+                self.stop()
+            finally:
+                if device is not None:
+                    device.stop()
 
 
 def stop_all():
-    for worker in list(running):
-        worker.stop()
+    for host in list(hosts):
+        host.close()
 
 
-def converse(process, questions, answers):
-    """In a thread of its own, which alone touches the pipes, and may wait for them as long as it likes."""
-    with contextlib.suppress(OSError), process.stdin, process.stdout:
-        while (question := questions.get()) is not None:
-            try:
-                process.stdin.write(codec.dumps(question))
-                process.stdin.flush()
-            except OSError:                          # it has ended; its last answer is still to be read
-                pass
-            answers.put(read(process.stdout))
+def differing(given, after):
+    """Which arguments are not as they were, by what the worker has of them after the call."""
+    (args, static), (new_args, new_static) = given, after
+    pairs = [(f"number {i + 1}", old, new) for i, (old, new) in enumerate(zip(args, new_args, strict=True))]
+    pairs += [(name, old, new_static[name]) for name, old in static.items()]
+    return [name for name, old, new in pairs if new is not None and not alike(copied(old), new)]
 
 
-def read(pipe):
+def alike(old, new):
     try:
-        head = pipe.read(codec.HEAD.size)
-        if len(head) < codec.HEAD.size:
-            return Ended("ended the whole process (os._exit, too much memory, or a crash)")
-        text, body = codec.sizes(head)
-        return codec.loads(pipe.read(text), pipe.read(body))
-    except codec.CodecError as error:
-        return Ended(f"sent {error}")
-    except (OSError, ValueError, MemoryError):
-        return Ended("was stopped")
-
-
-def environment(folder):
-    """Nothing of the grader's own, but what Python needs to start."""
-    kept = {key: os.environ[key] for key in ("PATH", "SYSTEMROOT", "LANG", "LC_ALL") if key in os.environ}
-    threads = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "VECLIB_MAXIMUM")}
-    paths = os.pathsep.join(path for path in sys.path if path)
-    own = {"HOME": folder, "TMPDIR": folder, "TEMP": folder, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": paths}
-    return kept | threads | own
+        return not changed(old, new)
+    except JUNK:
+        return False

@@ -1,15 +1,14 @@
 """Exercise 1: finite differences and the complex step."""
 
-import functools
-
 import numpy as np
 
 from minalbert.gradcheck.diagnose import guess_shape
 from minalbert.gradcheck.numeric import gradient, slope
 
 from ..compare import Wrong, numbers, same, shown
-from ..given import Given, maker
+from ..given import Given
 from ..lesson import Lesson
+from ..makers import ex01 as ex01                      # what this exercise hands out
 from ..outside import numbers as outside_numbers
 
 lesson = Lesson(
@@ -25,24 +24,6 @@ lesson = Lesson(
 LESSONS = [lesson]
 
 ONE_NUMBER = "all entries were moved at once; the gradient has a number for each entry, so move one at a time"
-
-
-def waves(a, offset, x):
-    """Σ a sin(x) + (Σ x²)² / 8 + offset: no derivative of it is zero, and every entry feels the others."""
-    return (a * np.sin(x)).sum() + (x * x).sum() ** 2 / 8 + offset
-
-
-def squire_trapp(x):
-    return (np.exp(x) / (np.sin(x) ** 3 + np.cos(x) ** 3)).sum()
-
-
-FUNCTIONS = {"waves": waves, "squire_trapp": squire_trapp}
-
-
-@maker("function")
-def function(name, *coefficients):
-    """array -> number: one of those above."""
-    return functools.partial(FUNCTIONS[name], *coefficients)
 
 
 def point(draw, offset=0.0):

@@ -1,0 +1,169 @@
+"""What a submission's process does: it runs a file, and then, call by call, one of its functions.
+
+It knows no right answers, and of the library it has only what the exercise's file imports (`offered`). What the submission
+prints goes nowhere; the pipe to the grader is another one, and says only what codec can say.
+
+A task without a file makes the process the pretended GPU of exercise 12, whose memory is out of a submission's reach.
+"""
+
+import functools
+import importlib
+import os
+import sys
+import threading
+
+from .. import files
+from ..device_memory import Memory
+from ..given import Given
+from ..here import Here
+from ..values import NotWritten, Opaque, Stopped
+from . import codec, fence, offered
+
+
+def serve(fences):
+    incoming, outgoing = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(nothing, descriptor)
+    os.close(nothing)
+
+    def read():
+        text, body = codec.sizes(incoming.read(codec.HEAD.size))
+        return codec.loads(incoming.read(text), incoming.read(body))
+
+    def write(message):
+        outgoing.write(codec.dumps(message))
+        outgoing.flush()
+
+    try:
+        task = read()
+        kind = Worker if "path" in task else Device
+        kind(read, write, task).serve(fences)
+    except (EOFError, OSError, codec.struct.error):
+        pass                                         # the grader is done
+
+
+class Process:
+    def __init__(self, read, write, task):
+        self.read, self.write, self.task = read, write, task
+
+    def enclose(self, fences):
+        limits = self.task["folder"], self.task["seconds"], self.task["megabytes"]
+        self.write({"fences": fences + fence.raise_fences(*limits)})
+
+
+class Device(Process):
+    def serve(self, fences):
+        memory = Memory()
+        self.enclose(fences)
+        while True:
+            request = self.read()
+            try:
+                answer = getattr(memory, request["do"])(*request["args"])
+            except (LookupError, TypeError) as error:    # the number of no array
+                answer = {"error": ["RuntimeError"], "text": str(error)}
+            self.write({"answer": answer})
+
+
+class Worker(Process):
+    def serve(self, fences):
+        self.caches, self.given, task = [], None, self.task
+        if task["makers"]:
+            self.prepare(task["makers"])
+        offered.offer(task["imports"], task["withheld"], task["stars"])
+        fences = self.enclose(fences)
+        for name in [name for name in sys.modules if name.startswith("minalbert_course.")]:
+            if name not in task["imports"]:
+                del sys.modules[name]
+        self.read()                                  # only now the clock of the submission itself begins
+        try:
+            self.namespace, remark = files.run(task["path"])
+        except ValueError as error:                  # a CourseError: no text, no notebook
+            self.namespace, remark = {}, str(error)
+        there = [name for name in task["functions"] if callable(self.namespace.get(name))]
+        self.write({"remark": remark, "functions": there})
+        host = Here({}, task["path"])
+        while True:
+            self.write(self.answer(host, self.read()))
+
+    def prepare(self, exercise):
+        """What the checks of this exercise hand to functions."""
+        makers = importlib.import_module(f"minalbert_course.makers.{exercise}")
+        if hasattr(makers, "pretended_gpu"):
+            makers.pretended_gpu.use(Remote(self.read, self.write))
+        if hasattr(makers, "warm_up"):
+            makers.warm_up()
+
+    def answer(self, host, call):
+        name = call["name"]
+        try:
+            host.namespace = {name: self.watched(self.namespace.get(name))}
+            args, static = self.unwrapped(call["args"]), self.unwrapped(call["static"])
+            result, written = host.call(name, args, static, call["opaque"])
+            answer = {"result": self.wrapped(result), "written": written, "after": self.after(call)}
+            codec.dumps(answer)
+            return answer
+        except NotWritten as error:
+            return {"error": "not written", "text": str(error)}
+        except Stopped as error:
+            return {"error": "stopped", "text": str(error)}
+        except BaseException as error:               # KeyboardInterrupt, a number of 5000 digits, a class of its own
+            return {"error": "stopped", "text": f"{name} stopped: {type(error).__name__}"}
+
+    def watched(self, function):
+        """The function; what it is given is kept, for the grader to see what became of it."""
+        if not callable(function):
+            return None
+
+        @functools.wraps(function)
+        def call(*args, **static):
+            self.given = args, static
+            return function(*args, **static)
+
+        return call
+
+    def after(self, call):
+        """The arguments after the call; None for those that did not come as plain values."""
+        args, static = self.given
+        return [
+            [None if special(sent) else got for sent, got in zip(call["args"], args, strict=False)],
+            {key: None if special(sent) else static.get(key) for key, sent in call["static"].items()},
+        ]
+
+    def wrapped(self, result):
+        """Caches stay here; the grader gets their numbers."""
+        if isinstance(result, Opaque):
+            self.caches.append(result.value)
+            return Opaque(len(self.caches) - 1)
+        return tuple(self.wrapped(part) for part in result) if type(result) is tuple else result
+
+    def unwrapped(self, value):
+        if isinstance(value, Opaque):
+            return Opaque(self.caches[value.value])
+        if type(value) in (tuple, list):
+            return type(value)(self.unwrapped(part) for part in value)
+        return {key: self.unwrapped(part) for key, part in value.items()} if isinstance(value, dict) else value
+
+
+def special(value):
+    """True if there is anything in it but plain values: a cache, or what is made here."""
+    if isinstance(value, Opaque | Given):
+        return True
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, tuple | list) else ()
+    return any(special(part) for part in parts)
+
+
+class Remote:
+    """The memory of the pretended GPU, which the grader keeps elsewhere: each request goes there and is answered."""
+
+    def __init__(self, read, write):
+        self.read, self.write, self.one = read, write, threading.Lock()
+
+    def do(self, *request):
+        with self.one:
+            self.write({"device": request})
+            return self.read()["answer"]
+
+    def fetch(self, number):
+        """The grader fetches it itself."""
+        return number

@@ -1,0 +1,109 @@
+"""One worker: a process with a folder of its own, asked one question after the other."""
+
+import contextlib
+import os
+import queue
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+from typing import NamedTuple
+
+from . import codec
+from .keeper import remove
+
+WORKER = Path(__file__).parent / "worker.py"
+PATIENCE = 10                                        # seconds for the keeper to end all and to remove the folder
+
+
+class Ended(NamedTuple):
+    how: str
+
+
+class WorkerProcess:
+    """One question, one answer: nothing is read that was not asked for. `stop` leaves nothing, however it began."""
+
+    def __init__(self):
+        self.folder = tempfile.mkdtemp(prefix="minalbert-")
+        self.questions, self.answers = queue.Queue(), queue.Queue()
+        self.process = self.lifeline = self.talk = None
+        try:
+            self.begin()
+        except BaseException:
+            self.stop()
+            raise
+
+    def begin(self):
+        ends, number = (), "-"
+        if hasattr(os, "fork"):
+            end, self.lifeline = os.pipe()
+            ends, number = (end,), str(end)
+        try:
+            self.process = subprocess.Popen(
+                [sys.executable, "-P", "-s", str(WORKER), number, self.folder], cwd=self.folder,
+                env=environment(self.folder), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL, start_new_session=os.name != "nt", pass_fds=ends,
+            )  # fmt: skip
+        finally:
+            for end in ends:
+                os.close(end)
+        self.talk = threading.Thread(target=converse, args=(self.process, self.questions, self.answers), daemon=True)
+        self.talk.start()
+
+    def ask(self, question, seconds):
+        self.questions.put(question)
+        return self.answers.get(timeout=max(seconds, 0.0))
+
+    def stop(self):
+        self.questions.put(None)
+        if self.lifeline is not None:
+            os.close(self.lifeline)
+            self.lifeline = None
+        if self.process is not None:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(PATIENCE if os.name != "nt" else 0)
+            with contextlib.suppress(OSError):
+                if os.name == "nt":
+                    self.process.kill()
+                else:
+                    os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+        if self.talk is not None:
+            self.talk.join(PATIENCE)
+        remove(self.folder)
+
+
+def converse(process, questions, answers):
+    """In a thread of its own, which alone touches the pipes, and may wait for them as long as it likes."""
+    with contextlib.suppress(OSError), process.stdin, process.stdout:
+        while (question := questions.get()) is not None:
+            try:
+                process.stdin.write(codec.dumps(question))
+                process.stdin.flush()
+            except OSError:                          # it has ended; its last answer is still to be read
+                pass
+            answers.put(read(process.stdout))
+
+
+def read(pipe):
+    try:
+        head = pipe.read(codec.HEAD.size)
+        if len(head) < codec.HEAD.size:
+            return Ended("ended the whole process (os._exit, too much memory, or a crash)")
+        text, body = codec.sizes(head)
+        return codec.loads(pipe.read(text), pipe.read(body))
+    except codec.CodecError as error:
+        return Ended(f"sent {error}")
+    except (OSError, ValueError, MemoryError):
+        return Ended("was stopped")
+
+
+def environment(folder):
+    """Nothing of the grader's own, but what Python needs to start."""
+    kept = {key: os.environ[key] for key in ("PATH", "SYSTEMROOT", "LANG", "LC_ALL") if key in os.environ}
+    threads = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "VECLIB_MAXIMUM")}
+    paths = os.pathsep.join(path for path in sys.path if path)
+    own = {"HOME": folder, "TMPDIR": folder, "TEMP": folder, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": paths}
+    return kept | threads | own

@@ -1,0 +1,25 @@
+"""Functions of an array to differentiate."""
+
+import functools
+
+import numpy as np
+
+from ..given import maker
+
+
+def waves(a, offset, x):
+    """Σ a sin(x) + (Σ x²)² / 8 + offset: no derivative of it is zero, and every entry feels the others."""
+    return (a * np.sin(x)).sum() + (x * x).sum() ** 2 / 8 + offset
+
+
+def squire_trapp(x):
+    return (np.exp(x) / (np.sin(x) ** 3 + np.cos(x) ** 3)).sum()
+
+
+FUNCTIONS = {"waves": waves, "squire_trapp": squire_trapp}
+
+
+@maker("function")
+def function(name, *coefficients):
+    """array -> number: one of those above."""
+    return functools.partial(FUNCTIONS[name], *coefficients)

@@ -1,0 +1,58 @@
+"""A small model and batches."""
+
+import numpy as np
+
+from minalbert.albert import Albert
+from minalbert.batch import Batch
+from minalbert.config import AlbertConfig
+from minalbert.params import Params, shapes
+
+from ..given import maker
+from ..outside import ramp
+
+CONFIG = AlbertConfig(
+    vocab_size=40, embedding_size=8, hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32,
+    max_position_embeddings=16, initializer_range=0.25,
+)  # fmt: skip
+
+
+@maker("a small model")
+def small_model(seed):
+    """A seed, or "ramp": weights that nobody drew."""
+    if seed != "ramp":
+        return Albert.init(CONFIG, seed, dtype="float64")
+    params = Params.zeros(shapes(CONFIG), "float64")
+    for start, (name, tensor) in enumerate(params.items()):
+        tensor[...] = 1.0 if name.endswith(".gain") else 0.0
+        if tensor.ndim == 2:
+            tensor[...] = ramp(*tensor.shape, start=100.0 * start, scale=0.3)
+    return Albert(CONFIG, params)
+
+
+@maker("a batch")
+def batch(seed, size, length, predictions, targets=True):
+    made = Batch.random(CONFIG, size, length, predictions, seed)
+    return made if targets else made._replace(mlm_weights=0 * made.mlm_weights)
+
+
+@maker("a batch that nobody drew")
+def plain_batch(number):
+    """4 sequences of 6 tokens; the last is padded; 2 targets each, of the last 1."""
+    i = np.arange(24).reshape(4, 6) + 24 * number
+    mask = np.ones((4, 6), int)
+    mask[3, 4:] = 0
+    used = np.array([[1, 1], [1, 1], [1, 1], [1, 0]])
+    return Batch(
+        input_ids=(5 + (7 * i + 3 * i * i) % 35) * mask,
+        attention_mask=mask,
+        token_type_ids=mask * (np.arange(6) > 2),
+        mlm_positions=np.array([[1, 4], [2, 5], [0, 3], [1, 0]]) * used,
+        mlm_labels=(5 + (11 * i[:, :2] + number) % 35) * used,
+        mlm_weights=used.astype(float),
+        sop_labels=np.array([0, 1, 1, 0]),
+    )
+
+
+def warm_up():
+    """Opens the libraries that a model needs, which a submission may not open."""
+    small_model(0).loss_and_grads(batch(0, 1, 4, 1))

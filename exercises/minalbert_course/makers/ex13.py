@@ -1,0 +1,11 @@
+"""The directory of a released model."""
+
+from importlib import resources
+
+from .. import outside
+from ..given import maker
+
+
+@maker("the released directory")
+def released():
+    return str(resources.files(outside) / "ex13")

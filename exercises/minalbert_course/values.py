@@ -1,0 +1,27 @@
+"""What travels between a check and a student's functions beside arrays, and how a call can end without an answer."""
+
+from typing import Any, NamedTuple
+
+
+class NotWritten(Exception):
+    """The body still raises NotImplementedError, or the function is not there at all."""
+
+    of = None                                        # the function's name
+
+
+class Stopped(Exception):
+    """It raised, left, ran too long, or took too much memory; the text says which, and where."""
+
+    of = None
+
+
+class Opaque(NamedTuple):
+    """A cache: only the function that made it, and its partner, look inside."""
+
+    value: Any
+
+
+class OnDevice(NamedTuple):
+    """What a function returned as an array of the (pretended) GPU."""
+
+    host: Any
