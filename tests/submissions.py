@@ -63,16 +63,16 @@ HOSTILE = {
         "    for fd in range(3, 20):\n        try: os.write(fd, m * 50)\n        except OSError: pass\n"
         "    time.sleep(600)\n", 0, "softmax_forward"),
     "another file in its place": (
-        RIGHT + "\nimport os, minalbert_course.grade.worker as w" + FORWARD + "os.remove(__file__)\n"
-        "    os.symlink(w.__file__, __file__)\n    os._exit(0)\n", 0, "may not do this: os.symlink"),
+        RIGHT + "\nimport os" + FORWARD + "os.remove(__file__)\n"
+        "    os.symlink(os.__file__, __file__)\n    os._exit(0)\n", 0, "may not do this: os.symlink"),
     "the hook disarmed": (
         RIGHT + "\nimport sys, os\nfor name, module in list(sys.modules.items()):\n"
         "    if 'fence' in name: module.REFUSED, module.CHANGES = (), {}\nos.fork()\n", 10, "may not do this: os.fork"),
     "the hook looked for": (RIGHT + "\nimport gc\ngc.get_objects()\n", 10, "may not do this: gc."),
     "the library cut": (
-        RIGHT + "\nimport os, minalbert.batch as b\nos.truncate(b.__file__, 0)\n", 10, "may not do this: os.truncate"),
+        RIGHT + "\nimport os\nos.truncate(np.__file__, 0)\n", 10, "may not do this: os.truncate"),
     "the library, written into": (
-        RIGHT + "\nimport minalbert.batch as b\nopen(b.__file__, 'a').write('x')\n",
+        RIGHT + "\nopen(np.__file__, 'a').write('x')\n",
         10,
         "may not do this: open",
     ),

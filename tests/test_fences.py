@@ -67,8 +67,8 @@ def test_files_are_out_of_reach_without_the_audit_hook_too(tmp_path):
     """The C library's own open, which Python's hook never hears of."""
     probe = tmp_path / "probe.py"
     probe.write_text(
-        "import ctypes, sys\nfrom minalbert_course.grade.fence import landlock\n"
-        "libc = ctypes.CDLL(None, use_errno=True)\nlandlock(sys.argv[1])\n"
+        "import ctypes, sys\nfrom minalbert_course.grade import fence\n"
+        "libc = ctypes.CDLL(None, use_errno=True)\nfence.landlock(sys.argv[1], fence.readable(), fence.secret())\n"
         "for path in (sys.argv[2], '/etc/passwd', sys.executable):\n    print(libc.open(path.encode(), 0) > 0)\n"
     )
     folder = tmp_path / "own"
@@ -88,21 +88,28 @@ def grants_namespaces():
     reason="this kernel grants no namespaces",
 )
 def test_nothing_is_seen_and_nothing_is_left_behind_without_the_audit_hook_too(tmp_path):
-    """A child that leaves its session, and a parent that is killed: the pipe ends when the last of them has."""
-    probe = tmp_path / "probe.py"
+    """A child that leaves its session: the keeper kills it when the grader's end of the pipe is closed."""
+    probe, folder = tmp_path / "probe.py", tmp_path / "folder"
+    folder.mkdir()
     probe.write_text(
-        "import os, socket, time\nfrom minalbert_course.grade.fence import own_namespaces\nown_namespaces()\n"
-        "print(os.getpid(), os.getppid(), flush=True)\n"
+        "import os, socket, sys, time\nfrom minalbert_course.grade.keeper import keep\n"
+        "fences = keep(int(sys.argv[1]), sys.argv[2])\nprint(os.getpid(), os.getppid(), len(fences), flush=True)\n"
         "try:\n    socket.create_connection(('127.0.0.1', 1))\n"
         "except OSError as error:\n    print(error.errno, flush=True)\n"
+        "try:\n    os.utime(sys.argv[0])\nexcept OSError as error:\n    print(error.errno, flush=True)\n"
         "if not os.fork():\n    os.setsid()\ntime.sleep(600)\n"
     )
-    process = subprocess.Popen([sys.executable, probe], stdout=subprocess.PIPE, text=True)
+    end, lifeline = os.pipe()
+    argv = [sys.executable, probe, str(end), folder]
+    process = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, pass_fds=[end], start_new_session=True)
+    os.close(end)
     with process.stdout:
-        assert process.stdout.readline().split() == ["1", "0"]  # the first of its world, with no parent in sight
+        assert process.stdout.readline().split() == ["1", "0", "2"]  # the first of its world, with no parent in sight
         assert int(process.stdout.readline()) == errno.ENETUNREACH
-        process.kill()
+        assert int(process.stdout.readline()) == errno.EROFS
+        os.close(lifeline)
         assert process.communicate(timeout=30) == ("", None)
+    assert not folder.exists()
 
 
 def test_two_hundred_submissions(tmp_path):
