@@ -1,7 +1,6 @@
 """A submission in a worker, as a check's host: call by call, each with an end."""
 
 import queue
-import shutil
 import threading
 import time
 import weakref
@@ -62,18 +61,15 @@ class Fenced:
         with self.one:
             if self.closed:
                 raise Refused("the grader was interrupted")
-            return WorkerProcess()
+            return self.new_worker()
 
     def limited(self, worker):
-        return {"folder": worker.folder, "seconds": int(STARTUP + self.limits.all),
+        return {"folder": worker.inside, "seconds": int(STARTUP + self.limits.all),
                 "megabytes": OWN + self.limits.memory}  # fmt: skip
 
     def start(self):
         self.worker = self.begun()
-        copy = Path(self.worker.folder) / self.path.name
-        with open(self.path, "rb") as original, open(copy, "xb") as file:
-            shutil.copyfileobj(original, file)
-        task = {"path": str(copy)} | self.limited(self.worker) | task_of(self.lesson)
+        task = {"path": self.worker.take(self.path)} | self.limited(self.worker) | task_of(self.lesson)
         try:
             self.fences = self.ask(task, "starting Python", STARTUP)["fences"]
             answer = self.ask({}, f"running {self.path.name}", RUNNING * self.limits.call)

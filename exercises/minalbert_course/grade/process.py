@@ -3,6 +3,7 @@
 import contextlib
 import os
 import queue
+import shutil
 import signal
 import subprocess
 import sys
@@ -41,16 +42,31 @@ class WorkerProcess:
             end, self.lifeline = os.pipe()
             ends, number = (end,), str(end)
         try:
-            self.process = subprocess.Popen(
-                [sys.executable, "-P", "-s", str(WORKER), number, self.folder], cwd=self.folder,
-                env=environment(self.folder), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL, start_new_session=os.name != "nt", pass_fds=ends,
-            )  # fmt: skip
+            self.open([sys.executable, "-P", "-s", str(WORKER), number, self.folder], environment(self.folder), ends)
         finally:
             for end in ends:
                 os.close(end)
-        self.talk = threading.Thread(target=converse, args=(self.process, self.questions, self.answers), daemon=True)
-        self.talk.start()
+
+    def open(self, command, environment, ends=()):
+        self.process = subprocess.Popen(
+            command, cwd=self.folder, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, start_new_session=os.name != "nt", pass_fds=ends,
+        )  # fmt: skip
+        talk = threading.Thread(target=converse, args=(self.process, self.questions, self.answers), daemon=True)
+        talk.start()
+        self.talk = talk
+
+    @property
+    def inside(self):
+        """The folder, as the process sees it."""
+        return self.folder
+
+    def take(self, path):
+        """A submission's copy, as the process sees it."""
+        copy = Path(self.folder) / path.name
+        with open(path, "rb") as original, open(copy, "xb") as file:
+            shutil.copyfileobj(original, file)
+        return str(copy)
 
     def ask(self, question, seconds):
         self.questions.put(question)
@@ -70,8 +86,11 @@ class WorkerProcess:
                 else:
                     os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
-        if self.talk is not None:
-            self.talk.join(PATIENCE)
+            if self.talk is not None:
+                self.talk.join(PATIENCE)
+            else:
+                self.process.stdin.close()
+                self.process.stdout.close()
         remove(self.folder)
 
 
