@@ -88,11 +88,8 @@ def test_no_hostile_file_earns_a_point_and_none_leaves_anything(tmp_path, tempor
         )
     lessons = {name: find(name) for name in {file["exercise"] for file in FILES}}
     marked = grades(submissions, lessons, "a secret", workers=2, limits=LIMITS)
-    gained = {
-        file["what"]: said(grade)
-        for file, grade in zip(FILES, marked, strict=True)
-        if grade.marks.points or grade.failure
-    }
+    pairs = zip(FILES, marked, strict=True)
+    gained = {file["what"]: said(grade) for file, grade in pairs if grade.marks.points or grade.failure}
     assert not gained
     assert gone(temporary) == []
     assert touched(watched) == before

@@ -1,7 +1,7 @@
 """The memory of the pretended GPU: the arrays, what is computed with them, and how often they may be read.
 
-`pretended_gpu` has what a student's function holds: numbers of arrays here. The two talk by requests and answers of plain
-values, so that the grader keeps this half in a process of its own, out of a submission's reach. Here alone is counted.
+`pretended_gpu` has what a student's function holds: numbers of arrays here. The two talk by requests and answers of
+plain values, so that the grader keeps this half in a process of its own, out of a submission's reach, and counts here.
 """
 
 import numpy as np

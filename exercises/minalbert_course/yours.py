@@ -10,7 +10,7 @@ import functools
 
 from .compare import Wrong, shown
 from .values import NotWritten, Opaque, Stopped
-from .values import OnDevice as OnDevice             # for the lessons
+from .values import OnDevice as OnDevice  # for the lessons
 
 IN_PLACE = (
     "something that works in place on what was given: +=, *=, out=, x[...] =, and with lists and dicts pop, append or "

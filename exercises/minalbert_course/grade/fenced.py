@@ -10,7 +10,6 @@ from typing import NamedTuple
 from ..given import Given
 from ..here import changed, copied
 from ..values import NotWritten, OnDevice, Stopped
-from . import codec
 from .process import Ended, WorkerProcess
 from .tasks import task_of
 
@@ -118,7 +117,7 @@ class Fenced:
                 raise Stopped(f"{name} did not answer as a function does") from None
 
     def on_device(self, do, *args):
-        """The pretended GPU is a process without a submission, which has the arrays and counts how often they are read."""
+        """The pretended GPU is a process without a submission: it has the arrays and counts how often they are read."""
         if self.device is None:
             self.device = self.begun()
             self.device.ask(self.limited(self.device), STARTUP)

@@ -1,8 +1,8 @@
 """Python's audit hooks: what a submission may not do, as far as Python hears of it.
 
-The first hook refuses with an error that says why. An error carries the frames it passed through, and a submission could
-change what they hold. So a second hook asks the same again; it never raises, so that nobody gets hold of its frame, and
-ends the process where the first let pass what it had to refuse.
+The first hook refuses with an error that says why. An error carries the frames it passed through, and a submission
+could change what they hold. So a second hook asks the same again; it never raises, so that nobody gets hold of its
+frame, and ends the process where the first let pass what it had to refuse.
 """
 
 import builtins

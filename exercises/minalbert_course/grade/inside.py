@@ -1,7 +1,7 @@
 """What a submission's process does: it runs a file, and then, call by call, one of its functions.
 
-It knows no right answers, and of the library it has only what the exercise's file imports (`offered`). What the submission
-prints goes nowhere; the pipe to the grader is another one, and says only what codec can say.
+It knows no right answers, and of the library it has only what the exercise's file imports (`offered`). What the
+submission prints goes nowhere; the pipe to the grader is another one, and says only what codec can say.
 
 A task without a file makes the process the pretended GPU of exercise 12, whose memory is out of a submission's reach.
 """

@@ -1,8 +1,8 @@
 """The process between the grader and a submission's: whatever happens to either, it leaves nothing behind.
 
 It goes on in a child, in which the submission will run, and waits for the end of a pipe that the grader alone holds
-open: the grader closes it when it is done, and the system does when the grader is interrupted or killed. Then the keeper
-kills the child, with a process namespace all that the child ever started, and removes the folder.
+open: the grader closes it when it is done, and the system does when the grader is interrupted or killed. Then the
+keeper kills the child, with a process namespace all that the child ever started, and removes the folder.
 """
 
 import contextlib

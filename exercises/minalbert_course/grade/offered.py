@@ -2,7 +2,8 @@
 
 The process imports those modules and no others; of what came along with them, every function that they do not need is
 replaced for good, the exercise's answers always. The code of none is kept. Other modules of ours can be imported, for a
-line at the top of a right answer must cost nothing; what is taken from them says, when it is called, that it is not there.
+line at the top of a right answer must cost nothing; what is taken from them says, when it is called, that it is not
+there.
 """
 
 import gc
@@ -86,7 +87,8 @@ def used(function):
         code = codes.pop()
         names |= set(code.co_names)
         codes += [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
-    here = [function.__globals__[name] for name in names if name in function.__globals__] if is_library(function) else []
+    own = function.__globals__ if is_library(function) else {}
+    here = [own[name] for name in names if name in own]
     modules = [thing for thing in here if isinstance(thing, types.ModuleType) and thing.__name__.startswith(OURS)]
     there = [vars(module)[name] for module in modules for name in names if name in vars(module)]
     cells = [cell.cell_contents for cell in function.__closure__ or () if not empty(cell)]

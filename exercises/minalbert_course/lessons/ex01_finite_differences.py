@@ -8,7 +8,7 @@ from minalbert.gradcheck.numeric import gradient, slope
 from ..compare import Wrong, numbers, same, shown
 from ..given import Given
 from ..lesson import Lesson
-from ..makers import ex01 as ex01                      # what this exercise hands out
+from ..makers import ex01 as ex01  # what this exercise hands out
 from ..outside import numbers as outside_numbers
 
 lesson = Lesson(

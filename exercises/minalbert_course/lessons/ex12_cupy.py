@@ -11,7 +11,7 @@ from minalbert.layers import gelu_backward, gelu_erf_forward, gelu_forward, laye
 from ..compare import Wrong, equal, same, shown
 from ..given import Given
 from ..lesson import Lesson
-from ..makers import ex12 as ex12                      # what this exercise hands out
+from ..makers import ex12 as ex12  # what this exercise hands out
 from ..outside import numbers, ramp
 from ..pretended_gpu import pretending
 from ..yours import NotWritten, OnDevice, Stopped

@@ -18,7 +18,7 @@ from .. import outside
 from ..compare import Wrong, equal, numbers, same, shown
 from ..given import Given
 from ..lesson import Lesson
-from ..makers import ex13 as ex13                      # what this exercise hands out
+from ..makers import ex13 as ex13  # what this exercise hands out
 from ..yours import Stopped
 
 lesson = Lesson(

@@ -7,6 +7,7 @@ from minalbert.optim import AdamW, Moments, Schedule, clip_factor, global_norm
 
 from ..makers.ex11 import small_model
 
+
 def rate_of(step, steps, warmup, peak):
     return Schedule(peak, steps, warmup).rate(step)
 
