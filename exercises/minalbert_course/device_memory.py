@@ -37,7 +37,7 @@ class Purse:
             raise TransferError(f"{what} copies from the device to the host and waits for all work before it")
 
 
-class Memory:
+class DeviceMemory:
     def __init__(self):
         self.arrays = []                             # (array, purse)
 

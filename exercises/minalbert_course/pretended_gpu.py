@@ -5,7 +5,7 @@ device and numbers, never becomes a NumPy array by itself, and is read by `.get(
 number). Every reading is a transfer; an array may be given out with so many, and what is computed from it shares
 them. In one thing it is stricter than CuPy: NumPy's own functions refuse its arrays always.
 
-`ndarray` holds the number of an array in a `Memory`, which is in this process, or with a grader in another one: `use`.
+`ndarray` holds the number of an array in a `DeviceMemory`, which is in this process, or with a grader in another one: `use`.
 `sys.modules["cupy"]` is `cupy` below while a function runs that was given such an array.
 """
 
@@ -17,16 +17,16 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from .device_memory import Memory, TransferError
+from .device_memory import DeviceMemory, TransferError
 from .given import Given
 from .values import OnDevice
 from .withholding import is_ours
 
-memory = Memory()
+memory = DeviceMemory()
 
 
 def use(other):
-    """Something with `do`, as a Memory has it, in place of the memory of this process."""
+    """Something with `do`, as a DeviceMemory has it, in place of the memory of this process."""
     global memory
     memory = other
 

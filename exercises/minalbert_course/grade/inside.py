@@ -13,7 +13,7 @@ import sys
 import threading
 
 from .. import files
-from ..device_memory import Memory
+from ..device_memory import DeviceMemory
 from ..given import Given
 from ..here import Here
 from ..values import NotWritten, Opaque, Stopped
@@ -54,7 +54,7 @@ class Process:
 
 class Device(Process):
     def serve(self, fences):
-        memory = Memory()
+        memory = DeviceMemory()
         self.enclose(fences)
         while True:
             request = self.read()

@@ -36,7 +36,7 @@ def offer(imports, withheld, stars):
         if function in answers or id(function) not in needed:
             replace(function, function in answers)
     told = {f"{module}.{name}" for module, names in stars.items() for name in names}
-    sys.meta_path.insert(0, Elsewhere(stars, told))
+    sys.meta_path.insert(0, EmptyModules(stars, told))
     sys.modules["minalbert_course"].check = lambda exercise, namespace, term=None: None     # the last line of each file
 
 
@@ -103,7 +103,7 @@ def empty(cell):
     return False
 
 
-class Elsewhere:
+class EmptyModules:
     """Finds every other module of ours, empty."""
 
     def __init__(self, stars, answers):
