@@ -5,7 +5,7 @@ device and numbers, never becomes a NumPy array by itself, and is read by `.get(
 number). Every reading is a transfer; an array may be given out with so many, and what is computed from it shares
 them. In one thing it is stricter than CuPy: NumPy's own functions refuse its arrays always.
 
-`ndarray` holds the number of an array in a `DeviceMemory`, which is in this process, or with a grader in another one: `use`.
+`ndarray` holds the number of an array in a `DeviceMemory`, which is in this process, or a grader's in another (`use`).
 `sys.modules["cupy"]` is `cupy` below while a function runs that was given such an array.
 """
 

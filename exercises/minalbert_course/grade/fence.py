@@ -9,6 +9,7 @@ fences hold against that, too. `raise_fences` says which of them stand; those of
 """
 
 import ctypes
+import functools
 import os
 import struct
 import subprocess
@@ -17,10 +18,14 @@ import sysconfig
 from pathlib import Path
 
 from . import hook
-from .keeper import MOUNTS, NAMESPACES, checked, libc
+from .keeper import NAMESPACES, checked, libc
 
 LANDLOCK = "files (Landlock)"
-KERNEL = (NAMESPACES, LANDLOCK, MOUNTS)
+OPEN = ("mkfifo", "mknod", "chroot", "setns", "unshare", "setsid", "setpgid", "sched_setaffinity",
+        "sched_setscheduler", "sched_setparam")  # fmt: skip
+UNHEARD = ((os, OPEN), (sys.modules[os.name], OPEN), (subprocess, ("_fork_exec",)),
+           (sys.modules.get("_posixsubprocess"), ("fork_exec",)))  # fmt: skip
+KERNEL = (NAMESPACES, LANDLOCK)                      # without which a submission may come to see a secret
 COURSE = Path(__file__).resolve().parents[1]
 
 
@@ -31,7 +36,7 @@ def raise_fences(folder, seconds, megabytes):
         ("limits", lambda: limit(seconds, megabytes)),
         (LANDLOCK, lambda: landlock(folder, roots, secrets)),
     ) if attempt(put_up)]  # fmt: skip
-    no_programs()
+    close_doors()
     hook.listen(os.path.realpath(folder), [*roots, os.path.realpath(folder)], secrets)
     return [*raised, "audit hook"]
 
@@ -85,16 +90,16 @@ def limit(seconds, megabytes):
     resource.setrlimit(resource.RLIMIT_AS, (megabytes * 2**20, megabytes * 2**20))
 
 
-def no_programs():
-    """The one way to start a program that the hook hears nothing of."""
-
-    def refused(*args):
-        raise PermissionError("a submission may not do this: start a program")
-
-    for module in (subprocess, sys.modules.get("_posixsubprocess")):
-        for name in ("_fork_exec", "fork_exec"):
+def close_doors():
+    """What Python does without a word to the hook: start a program, make a file that is none, leave the group."""
+    for module, names in UNHEARD:
+        for name in names:
             if hasattr(module, name):
-                setattr(module, name, refused)
+                setattr(module, name, functools.partial(refuse, name))
+
+
+def refuse(name, *args, **kwargs):
+    raise PermissionError(f"a submission may not do this: {name}")
 
 
 # Landlock, by system calls that Python has no names for.
