@@ -118,10 +118,10 @@ class Fenced:
 
     def on_device(self, do, *args):
         """The pretended GPU is a process without a submission: it has the arrays and counts how often they are read."""
-        if self.device is None:
-            self.device = self.begun()
-            self.device.ask(self.limited(self.device), STARTUP)
         try:
+            if self.device is None:
+                self.device = self.begun()
+                self.device.ask(self.limited(self.device), STARTUP)
             answer = self.device.ask({"do": do, "args": args}, self.limits.call)
         except queue.Empty:
             answer = None

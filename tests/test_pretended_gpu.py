@@ -1,0 +1,84 @@
+"""The pretended GPU of exercise 12: who has the numbers, and what reading them costs."""
+
+import numpy as np
+import pytest
+from exercise_files import stub
+from submissions import LIMITS
+
+from minalbert_course import pretended_gpu
+from minalbert_course.catalogue import find
+from minalbert_course.device_memory import DeviceMemory, TransferError
+from minalbert_course.given import Given
+from minalbert_course.grade.fenced import Fenced
+from minalbert_course.values import OnDevice, Stopped
+
+
+@pytest.fixture
+def x():
+    with pretended_gpu.pretending():
+        yield pretended_gpu.put(np.arange(6.0).reshape(2, 3), 0)
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda x: x.get(), lambda x: x.tolist(), lambda x: float(x[0, 1]), lambda x: int(x[0, 1]),
+        lambda x: bool(x.sum() > 0), lambda x: x.tobytes(), lambda x: pretended_gpu.cupy.array2string(x),
+        lambda x: pretended_gpu.cupy.allclose(x, x), lambda x: (x * 2 + 1).T[0].get(), lambda x: [*x][1].item(),
+        lambda x: pretended_gpu.asnumpy(x), lambda x: pretended_gpu.cupy.linalg.norm(x).get(),
+    ],
+)  # fmt: skip
+def test_reading_costs_a_transfer_however_it_is_done_and_whatever_was_computed(x, read):
+    with pytest.raises(TransferError):
+        read(x)
+
+
+def test_what_the_host_knows_is_free_and_what_is_computed_is_right(x):
+    xp = pretended_gpu.cupy
+    assert (x.shape, x.ndim, x.size, x.dtype, len(x), xp.shape(x)) == ((2, 3), 2, 6, np.float64, 2, (2, 3))
+    y = xp.zeros((4, 3), x.dtype)
+    xp.add.at(y, xp.asarray([1, 1]), x)
+    y[2:, ::2] = 5
+    y += np.float32(1)
+    y[..., None] *= 2
+    expected = np.zeros((4, 3))
+    np.add.at(expected, [1, 1], np.arange(6.0).reshape(2, 3))
+    expected[2:, ::2] = 5
+    assert np.array_equal(pretended_gpu.memory.fetch(y._number), (expected + 1) * 2)
+    with pytest.raises(ValueError, match="broadcast"):
+        x + xp.zeros(4)
+    with pytest.raises(TypeError, match="met one of the device"):
+        x + np.zeros(3)
+    assert (x.astype(np.float32) * np.sqrt(np.float64(2))).dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    "name", ["save", "fromfile", "load", "memmap", "lib.npyio.save", "os.remove", "testing.runstring"]
+)
+def test_the_device_computes_and_does_nothing_else(name):
+    answer = DeviceMemory().do("numpy", name, ["a file"], {})
+    assert set(answer) == {"error", "text"}
+
+
+def test_with_a_grader_the_numbers_are_in_another_process(tmp_path):
+    path = tmp_path / "ex12_cupy.py"
+    path.write_text(
+        stub("ex12") + "def to_host(x):\n    return x.get()\n"
+        "def gelu(x):\n    return x * 2\n"
+        "def mean_loss(losses):\n    import gc, types\n    return str(vars(losses[0]))\n"
+        "def library(x):\n    return type(x).get.__globals__['memory'].fetch(x._number)\n",
+        encoding="utf-8",
+    )
+    array = np.array([[1.25, 2.5]])
+    with Fenced(find("ex12"), path, LIMITS) as host:
+        given = Given.of("on the device", array, 1)
+        (result, _), device = host.call("gelu", [given], {}, []), host.device.folder
+        assert isinstance(result, OnDevice)
+        assert np.array_equal(result.host, 2 * array)
+        assert np.array_equal(host.call("to_host", [given], {}, [])[0], array)
+        with pytest.raises(Stopped, match="TransferError"):
+            host.call("to_host", [Given.of("on the device", array, 0)], {}, [])
+        seen = host.call("mean_loss", [Given.of("numbers on the device", array[0], 0)], {}, [])[0]
+        assert "2.5" not in seen
+        assert isinstance(host.call("library", [given], {}, [])[0], int)  # its number there, and no more
+        assert device != host.worker.folder
