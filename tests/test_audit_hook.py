@@ -31,7 +31,7 @@ REFUSED = [
     "os.rename(file, 'mine')", "os.rename('mine', file)", "os.chmod(there, 0)", "os.chmod(file, 0)",
     "os.utime(there)", "os.truncate(file, 0)", "os.mkdir(file + '.new')", "shutil.copyfile('mine', file)",
     "os.symlink(file, 'mine')", "os.link(file, 'mine')", "os.system('true')", "sys._current_frames()",
-    "open(os.path.join(own, '..', 'secret', 'hidden'))", "open('mine/../../secret/hidden')",
+    "open(os.path.join(own, '..', 'readable', 'secret', 'hidden'))", "open('../readable/secret/hidden')",
 ]  # fmt: skip
 ON_UNIX = ["os.fork()", "os.kill(os.getppid(), 0)", "os.chown(there, 0, 0)"]
 ALLOWED = [
@@ -55,11 +55,11 @@ with open(file, "w") as opened:
 
 
 def run(tmp_path, code):
-    for name in ("own", "readable", "secret"):
+    for name in ("own", "readable", "readable/secret"):
         (tmp_path / name).mkdir()
     (tmp_path / "readable" / "file").write_text("untouched")
-    (tmp_path / "secret" / "hidden").write_text("untouched")
-    argv = [sys.executable, "-c", BEGIN + code, *(tmp_path / name for name in ("own", "readable", "secret"))]
+    (tmp_path / "readable" / "secret" / "hidden").write_text("untouched")
+    argv = [sys.executable, "-c", BEGIN + code, *(tmp_path / name for name in ("own", "readable", "readable/secret"))]
     result = subprocess.run(argv, capture_output=True, text=True)
     assert (tmp_path / "readable" / "file").read_text() == "untouched"
     return result
@@ -92,4 +92,4 @@ def test_the_process_ends_where_the_hook_was_touched(tmp_path):
 def test_changed_modules_do_not_change_what_is_refused(tmp_path, change):
     result = run(tmp_path, f"{change}\nopen(file, 'w')")
     assert result.returncode == 1
-    assert "may not do this: open" in result.stderr or "Error" in result.stderr
+    assert result.stderr.splitlines()[-1].startswith("PermissionError: a submission may not do this: o")

@@ -52,9 +52,17 @@ def test_what_the_host_knows_is_free_and_what_is_computed_is_right(x):
     assert (x.astype(np.float32) * np.sqrt(np.float64(2))).dtype == np.float64
 
 
-@pytest.mark.parametrize(
-    "name", ["save", "fromfile", "load", "memmap", "lib.npyio.save", "os.remove", "testing.runstring"]
-)
+@pytest.mark.parametrize("do", [("numpy", "fromfile"), ("numpy", "save"), ("numpy", "loadtxt"), ("method", "tofile")])
+def test_the_device_neither_reads_files_nor_writes_them(tmp_path, do):
+    memory, path = DeviceMemory(), tmp_path / "file"
+    path.write_text("1 2")
+    memory.put([np.zeros(2)])
+    args = {"tofile": [OnDevice(0), str(path)], "save": [str(path), OnDevice(0)]}.get(do[1], [str(path)])
+    assert "error" in memory.do(*do, args, {})
+    assert [file.read_text() for file in tmp_path.iterdir()] == ["1 2"]
+
+
+@pytest.mark.parametrize("name", ["memmap", "lib.npyio.save", "os.remove", "testing.runstring", "frompyfunc"])
 def test_the_device_computes_and_does_nothing_else(name):
     answer = DeviceMemory().do("numpy", name, ["a file"], {})
     assert set(answer) == {"error", "text"}
