@@ -27,7 +27,7 @@ ROOT = Path(__file__).parent.parent
 LIMITS = SubmissionLimits(call=1, all=6, memory=512)
 FILES = tomllib.loads((Path(__file__).parent / "hostile.toml").read_text(encoding="utf-8"))["file"]
 NO_FUNCTION = "import threading, time\nthreading.Thread(target=time.sleep, args=(600,)).start()\n"
-ENDLESS = "def softmax_forward(x):\n    pass\nwhile True:\n    pass\n"
+ENDLESS = "open('running', 'w').close()\nwhile True:\n    pass\n"
 
 
 @pytest.fixture
@@ -123,7 +123,7 @@ def test_nothing_is_left_when_the_grader_is_ended(tmp_path, temporary, number):
     argv = [sys.executable, "-m", "minalbert", "grade", str(tmp_path / "in"), "--workers", "2"]
     environment = os.environ | {"TMPDIR": str(temporary)}
     grader = subprocess.Popen(argv, env=environment, stderr=subprocess.DEVNULL, start_new_session=True)
-    while len(list(temporary.glob("*/*.py"))) < 2:  # both run
+    while len(list(temporary.glob("*/running"))) < 2:
         assert grader.poll() is None
         time.sleep(0.02)
     grader.send_signal(number)
