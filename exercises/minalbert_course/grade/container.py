@@ -22,7 +22,8 @@ import numpy as np
 import minalbert
 
 from ..errors import CourseError
-from .fenced import OWN, STARTUP, WorkerProcess
+from .fenced import OWN, STARTUP
+from .process import WorkerProcess
 
 IMAGE = f"minalbert-grade:{minalbert.__version__}"
 PROGRAMS = ("podman", "docker")
@@ -58,26 +59,30 @@ def as_text(program, limits):
 class ContainedWorker(WorkerProcess):
     def __init__(self, program, limits):
         self.program, self.limits, self.name = program, limits, f"minalbert-{secrets.token_hex(8)}"
+        self.given = None
         super().__init__()
 
-    def command(self):
-        return command(self.program, self.name, self.limits)
+    def begin(self):
+        """With the grader's own environment, where podman and docker look for their images: none of it goes inside."""
+        self.open(command(self.program, self.name, self.limits), dict(os.environ))
 
-    def environment(self):
-        """The grader's own: podman and docker look there for their images. Nothing of it goes into the container."""
-        return dict(os.environ)
+    @property
+    def inside(self):
+        return str(PurePosixPath(self.given or self.put("nothing", b"")).parent)
 
     def take(self, path):
-        """Through the pipe. A container that does not start is nobody's mistake but the grader's."""
-        content = np.frombuffer(json.dumps(path.name).encode() + b"\n" + path.read_bytes(), np.uint8)
+        return self.put(path.name, path.read_bytes())
+
+    def put(self, name, text):
+        """Through the pipe, once. A container that does not start is nobody's mistake but the grader's."""
         try:
-            inside = self.ask(content, STARTUP)
+            self.given = self.ask(np.frombuffer(json.dumps(name).encode() + b"\n" + text, np.uint8), STARTUP)
         except queue.Empty:
-            inside = None
-        if not isinstance(inside, str):
+            self.given = None
+        if not isinstance(self.given, str):
             self.stop()
             raise CourseError(f"{self.program} did not start a container; the command that was printed shows why")
-        return str(PurePosixPath(inside).parent), inside
+        return self.given
 
     def stop(self):
         """The container first: it is no child of this process, and does not end with podman's or docker's."""
