@@ -1,5 +1,7 @@
 """A small model and batches."""
 
+import dataclasses
+
 import numpy as np
 
 from minalbert.albert import Albert
@@ -17,10 +19,10 @@ CONFIG = AlbertConfig(
 
 
 @maker("a small model")
-def small_model(seed):
-    """A seed, or "ramp": weights that nobody drew."""
+def small_model(seed, spread=0.25):
+    """A seed, or "ramp": weights that nobody drew. `spread` of 0.05: gradients of SOP alone are shorter than 1."""
     if seed != "ramp":
-        return Albert.init(CONFIG, seed, dtype="float64")
+        return Albert.init(dataclasses.replace(CONFIG, initializer_range=spread), seed, dtype="float64")
     params = Params.zeros(shapes(CONFIG), "float64")
     for start, (name, tensor) in enumerate(params.items()):
         tensor[...] = 1.0 if name.endswith(".gain") else 0.0
