@@ -45,6 +45,10 @@ class Lesson:
     def points(self):
         return sum(check.points for check in self.checks)
 
+    def opaque(self, name):
+        """Which of the values that a function returns are caches."""
+        return [i for i, part in enumerate(self.functions[name]) if part.startswith("cache")]
+
     def check(self, points, title, of, formula=""):
         if of not in self.functions:
             raise ValueError(f"check {title!r} of {self.name} looks at {of!r}; it has {', '.join(self.functions)}")

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from .compare import Wrong
 from .draw import PUBLIC, draws
+from .interleaving import interleave
 from .lesson import Check
 from .yours import NotWritten, Stopped, Yours
 
@@ -52,8 +53,11 @@ def none(lesson, reason):
 def outcome(lesson, check, yours, term):
     yours.forget()
     try:
+        made = []
         for draw in draws(term, lesson, check):
             check.run(yours, draw)
+            made.append(yours.made[sum(map(len, made)) :])
+        interleave(lesson, yours.host, made)
     except Wrong as error:
         if yours.wrote and yours.wrote != error.seen:                # then little else is to be believed
             return missed(check, error.seen, f"{yours.wrote}, which others still need", error.of)

@@ -42,11 +42,22 @@ IN_PLACE = (
 )
 
 
+class Call(NamedTuple):
+    name: str
+    args: tuple
+    static: dict
+    result: Any
+
+
 class Yours:
-    """`host` has call(name, args, static, opaque) -> (result, names of arguments that were written into)"""
+    """`host` has call(name, args, static, opaque) -> (result, what was written into, in words)
+
+    host, made   where the functions run, and the calls that were answered since `forget`
+    """
 
     def __init__(self, lesson, host):
-        self._lesson, self._host, self._written = lesson, host, []
+        self._lesson, self.host = lesson, host
+        self.forget()
 
     def __getattr__(self, name):
         if name not in self._lesson.functions:
@@ -61,22 +72,37 @@ class Yours:
     @property
     def wrote(self):
         """A sentence, if one did."""
-        return "{} wrote into its argument {}".format(*self._written[0]) if self._written else None
+        return "{} wrote into {}".format(*self._written[0]) if self._written else None
 
     def forget(self):
         """A new check begins."""
-        self._written = []
+        self._written, self.made, self._used = [], [], set()
 
     def _call(self, name, *args, **static):
         returns = self._lesson.functions[name]
-        opaque = [i for i, part in enumerate(returns) if part.startswith("cache")]
+        args = tuple(self._unused(arg) for arg in args)
         try:
-            result, written = self._host.call(name, args, static, opaque)
+            result, written = self.host.call(name, args, static, self._lesson.opaque(name))
         except (NotWritten, Stopped) as error:
             error.of = name
             raise
-        self._written += [(name, argument) for argument in written]
-        return unpacked(name, result, returns)
+        self._written += [(name, what) for what in written]
+        result = unpacked(name, result, returns)
+        self.made.append(Call(name, args, static, result))
+        return result
+
+    def _unused(self, arg):
+        """A cache that no call had before: a second one is made, because a function may use its cache up."""
+        if not isinstance(arg, Opaque):
+            return arg
+        if id(arg) in self._used:
+            call, i = next((call, i) for call in self.made for i, part in self._caches(call) if part is arg)
+            arg = self._call(call.name, *call.args, **call.static)[i]
+        self._used.add(id(arg))
+        return arg
+
+    def _caches(self, call):
+        return [(i, call.result[i]) for i in self._lesson.opaque(call.name)]
 
 
 def unpacked(name, result, returns):
