@@ -7,6 +7,7 @@ from .compare import Wrong
 from .draw import PUBLIC, draws
 from .interleaving import interleave
 from .lesson import Check
+from .own_forward import YoursByOwnForward, pairs_to_judge
 from .yours import NotWritten, Stopped, Yours
 
 
@@ -17,6 +18,8 @@ class Outcome(NamedTuple):
     cause: str | None = None                         # what that usually means
     of: str = ""                                     # the function to look at
     ran: bool = True                                 # did it return something to compare?
+    near: float | None = None                        # cosine of wrong numbers to the right ones
+    note: str = ""                                   # how the points were earned, if in another way than usual
 
 
 class Marks(NamedTuple):
@@ -41,7 +44,21 @@ class Marks(NamedTuple):
 def mark(lesson, host, term=PUBLIC, remark=""):
     """Run every check; one that fails, however it fails, leaves the others alone."""
     yours = Yours(lesson, host)
-    return Marks(lesson, [outcome(lesson, check, yours, term) for check in lesson.checks], printable(remark))
+    outcomes = [outcome(lesson, check, yours, term) for check in lesson.checks]
+    if pairs := pairs_to_judge(lesson, outcomes):
+        causes = [found.cause for found in outcomes if found.of in pairs.values()]
+        own = YoursByOwnForward(lesson, host, pairs, causes)
+        outcomes = [judged_by_own(lesson, found, own, pairs, term) for found in outcomes]
+    return Marks(lesson, outcomes, printable(remark))
+
+
+def judged_by_own(lesson, found, own, pairs, term):
+    """The outcome, or a better one where backward's gradients may be those of the student's own forward function."""
+    if found.near is None or found.of not in pairs:
+        return found
+    again = outcome(lesson, found.check, own, term)
+    note = f"judged against your own {pairs[found.of]}, which is not right yet: these are its derivatives"
+    return found if again.seen else again._replace(note=note)
 
 
 def none(lesson, reason):
@@ -61,7 +78,7 @@ def outcome(lesson, check, yours, term):
     except Wrong as error:
         if yours.wrote and yours.wrote != error.seen:                # then little else is to be believed
             return missed(check, error.seen, f"{yours.wrote}, which others still need", error.of)
-        return missed(check, error.seen, error.cause, error.of)
+        return missed(check, error.seen, error.cause, error.of)._replace(near=error.near)
     except (NotWritten, Stopped) as error:
         return missed(check, error, None, error.of)._replace(ran=False)
     except Exception as error:                       # of numbers, text or objects that no check expects

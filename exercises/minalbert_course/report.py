@@ -12,6 +12,9 @@ def lines(marks, width=100, shown=SHOWN):
     yield f"{title:<{width - 20}} {marks.points:g} / {marks.of:g}"
     badges = [f"[{o.earned:g}/{o.check.points:g}] {o.check.title}".replace(" ", "\xa0") for o in marks.outcomes]
     yield from (f"  {line}".replace("\xa0", " ") for line in textwrap.wrap("   ".join(badges), width - 2))
+    for note in dict.fromkeys(outcome.note for outcome in marks.outcomes if outcome.note):
+        titles = ", ".join(outcome.check.title for outcome in marks.outcomes if outcome.note == note)
+        yield from textwrap.wrap(f"{titles}: {note}", width, initial_indent="  ", subsequent_indent="  ")
     if marks.remark:
         yield from textwrap.wrap(marks.remark, width, initial_indent="  ", subsequent_indent="  ")
         if all(outcome.seen == marks.remark for outcome in marks.outcomes):
