@@ -6,7 +6,7 @@ an exercise, a hundredth of what any mistake in the catalogue of wrong solutions
 
 import numpy as np
 
-from minalbert.gradcheck.diagnose import guess, guess_shape
+from minalbert.gradcheck.diagnose import digits, guess, guess_shape
 
 LIMIT = 1e-5
 
@@ -93,7 +93,7 @@ def explain(name, yours, expected, axes, knowledge):
     mine, right = float(yours[worst]), float(expected[worst])
     place = [f"{axis}={i}" for axis, i in zip(axes, worst, strict=True)] if axes else map(str, map(int, worst))
     where = f"{name}: worst entry [{', '.join(place)}]" if expected.ndim else f"{name}:"
-    ratio = f"   ratio {mine / right:.4g}" if right else ""
+    ratio = f"   ratio {digits(mine / right, 4)}" if right else ""
     cause = guess(np.atleast_1d(yours), np.atleast_1d(expected), *knowledge)
     return f"{where}   yours {mine:.6g}   expected {right:.6g}{ratio}", cause
 

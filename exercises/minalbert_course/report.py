@@ -2,6 +2,8 @@
 
 import textwrap
 
+from minalbert.gradcheck.diagnose import certain
+
 SHOWN = 3                                            # failures explained, of many
 
 
@@ -45,6 +47,7 @@ def explained(lesson, outcome, width=100):
     if outcome.check.formula and outcome.ran:
         yield from wrap.wrap(f"  formula    {outcome.check.formula}")
     if outcome.cause:
-        yield from wrap.wrap(f"  looks like {outcome.cause}")
+        word, cause = ("looks like", outcome.cause) if certain(outcome.cause) else outcome.cause.split(": ", 1)
+        yield from wrap.wrap(f"  {word:10} {cause}")
     if outcome.of:
         yield f"  hint       minalbert exercise hint {lesson.exercise} --of {outcome.of}"
