@@ -75,7 +75,7 @@ SQUARE = RNG.standard_normal((2, 4, 4))
     ("yours", "expected", "says"),
     [
         (np.abs(G), G, "these are absolute values"),
-        (np.maximum(G, 0), G, "what is negative became zero"),
+        (np.maximum(G, 0), G, "what is below 0 is cut to that"),
         (G * G, G, "squared"),
         (np.sqrt(WHOLE), WHOLE, "a root too many"),
         (1 / WHOLE, WHOLE, "upside down"),

@@ -17,12 +17,19 @@ NEAR = 0.97                                          # cosine to the right gradi
 class Wrong(Exception):
     """seen: what is wrong, with numbers; cause: what that usually means; of: the function, if not the check's
 
-    near: the cosine between the numbers and the right ones, where there are as many
+    numbers: (yours, expected), where these are arrays
     """
 
-    def __init__(self, seen, cause=None, of=None, near=None):
+    def __init__(self, seen, cause=None, of=None, numbers=None):
         super().__init__(seen)
-        self.seen, self.cause, self.of, self.near = seen, cause, of, near
+        self.seen, self.cause, self.of, self.numbers = seen, cause, of, numbers
+
+    @property
+    def near(self):
+        """The cosine between the numbers and the right ones, or None."""
+        if self.numbers is None or self.numbers[0].shape != self.numbers[1].shape:
+            return None
+        return cosine(*self.numbers)
 
 
 class OwnGradient(np.ndarray):
@@ -53,15 +60,17 @@ def same(name, yours, expected, axes=None, laws=(), known=None, suspects=None, l
     yours = numbers(name, yours, expected.shape)
     if yours.shape != expected.shape:
         cause = guess_shape(yours.shape, expected.shape, {})
-        raise Wrong(f"{name} has shape {yours.shape}; it must be {expected.shape}", cause)
+        seen = f"{name} has shape {yours.shape}; it must be {expected.shape}"
+        raise Wrong(seen, cause, numbers=(yours, expected))
     if not equals(yours, expected, limit):
-        near = cosine(yours, expected)
         if isinstance(given, OwnGradient):
             followed = [answer for cause, answer in (follows or {}).items() if cause in given.causes]
-            if (given.derivative and near >= NEAR) or any(equals(yours, answer, limit) for answer in followed):
+            if given.derivative and cosine(yours, expected) >= NEAR:
+                return
+            if any(equals(yours, answer, limit) for answer in followed):
                 return
         seen, cause = explain(name, yours.astype(float), expected.astype(float), axes, (laws, known, suspects))
-        raise Wrong(seen, cause, near=near)
+        raise Wrong(seen, cause, numbers=(yours, expected))
 
 
 def equals(yours, expected, limit):
@@ -83,7 +92,7 @@ def agrees(name, yours, expected, of):
     try:
         same(name, yours, expected)
     except Wrong as error:
-        raise Wrong(error.seen, None, of, error.near) from None
+        raise Wrong(error.seen, None, of, error.numbers) from None
 
 
 def explain(name, yours, expected, axes, knowledge):

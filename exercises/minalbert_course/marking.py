@@ -3,11 +3,14 @@
 import os
 from typing import Any, NamedTuple
 
+from minalbert.gradcheck.diagnose import certain
+
 from .compare import Wrong
 from .draw import PUBLIC, draws
 from .interleaving import interleave
 from .lesson import Check
 from .own_forward import YoursByOwnForward, pairs_to_judge
+from .variations import found_in
 from .yours import NotWritten, Stopped, Yours
 
 
@@ -78,7 +81,8 @@ def outcome(lesson, check, yours, term):
     except Wrong as error:
         if yours.wrote and yours.wrote != error.seen:                # then little else is to be believed
             return missed(check, error.seen, f"{yours.wrote}, which others still need", error.of)
-        return missed(check, error.seen, error.cause, error.of)._replace(near=error.near)
+        cause = error.cause if certain(error.cause) else found_in(lesson, yours, error) or error.cause
+        return missed(check, error.seen, cause, error.of)._replace(near=error.near)
     except (NotWritten, Stopped) as error:
         return missed(check, error, None, error.of)._replace(ran=False)
     except Exception as error:                       # of numbers, text or objects that no check expects

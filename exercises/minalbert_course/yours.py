@@ -36,6 +36,7 @@ class OnDevice(NamedTuple):
     host: Any
 
 
+KEPT = 100                                           # calls in the history
 IN_PLACE = (
     "something that works in place on what was given: +=, *=, out=, x[...] =, and with lists and dicts pop, append or "
     "an assignment; make a new one first"
@@ -53,10 +54,11 @@ class Yours:
     """`host` has call(name, args, static, opaque) -> (result, what was written into, in words)
 
     host, made   where the functions run, and the calls that were answered since `forget`
+    history      calls of earlier checks, too, the last of them last
     """
 
     def __init__(self, lesson, host):
-        self._lesson, self.host = lesson, host
+        self._lesson, self.host, self.history = lesson, host, []
         self.forget()
 
     def __getattr__(self, name):
@@ -89,6 +91,7 @@ class Yours:
         self._written += [(name, what) for what in written]
         result = unpacked(name, result, returns)
         self.made.append(Call(name, args, static, result))
+        self.history = [*self.history[1 - KEPT :], self.made[-1]]
         return result
 
     def _unused(self, arg):
@@ -111,7 +114,8 @@ def unpacked(name, result, returns):
         return result[0] if type(result) is tuple and len(result) == 1 else result
     wanted = f"({', '.join(returns)})"
     if not isinstance(result, tuple | list):
-        raise Wrong(f"{name} returned {kind(result)}; it must return {wanted}", of=name)
+        cause = "the return is missing" if result is None else None
+        raise Wrong(f"{name} returned {kind(result)}; it must return {wanted}", cause, name)
     if len(result) != len(returns):
         raise Wrong(f"{name} returned {len(result)} values; it must return {len(returns)}: {wanted}", of=name)
     return tuple(result)

@@ -15,6 +15,7 @@ import numpy as np
 from .signatures import factor_name, lengths_named, name_of, signatures
 
 CLOSE = 1e-6
+FLOAT16 = 2e-3
 FLOAT32 = 1e-5                                       # relative error that rounding to 24 bits may leave
 PERHAPS, SEEN = "perhaps: ", "seen: "
 
@@ -30,7 +31,8 @@ def guess(yours, expected, laws=(), known=None, suspects=None):
     known      {"√D": 2.0}: constants that a ratio may be
     suspects   {what went wrong: the array that it would give, or a function that makes it}
     """
-    return next(_causes(yours, expected, laws, known or {}, suspects or {}), None)
+    with np.errstate(all="ignore"):
+        return next(_causes(yours, expected, laws, known or {}, suspects or {}), None)
 
 
 def certain(cause):
@@ -59,8 +61,15 @@ def _causes(yours, expected, laws, known, suspects):
         yield "right to seven digits: float32 crept in (an astype, or an array made without the input's dtype)"
     if _alike(yours, expected) and yours.dtype == np.float32:
         yield "right to seven digits: yours is float32, where float64 was given"
+    rounded = any(_alike(yours, other, CLOSE**2) for other in (np.round(yours, 3), yours.astype(np.float16)))
+    if rounded and not _alike(yours, expected, FLOAT32) and _alike(yours, expected, FLOAT16):
+        yield "right to three digits: these are rounded, or float16"
     if _alike(yours, -expected, FLOAT32):
         yield "the sign is wrong"
+    for says, cut in (("above", np.minimum), ("below", np.maximum)):
+        bound = yours.max() if says == "above" else yours.min()
+        if yours.size > 2 and (yours == bound).sum() > 1 and _alike(yours, cut(expected, bound), FLOAT32):
+            yield f"what is {says} {bound:.6g} is cut to that"
     if ratio := _constant_ratio(yours, expected, known):
         lengths = lengths_named(ratio, expected.shape)
         times = f"{digits(ratio)}{factor_name(ratio, known)} times"
@@ -76,6 +85,8 @@ def _causes(yours, expected, laws, known, suspects):
     if rows := _wrong_rows(yours, expected):
         yield (f"{PERHAPS}only rows {rows} are wrong: are they used more than once, and is the gradient "
                "assigned (=) where it should be added (+=)?")
+    if not _alike(yours, expected, FLOAT32) and _alike(yours, expected, FLOAT16):
+        yield f"{PERHAPS}right to three digits: something is rounded, or float16"
     yield from _likely(yours, expected)
 
 
@@ -149,8 +160,10 @@ def guess_shape(yours, expected, others):
     for name, shape in others.items():
         if shape == expected:
             return f"in the wrong place, d{name} has this shape"
+    if not yours:
+        return f"{PERHAPS}everything is summed, or a number stands in its place"
     if len(yours) == len(expected) == 1:
-        return "summed over the wrong axis"
+        return f"{PERHAPS}summed over the wrong axis"
     if len(yours) > len(expected) and yours[len(yours) - len(expected) :] == expected:
         return "the sum over the axes along which the tensor was broadcast is missing"
     if len(yours) == len(expected):

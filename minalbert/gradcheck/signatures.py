@@ -25,24 +25,21 @@ def signatures(expected):
 
 def _values(x):
     """Each entry for itself."""
-    with np.errstate(all="ignore"):
-        if (x < 0).any() and (x > 0).any():
-            yield "the sign is lost: these are absolute values", np.abs(x)
-            yield "what is negative became zero", np.maximum(x, 0)
-            yield "what is positive became zero", np.minimum(x, 0)
-        yield "squared: a square too many, or a root is missing", x * x
-        if (x >= 0).all():
-            yield "a root too many, or a square is missing", np.sqrt(x)
-            yield "the logarithm is missing", np.exp(x)
-            yield "a logarithm too many", np.log(x)
-        yield "upside down: this is one divided by what is expected", 1 / x
-        yield "this is one minus what is expected", 1 - x
-        yield "one is added", x + 1
-        yield "one is subtracted", x - 1
-        if x.size > 1:
-            yield "divided by the sum of all entries", x / x.sum()
-            yield "rounded to whole numbers", np.round(x)
-            yield "rounded down to whole numbers", np.floor(x)
+    if (x < 0).any() and (x > 0).any():
+        yield "the sign is lost: these are absolute values", np.abs(x)
+    yield "squared: a square too many, or a root is missing", x * x
+    if (x >= 0).all():
+        yield "a root too many, or a square is missing", np.sqrt(x)
+        yield "the logarithm is missing", np.exp(x)
+        yield "a logarithm too many", np.log(x)
+    yield "upside down: this is one divided by what is expected", 1 / x
+    yield "this is one minus what is expected", 1 - x
+    yield "one is added", x + 1
+    yield "one is subtracted", x - 1
+    if x.size > 1:
+        yield "divided by the sum of all entries", x / x.sum()
+        yield "rounded to whole numbers", np.round(x)
+        yield "rounded down to whole numbers", np.floor(x)
 
 
 def _along(x, axis):
@@ -65,8 +62,7 @@ def _along(x, axis):
     yield f"the sum along {name} stands in all its places", np.broadcast_to(mean * x.shape[axis], x.shape)
     yield f"summed up along {name}: each entry has those before it, too", np.cumsum(x, axis)
     yield f"the mean along {name} is subtracted", x - mean
-    with np.errstate(all="ignore"):
-        yield f"divided by the sum along {name}", x / (mean * x.shape[axis])
+    yield f"divided by the sum along {name}", x / (mean * x.shape[axis])
     yield f"sorted along {name}", np.sort(x, axis)
 
 
