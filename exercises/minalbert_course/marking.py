@@ -11,7 +11,10 @@ from .interleaving import interleave
 from .lesson import Check
 from .own_forward import YoursByOwnForward, pairs_to_judge
 from .variations import found_in
-from .yours import NotWritten, Stopped, Yours
+from .yours import NotWritten, Stopped, Yours, says_something
+
+ZEROS = "every number that came back is zero"
+EARNED_ELSEWHERE = "seen: zero is right here, but it counts only where another check of the function has its points"
 
 
 class Outcome(NamedTuple):
@@ -23,6 +26,8 @@ class Outcome(NamedTuple):
     ran: bool = True                                 # did it return something to compare?
     near: float | None = None                        # cosine of wrong numbers to the right ones
     note: str = ""                                   # how the points were earned, if in another way than usual
+    called: frozenset = frozenset()                  # functions that returned something beside zeros
+    only_zeros: frozenset = frozenset()              # functions that did not, if no other was called
 
 
 class Marks(NamedTuple):
@@ -52,7 +57,17 @@ def mark(lesson, host, term=PUBLIC, remark=""):
         causes = [found.cause for found in outcomes if found.of in pairs.values()]
         own = YoursByOwnForward(lesson, host, pairs, causes)
         outcomes = [judged_by_own(lesson, found, own, pairs, term) for found in outcomes]
-    return Marks(lesson, outcomes, printable(remark))
+    return Marks(lesson, without_zeros(outcomes), printable(remark))
+
+
+def without_zeros(outcomes):
+    """No points where every number that came back is zero, unless one of these functions earned points elsewhere."""
+    earning = {name for found in outcomes if found.earned for name in found.called}
+
+    def nothing_shown(found):
+        return found.earned and found.only_zeros and not found.only_zeros & earning
+
+    return [missed(found.check, ZEROS, EARNED_ELSEWHERE) if nothing_shown(found) else found for found in outcomes]
 
 
 def judged_by_own(lesson, found, own, pairs, term):
@@ -87,7 +102,9 @@ def outcome(lesson, check, yours, term):
         return missed(check, error, None, error.of)._replace(ran=False)
     except Exception as error:                       # of numbers, text or objects that no check expects
         return missed(check, f"{check.of} returned something that cannot be checked ({type(error).__name__}: {error})")
-    return Outcome(check, float(check.points))
+    names = frozenset(call.name for call in yours.made)
+    telling = frozenset(call.name for call in yours.made if says_something(call.result))
+    return Outcome(check, float(check.points), called=telling, only_zeros=frozenset() if telling else names)
 
 
 def missed(check, seen, cause=None, of=None):

@@ -121,6 +121,19 @@ def unpacked(name, result, returns):
     return tuple(result)
 
 
+def says_something(value):
+    """Is there a number in it that is not zero, or a word? Caches do not count."""
+    if isinstance(value, Opaque) or value is None:
+        return False
+    if isinstance(value, OnDevice):
+        return says_something(value.host)
+    if isinstance(value, dict):
+        return any(map(says_something, value.values()))
+    if isinstance(value, tuple | list | set):
+        return any(map(says_something, value))
+    return bool(value.any()) if hasattr(value, "any") else bool(value)
+
+
 def kind(value):
     if value is None:
         return "nothing (None)"
