@@ -61,6 +61,11 @@ def test_a_law_that_holds_is_not_named():
     assert guess(noise - noise.mean(axis=-1, keepdims=True), SUMS_TO_ZERO, laws=(LAW,)) is None
 
 
+def test_a_small_mistake_is_not_taken_for_a_factor_near_one():
+    nearly = G + 1.5e-5 * RNG.standard_normal(G.shape)
+    assert not certain(guess(nearly, G))
+
+
 def test_what_gives_the_very_numbers_comes_before_laws():
     assert guess(2 * G, SUMS_TO_ZERO, laws=(LAW,), suspects={"twice": 2 * G}) == "twice"
     assert guess(G, SUMS_TO_ZERO, laws=(LAW,)) == f"seen: {LAW.says}"

@@ -69,7 +69,10 @@ def first_result(x, w, b, scale):
         (lambda x, w, b, scale: affine_forward(x, w, b, 1.0), "scale is used as if it were 1"),
         (lambda x, w, b, scale: affine_forward(x, w, b, scale * scale), "scale is squared"),
         (lambda x, w, b, scale: affine_forward(x, w, b[::-1], scale), "b is in reverse order along axis 0"),
-        (lambda x, w, b, scale: affine_forward(x * 4**-0.25, w, b, scale), "as if x were 1/√√4 times as large"),
+        (
+            lambda x, w, b, scale: affine_forward(x * 4**-0.25, w, b, scale),
+            "the same numbers come out where x is 1/√√4 times as large",
+        ),
         (lambda x, w, b, scale: (x, affine_forward(x, w, b, scale)[1]), "this is what affine_forward was given"),
         (first_x, "x is that of an earlier call: something is kept from call to call"),
         (first_result, "this is what an earlier call of affine_forward returned: something is kept"),

@@ -7,10 +7,10 @@ where the library's numbers for the unchanged arguments are those that the check
 
 import inspect
 import itertools
-import math
 
 import numpy as np
 
+from .changes import is_float, others
 from .yours import Opaque
 
 LIMIT = 1e-6
@@ -116,7 +116,7 @@ def matched(computed, args, dy, before, yours, expected):
             return None
         for says, answer in combined(computed.names, args, dy, expected):
             if alike(answer, yours):
-                return says
+                return f"the same numbers come out where {says}"
         tried = list(itertools.islice(variations(computed, args, dy, before), MOST))
     except Exception:                                # it is called in another way than the library's
         return None
@@ -124,7 +124,7 @@ def matched(computed, args, dy, before, yours, expected):
         try:
             answers = computed.results(other_args, other_dy, change)
             if any(alike(answers[i], yours) for i in which):
-                return says
+                return f"the same numbers come out where {says}"
         except Exception:                            # of numbers that make no sense there
             pass
     return None
@@ -142,8 +142,8 @@ def combined(names, args, dy, expected):
         yield f"{name} is multiplied by, where it must be added", (expected - x) * x
         yield f"{name} is added, where it must be multiplied by", expected / x + x
         yield f"{name} is subtracted, where it must be multiplied by", expected / x - x
-        yield f"divided by {name}, where it must be multiplied by", expected / (x * x)
-        yield f"multiplied by {name}, where it must be divided by", expected * x * x
+        yield f"{name} is divided by, where it must be multiplied by", expected / (x * x)
+        yield f"{name} is multiplied by, where it must be divided by", expected * x * x
         yield f"{name} is multiplied by once too often", expected * x
         yield f"{name} is not multiplied by", expected / x
 
@@ -159,7 +159,7 @@ def variations(computed, args, dy, before):
     """(words, arguments, dy, what to do with the cache). before: arguments of earlier calls"""
     names = computed.names
     for i, (name, value) in enumerate(zip(names, args, strict=False)):
-        for old in (old[i] for old in before[:8] if isinstance(value, np.ndarray) and np.shape(old[i]) == value.shape):
+        for old in (old[i] for old in before[:8] if same_kind(old[i], value)):
             says = f"{name} is that of an earlier call: something is kept from call to call"
             yield says, [*args[:i], old, *args[i + 1 :]], dy, None
     for i, (name, value) in enumerate(zip(names, args, strict=False)):
@@ -201,78 +201,9 @@ def on_the_way_back(computed, args, dy):
                    lambda cache, i=i, other=other: (*cache[:i], other, *cache[i + 1 :]))  # fmt: skip
 
 
-def others(value):
-    """(words with a place for the name, another value)"""
-    if isinstance(value, np.ndarray) and value.size:
-        yield from other_arrays(value)
-    elif is_float(value):
-        yield "{} is left out, as if it were 0", 0.0
-        yield "{} is used as if it were 1", 1.0
-        yield "{} is squared", value * value
-        yield "the root of {} is taken", abs(value) ** 0.5
-        yield "{} has the other sign", -value
-        yield "{} is used twice", 2 * value
-        yield "one minus {} is used", 1 - value
-    elif isinstance(value, int) and not isinstance(value, bool):
-        for other in {1, value - 1, value + 1} - {value}:
-            yield f"{{}} is used as if it were {other}, not {value}", other
-
-
-def other_arrays(x):
-    if x.dtype.kind == "f":
-        yield "{} is left out, as if it were zero", 0 * x
-        yield "{} is used as if it were one everywhere", np.ones_like(x)
-        yield "{} is used as zero and one: what is not zero counts as one", (x != 0).astype(x.dtype)
-        yield "{} is used as zero and one: what is above zero counts as one", (x > 0).astype(x.dtype)
-        yield "{} has the other sign", -x
-        yield "the absolute value of {} is used", np.abs(x)
-        yield "negative numbers of {} count as zero", np.maximum(x, 0)
-        yield "positive numbers of {} count as zero", np.minimum(x, 0)
-        yield "numbers of {} above 1 are cut to 1", np.minimum(x, 1)
-        yield "numbers of {} below -1 or above 1 are cut", np.clip(x, -1, 1)
-        yield "{} is squared", x * x
-        for says, factor in factors(x.shape):
-            yield f"as if {{}} were {says} times as large", factor * x
-        yield "{} is divided by its largest", x / np.abs(x).max()
-        yield "{} is rounded to whole numbers", np.round(x)
-        yield "{} is divided by its sum", x / x.sum()
-        yield "the root of {} is taken", np.sqrt(x)
-        yield "the exponential of {} is taken", np.exp(x)
-        yield "one divided by {} is used", 1 / x
-        yield "one minus {} is used", 1 - x
-        yield "{} is float16", x.astype(np.float16).astype(x.dtype)
-        yield "{} is cut to whole numbers", np.trunc(x)
-        yield "{} is sorted along its last axis", np.sort(x)
-    elif x.dtype.kind in "iu":
-        yield "{} is used as if it were 0 everywhere", 0 * x
-        yield "{} is used as if it were 1 everywhere", np.ones_like(x)
-        yield "1 is added to {}", x + 1
-        yield "1 is subtracted from {}", np.maximum(x - 1, 0)
-        yield "{} is used as zero and one", (x != 0).astype(x.dtype)
-    for axis in range(x.ndim):
-        if x.shape[axis] > 1:
-            first, last = np.take(x, [0], axis), np.take(x, [-1], axis)
-            where = f"along axis {axis}"
-            yield f"the first of {{}} {where} is used for all", np.repeat(first, x.shape[axis], axis)
-            yield f"the last of {{}} {where} is used for all", np.repeat(last, x.shape[axis], axis)
-            yield f"{{}} is in reverse order {where}", np.flip(x, axis).copy()
-            yield f"{{}} is shifted by one {where}", np.roll(x, 1, axis)
-            yield f"{{}} is shifted by minus one {where}", np.roll(x, -1, axis)
-            if x.dtype.kind == "f":
-                mean = x.mean(axis=axis, keepdims=True)
-                yield f"the mean of {{}} {where} is used for all", np.repeat(mean, x.shape[axis], axis)
-                yield f"{{}} has its mean {where} subtracted", x - mean
-    if x.ndim > 1 and x.shape[-1] == x.shape[-2]:
-        yield "{} is transposed", x.swapaxes(-1, -2).copy()
-
-
-def factors(shape):
-    """(words, factor): what scaling by lengths and their roots gives, and a logarithm or power of base 2."""
-    yield from (("2", 2.0), ("1/2", 0.5), ("ln 2", math.log(2)), ("1/ln 2", 1 / math.log(2)))
-    heads = {shape[1] * shape[-1]} if len(shape) > 2 else set()
-    for n in sorted({n for n in shape if n > 2} | {math.prod(shape)} | heads):
-        for name, value in ((f"{n}", n), (f"√{n}", n**0.5), (f"√√{n}", n**0.25)):
-            yield from ((name, value), (f"1/{name}", 1 / value))
+def same_kind(old, value):
+    both = isinstance(old, np.ndarray) and isinstance(value, np.ndarray)
+    return old.shape == value.shape if both else is_float(old) and is_float(value) and old != value
 
 
 def exchangeable(a, b):
@@ -284,10 +215,6 @@ def exchangeable(a, b):
 def is_weights(weights, whole):
     return (isinstance(weights, np.ndarray) and isinstance(whole, np.ndarray) and weights.shape == whole.shape
             and weights.dtype.kind == "f" and whole.dtype.kind in "iu")  # fmt: skip
-
-
-def is_float(value):
-    return isinstance(value, float | np.floating)
 
 
 def alike(a, b):

@@ -77,7 +77,7 @@ def _causes(yours, expected, laws, known, suspects):
     if yours.ndim > 1 and _alike(yours.swapaxes(-1, -2), expected):
         yield "transposed"
     for says, answer in signatures(expected):
-        if _alike(yours, answer, FLOAT32) and (expected.size > 2 or not says.startswith("shifted")):
+        if _explains(yours, expected, answer) and (expected.size > 2 or not says.startswith("shifted")):
             yield says
     for law in laws:
         if np.abs(law.residual(yours)).max() > 1e-4 * max(np.abs(yours).max(), 1e-300):
@@ -178,13 +178,18 @@ def _alike(a, b, close=CLOSE):
     return a.shape == b.shape and bool(np.abs(a - b).max(initial=0.0) <= close * size)
 
 
+def _explains(yours, expected, answer):
+    """Is the answer yours, and far nearer to it than what is expected?"""
+    return _alike(yours, answer, FLOAT32) and np.abs(yours - answer).max() <= 0.05 * np.abs(yours - expected).max()
+
+
 def _constant_ratio(yours, expected, known):
     """Of one number, only a ratio that has a name is worth telling."""
     size = (expected * expected).sum()
     if not size:
         return None
     ratio = float((yours * expected).sum() / size)
-    if not ratio or abs(ratio - 1) <= 1e-5 or not _alike(yours, ratio * expected, FLOAT32):
+    if not ratio or not _explains(yours, expected, ratio * expected):
         return None
     return ratio if expected.size > 1 or factor_name(ratio, known) else None
 
