@@ -65,7 +65,7 @@ def coin(what, toss, causes=("", "")):
         if evidence < -CLEAR:
             break
     same = sum(a == b for a, b in pairwise(tosses))
-    share(f"{what}: like the draw before", same, len(tosses) - 1, 1 / 2, "a draw depends on the one before it")
+    share(f"{what}: like the draw before", same, len(tosses) - 1, 1 / 2, "seen: a draw depends on the one before it")
     return tosses
 
 

@@ -7,7 +7,7 @@ from .chances import coin, share
 from .sentences import ORDINARY, whole
 
 FLAT = "the sentences of a part must be joined into one list of token ids"
-SAME_CHANCE = "every place between two sentences must have the same chance"
+SAME_CHANCE = "seen: every place between two sentences must have the same chance"
 
 
 def written(draw, sentences, start=ORDINARY):
@@ -66,4 +66,4 @@ def compare_cuts(what, found, sentences):
     for cut in range(1, sentences):
         ones = [one for one, place in found if place == cut]
         share(f"{what}, where the cut is after sentence {cut} of {sentences}", sum(ones), len(ones), 1 / 2,
-              "the coin depends on the cut; it needs a draw of its own")  # fmt: skip
+              "seen: the coin depends on the cut; it needs a draw of its own")  # fmt: skip

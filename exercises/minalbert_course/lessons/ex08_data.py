@@ -86,7 +86,7 @@ def ngrams(yours, draw):
           "the lengths are dealt out in fixed shares; each must be drawn by itself")  # fmt: skip
 
 
-DEPENDENT = "a length depends on the one before it; each must be drawn by itself"
+DEPENDENT = "seen: a length depends on the one before it; each must be drawn by itself"
 PUBLISHED = 6 / 11, 3 / 11, 2 / 11
 LENGTHS = {
     "all lengths have the same chance; a length of n must have 1/n times the chance of 1": (1 / 3, 1 / 3, 1 / 3),

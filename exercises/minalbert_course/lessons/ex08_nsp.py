@@ -93,11 +93,11 @@ def elsewhere(yours, draw):
     for i, found in begins.items():
         for sentence in range(sizes[i]):
             share(f"from sentence {sentence + 1} of {sizes[i]} on", found.count(sentence), len(found), 1 / sizes[i],
-                  "every sentence must have the same chance to be the first")  # fmt: skip
+                  "seen: every sentence must have the same chance to be the first")  # fmt: skip
     together = [place for i, found in begins.items() for place in found if sizes[i] == 3]
     for sentence in range(3):
         share(f"from sentence {sentence + 1} of 3 on", together.count(sentence), len(together), 1 / 3,
-              "every sentence must have the same chance to be the first")  # fmt: skip
+              "seen: every sentence must have the same chance to be the first")  # fmt: skip
 
 
 add_inputs(variant)

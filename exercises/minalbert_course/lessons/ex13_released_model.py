@@ -212,7 +212,7 @@ DIFFERS = "the first i with max |ours[i] - theirs[i]| > limit, or None"
 @lesson.check(1, "the first difference", of="first_difference", formula=DIFFERS)
 def first(yours, draw):
     for place, amount in ((None, 0.0), (2, 0.5), (0, -0.5), (4, -0.01), (1, 0.002), (3, -0.002)):
-        for size in (1.0, 50.0, 1e-3):
+        for size in (1.0, 200.0, 1e-3):
             ours, theirs = states(draw, size)
             for i in range(5 if place is None else place, 5):
                 ours[i][-1, 0, 1] = theirs[i][-1, 0, 1] + amount * (1 + i)             # it grows from layer to layer

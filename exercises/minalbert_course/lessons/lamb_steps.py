@@ -58,7 +58,7 @@ def points(draw, corrected, vector=False):
         yield one._replace(weight_decay=0.0) if one.w.size == 1 else one
     holes = np.where(np.arange(usual.w.size).reshape(usual.w.shape) % 3, usual.w, 0.0)
     for changes in (
-        {"w": 300 * usual.w}, {"w": 0.02 * usual.w}, {"w": 1e-4 * usual.w}, {"w": holes},
+        {"w": 300 * usual.w, "weight_decay": 0.0}, {"w": 0.02 * usual.w}, {"w": 1e-7 * usual.w}, {"w": holes},
         {"g": 30 * usual.g, "m": 40 * usual.m, "v": 900 * usual.v}, {"g": 0.01 * usual.g, "m": 0.02 * usual.m},
         {"g": 0 * usual.g}, {"m": 0 * usual.m}, {"v": 0 * usual.v}, {"m": 0 * usual.m, "v": 0 * usual.v, "t": 1},
         {"t": 1}, {"t": 2}, {"t": 30}, {"t": 20000}, {"eps": 1e-6}, {"eps": 12.0}, {"eps": 1.0}, {"rate": 0.0},

@@ -119,13 +119,13 @@ def check_places(yours, draw):
     ids = text(draw, size)
     ordinary = np.flatnonzero(ids >= ORDINARY)
     chosen = np.array([np.searchsorted(ordinary, ask(yours, draw, ids)[1]) for _ in range(calls)])
-    cause = "not every ordinary token has the same chance"
+    cause = "seen: not every ordinary token has the same chance"
     if (chosen == chosen[0]).all():
         cause = "the same places are chosen each time: nothing is drawn from rng"
     for place in range(size):
         share(f"chosen: ordinary token {place + 1} of {size}", int((chosen == place).sum()), calls, 2 / size, cause)
     neighbours = int((chosen[:, 1] - chosen[:, 0] == 1).sum())
-    share("two neighbours chosen", neighbours, calls, 2 / size, "the places are not drawn independently of each other")
+    share("two neighbours chosen", neighbours, calls, 2 / size, "seen: the places are not drawn independently of each other")
     places = np.concatenate([ask(yours, draw, text(draw, 1000))[1] for _ in range(8)])
     share("chosen in the first half of the text", int((places <= 500).sum()), len(places), 0.5, cause)
 
@@ -202,7 +202,7 @@ def compare_rates(texts, words):
         known["the random token is never the one that stands there; it must be any of the vocabulary"] = (0.8, 0.1, 0.1)
     shares("{}", counts, (0.8, 0.1 + 0.1 / words, 0.1 - 0.1 / words), known)
     if missing := sorted(set(range(ORDINARY, last + 1)) - drawn):
-        cause = "some ordinary token can never be drawn"
+        cause = "seen: some ordinary token can never be drawn"
         if missing == list(range(ORDINARY + words // 2, last + 1)):
             cause = "random tokens are drawn from the text; they must be from the whole vocabulary"
         raise Wrong(f"in {n} draws, no chosen token became {missing[0]}", cause)

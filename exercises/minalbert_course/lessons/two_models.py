@@ -61,6 +61,8 @@ def possibly(causes):
 def compare_guesses(yours, logits, k):
     words = [f"word{i}" for i in range(len(logits))]
     guesses = yours.fill_mask(logits, words, k)
+    if k == 1 and len(guesses) == 2 and isinstance(plain(guesses[0]), str):           # a tuple of one pair, unpacked
+        guesses = [guesses]
     if not isinstance(guesses, list | tuple) or not all(isinstance(g, list | tuple) and len(g) == 2 for g in guesses):
         raise Wrong(f"guesses is {shown(guesses)}; it must be a list of pairs (word, probability)")
     order, p = np.argsort(-logits)[:k], softmax(logits)
