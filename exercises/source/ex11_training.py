@@ -63,7 +63,7 @@ def accumulate(model, slices):
     """slices: list of Batch   Returns the whole batch's total loss, a number, and its gradient (n,), as grads.flat."""
     ### HINT A mean of means is no mean where the counts differ. What must each slice's sum be divided by?
     ### HINT targets = Σ over slices of mlm_weights.sum(), sequences = Σ over slices of B; then add losses and grads.
-    ### HINT Each slice: losses, grads = model.loss_and_grads(batch, into=grads, totals=totals); add up losses.total.
+    ### HINT model.loss_and_grads(batch, into=grads, totals=Totals(targets, sequences)) for each; add up losses.total.
     ### BEGIN SOLUTION
     targets = sum(float(batch.mlm_weights.sum()) for batch in slices)
     sequences = sum(len(batch.sop_labels) for batch in slices)

@@ -27,14 +27,27 @@ from .lamb_steps import (
 )
 
 WITHHELD = (lamb_tensor, Lamb.step, global_norm, clip_factor, sum_of_squares, sqrt_rule)
+
+
+def lamb_step(w, g, m, v, rate, t, betas, eps, weight_decay, clamp=None):
+    return lamb_tensor(w, g, m, v, rate, t, betas, eps, weight_decay, bias_correction=clamp is not None, clamp=clamp)
+
+
+def sqrt_rate(batch, reference_batch, reference_rate):
+    return reference_rate * math.sqrt(batch / reference_batch)
+
+
+REFERENCES = {"lamb_step": lamb_step, "sqrt_rate": sqrt_rate}
 STEP = "w, m, v, ratio"
 lesson = Lesson(
     "ex10", "LAMB", minutes=60,
     functions={"lamb_step": STEP, "clip": "clipped, norm", "sqrt_rate": "rate"}, withheld=WITHHELD,
+    references=REFERENCES,
 )  # fmt: skip
 variant = Lesson(
     "ex10-corrected", "LAMB, corrected and clamped", minutes=60, variant_of="ex10",
     functions={"lamb_step": STEP, "clip": "clipped, norm", "sqrt_rate": "rate"}, withheld=WITHHELD,
+    references=REFERENCES,
 )  # fmt: skip
 LESSONS = [lesson, variant]
 

@@ -17,6 +17,12 @@ from .loop_mistakes import curve, loss_mistakes
 from .small_training import rate_of, small_model
 from .training_mistakes import combined, plateau_mistakes, rate_mistakes, sum_mistakes
 
+
+def unigram_loss(counts):
+    p = counts[counts > 0] / counts.sum()
+    return -(p * np.log(p)).sum()
+
+
 lesson = Lesson(
     "ex11", "training", minutes=90,
     functions={
@@ -26,6 +32,7 @@ lesson = Lesson(
         "unigram_loss": "loss",
     },
     withheld=(Schedule.rate, baselines, pretrain),
+    references={"learning_rate": rate_of, "unigram_loss": unigram_loss},
 )  # fmt: skip
 LESSONS = [lesson]
 
@@ -235,7 +242,7 @@ def plateau(yours, draw):
     counts[-1], counts[0] = 0, 7
     for asked in (counts, 1 + counts, 100000 * counts, 0 * counts + 4, np.array([0, 3, 0]), draw.integers(0, 9, 3000)):
         p = asked[asked > 0] / asked.sum()
-        right = -(p * np.log(p)).sum()
+        right = unigram_loss(asked)
         found = yours.unigram_loss(asked)
         if isinstance(found, np.ndarray) and found.shape == (1,):
             found = found[0]
