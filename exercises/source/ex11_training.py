@@ -93,7 +93,7 @@ def train(model, batches, steps, warmup, peak):
     """batches: list of Batch   Returns the total loss before each step: a list of `steps` numbers."""
     ### HINT What is made once for the whole run, what again in each step? The moments remember, the gradients must not.
     ### HINT Each step: losses, g -> record the loss -> c = min(1, 1/‖g‖) -> AdamW with rate(step), t = step + 1, c g.
-    ### HINT scale = clip_factor(global_norm(grads), 1.0); optimiser.step(model.params, grads, moments, rate, t, scale).
+    ### HINT c = clip_factor(global_norm(grads), 1.0); AdamW().step(model.params, grads, moments, rate, step + 1, c).
     ### BEGIN SOLUTION
     moments, optimiser, found = Moments.zeros(model.params), AdamW(), []
     for step in range(steps):

@@ -125,7 +125,8 @@ def check_places(yours, draw):
     for place in range(size):
         share(f"chosen: ordinary token {place + 1} of {size}", int((chosen == place).sum()), calls, 2 / size, cause)
     neighbours = int((chosen[:, 1] - chosen[:, 0] == 1).sum())
-    share("two neighbours chosen", neighbours, calls, 2 / size, "seen: the places are not drawn independently of each other")
+    dependent = "seen: the places are not drawn independently of each other"
+    share("two neighbours chosen", neighbours, calls, 2 / size, dependent)
     places = np.concatenate([ask(yours, draw, text(draw, 1000))[1] for _ in range(8)])
     share("chosen in the first half of the text", int((places <= 500).sum()), len(places), 0.5, cause)
 
