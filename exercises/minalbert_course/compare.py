@@ -6,34 +6,85 @@ an exercise, a hundredth of what any mistake in the catalogue of wrong solutions
 
 import numpy as np
 
-from minalbert.gradcheck.diagnose import guess, guess_shape
+from minalbert.gradcheck.diagnose import digits, guess, guess_shape
 
 LIMIT = 1e-5
 
 
+NEAR = 0.97                                          # cosine to the right gradient, for one of another forward function
+
+
 class Wrong(Exception):
-    """seen: what is wrong, with numbers; cause: what that usually means; of: the function, if not the check's"""
+    """seen: what is wrong, with numbers; cause: what that usually means; of: the function, if not the check's
 
-    def __init__(self, seen, cause=None, of=None):
+    numbers: (yours, expected), where these are arrays
+    """
+
+    def __init__(self, seen, cause=None, of=None, numbers=None):
         super().__init__(seen)
-        self.seen, self.cause, self.of = seen, cause, of
+        self.seen, self.cause, self.of, self.numbers = seen, cause, of, numbers
+
+    @property
+    def near(self):
+        """The cosine between the numbers and the right ones, or None."""
+        if self.numbers is None or self.numbers[0].shape != self.numbers[1].shape:
+            return None
+        return cosine(*self.numbers)
 
 
-def same(name, yours, expected, axes=None, laws=(), known=None, suspects=None, limit=LIMIT):
+class OwnGradient(np.ndarray):
+    """A gradient that follows a wrong forward function. What is computed from it is nothing special.
+
+    derivative   is it the derivative of the student's own forward function?
+    causes       what is known to be wrong with that
+    """
+
+    derivative, causes = False, ()
+
+    @classmethod
+    def of(cls, gradient, derivative, causes):
+        gradient = gradient.view(cls)
+        gradient.derivative, gradient.causes = derivative, causes
+        return gradient
+
+
+def same(name, yours, expected, axes=None, laws=(), known=None, suspects=None, limit=LIMIT, follows=None):
     """Raise Wrong unless yours is the expected array, or number, up to `limit`.
 
     axes      letters of the axes, for the place of the worst entry: "btd"
     laws, known, suspects      what diagnose should know of this answer
+    follows   {cause: a gradient that is right after a forward function with that mistake}, the cause in the words of
+              the forward function's check
     """
-    expected = np.asarray(expected)
+    expected, given = np.asarray(expected), yours
     yours = numbers(name, yours, expected.shape)
     if yours.shape != expected.shape:
         cause = guess_shape(yours.shape, expected.shape, {})
-        raise Wrong(f"{name} has shape {yours.shape}; it must be {expected.shape}", cause)
+        seen = f"{name} has shape {yours.shape}; it must be {expected.shape}"
+        raise Wrong(seen, cause, numbers=(yours, expected))
+    if not equals(yours, expected, limit):
+        if isinstance(given, OwnGradient):
+            followed = [answer for cause, answer in (follows or {}).items() if cause in given.causes]
+            if given.derivative and cosine(yours, expected) >= NEAR:
+                return
+            if any(equals(yours, answer, limit) for answer in followed):
+                return
+        seen, cause = explain(name, yours.astype(float), expected.astype(float), axes, (laws, known, suspects))
+        raise Wrong(seen, cause, numbers=(yours, expected))
+
+
+def equals(yours, expected, limit):
     size = float(np.abs(expected).max(initial=0.0)) or 1.0
     difference = np.abs(np.subtract(yours, expected, dtype=np.result_type(yours, expected, float)))
-    if difference.size and not difference.max() <= limit * size:         # a NaN is not
-        raise Wrong(*explain(name, yours.astype(float), expected.astype(float), axes, (laws, known, suspects)))
+    return not difference.size or bool(difference.max() <= limit * size)         # a NaN is not
+
+
+def cosine(yours, expected):
+    """One where the arrays have the same direction, at most 0 where they have nothing in common."""
+    yours, expected = (np.asarray(array, float).ravel() for array in (yours, expected))
+    with np.errstate(all="ignore"):
+        lengths = np.sqrt((yours @ yours) * (expected @ expected))
+    return float(yours @ expected / lengths) if 0 < lengths < np.inf else 0.0
 
 
 def agrees(name, yours, expected, of):
@@ -41,7 +92,7 @@ def agrees(name, yours, expected, of):
     try:
         same(name, yours, expected)
     except Wrong as error:
-        raise Wrong(error.seen, None, of) from None
+        raise Wrong(error.seen, None, of, error.numbers) from None
 
 
 def explain(name, yours, expected, axes, knowledge):
@@ -51,7 +102,7 @@ def explain(name, yours, expected, axes, knowledge):
     mine, right = float(yours[worst]), float(expected[worst])
     place = [f"{axis}={i}" for axis, i in zip(axes, worst, strict=True)] if axes else map(str, map(int, worst))
     where = f"{name}: worst entry [{', '.join(place)}]" if expected.ndim else f"{name}:"
-    ratio = f"   ratio {mine / right:.4g}" if right else ""
+    ratio = f"   ratio {digits(mine / right, 4)}" if right else ""
     cause = guess(np.atleast_1d(yours), np.atleast_1d(expected), *knowledge)
     return f"{where}   yours {mine:.6g}   expected {right:.6g}{ratio}", cause
 

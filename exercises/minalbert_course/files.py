@@ -1,7 +1,9 @@
 """Student's files: the untouched ones, which one is meant, and how one is run.
 
-A notebook is run as its code cells one after the other, a Python file as a whole.
+A notebook is run as its code cells one after the other, a Python file as its statements.
 """
+
+import __future__
 
 import ast
 import contextlib
@@ -9,6 +11,7 @@ import io
 import json
 import sys
 import textwrap
+import tokenize
 import types
 import warnings
 from contextlib import redirect_stdout
@@ -21,6 +24,7 @@ from .notebook import as_notebook
 from .withholding import withholding
 
 LARGEST = 2**26                                      # bytes: a notebook with figures has some 2**22
+FUTURE = __future__.annotations.compiler_flag        # the one that still changes anything
 ANSWER = "*Your answer:*"                            # a person marks what stands in its place
 
 
@@ -109,11 +113,10 @@ def code(path):
         raise CourseError(f"{path} is not a file; name a Python file or a notebook")
     if (size := path.stat().st_size) > LARGEST:
         raise CourseError(f"{path} has {size:,} bytes; a Python file or a notebook has {LARGEST:,} at most")
+    if path.suffix == ".py":
+        return [python(path)]
     try:
-        text = path.read_text(encoding="utf-8-sig")
-        if path.suffix == ".py":
-            return [text]
-        cells = json.loads(text)["cells"]
+        cells = json.loads(path.read_text(encoding="utf-8-sig"))["cells"]
         return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
     except UnicodeDecodeError as error:
         raise CourseError(f"{path.name} is not a text file (UTF-8)") from error
@@ -121,21 +124,30 @@ def code(path):
         raise CourseError(f"{path.name} is not a notebook: {' '.join(str(error).split())[:200]}") from error
 
 
+def python(path):
+    """The text of a Python file: UTF-8, or what its coding cookie says."""
+    try:
+        with tokenize.open(path) as file:
+            return file.read()
+    except (UnicodeDecodeError, SyntaxError, LookupError) as error:
+        raise CourseError(f"{path.name} is not a text file in UTF-8, nor in what a first line # coding: ... says"
+                          ) from error  # fmt: skip
+
+
 def run(path, withheld=()):
     """(namespace, remark): what running the file leaves behind, and what stopped part of it.
 
-    What it prints is not shown. A cell of a notebook that stops leaves the others alone; a Python file that stops
-    leaves what it had defined until then.
+    What it prints is not shown. A cell of a notebook that stops leaves the others alone; so does a statement of a
+    Python file, such as an assert in its middle.
     """
     module = types.ModuleType("submission")
     module.__file__ = str(path)
     notebook, remarks = Path(path).suffix == ".ipynb", []
-    with listed(module):
+    with listed(module), warnings.catch_warnings(), redirect_stdout(io.StringIO()), withholding(withheld):
+        warnings.simplefilter("ignore")
         for number, source in enumerate(code(path), 1):
             name = f"{path}, code cell {number}" if notebook else str(path)
-            source = without_magics(source) if notebook else source
-            if remark := run_source(source, name, vars(module), withheld):
-                remarks.append(remark)
+            remarks += run_source(without_magics(source) if notebook else source, name, vars(module), notebook)
     return vars(module), "; ".join(remarks[:2])
 
 
@@ -158,18 +170,30 @@ def without_magics(source):
     return source
 
 
-def run_source(source, name, namespace, withheld):
+def run_source(source, name, namespace, as_one):
+    """Run a cell as one piece, or a file statement by statement; what stopped, in words."""
     try:
-        with warnings.catch_warnings(), redirect_stdout(io.StringIO()), withholding(withheld):
-            warnings.simplefilter("ignore")
-            exec(compile(source, name, "exec"), namespace)
+        whole = compile(source, name, "exec", dont_inherit=True)
+        if as_one:
+            return run_piece(whole, name, namespace)
+        future = whole.co_flags & FUTURE
+        pieces = [compile(ast.Module([statement], []), name, "exec", future, dont_inherit=True)
+                  for statement in ast.parse(source).body]  # fmt: skip
     except SyntaxError as error:
         text = (error.text or "").strip()
-        return f"{Path(name).name} is not Python: line {error.lineno}: {error.msg}" + (f": {text}" if text else "")
-    except NotImplementedError:                      # a cell that tries what is not written yet
-        return ""
+        return [f"{Path(name).name} is not Python: line {error.lineno}: {error.msg}" + (f": {text}" if text else "")]
+    except Exception as error:                       # a null byte; nested too deeply
+        return [last_line(Path(name).name, error, name)]
+    return [remark for piece in pieces for remark in run_piece(piece, name, namespace)]
+
+
+def run_piece(piece, name, namespace):
+    try:
+        exec(piece, namespace)
+    except NotImplementedError:                      # something tried that is not written yet
+        return []
     except SystemExit:
-        return f"{Path(name).name} calls sys.exit, which ends the program"
+        return [f"{Path(name).name} calls sys.exit, which ends the program"]
     except Exception as error:
-        return last_line(Path(name).name, error, name)
-    return ""
+        return [last_line(Path(name).name, error, name)]
+    return []

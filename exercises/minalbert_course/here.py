@@ -12,12 +12,15 @@ from .given import Given
 from .values import NotWritten, OnDevice, Opaque, Stopped
 from .withholding import is_ours, withholding
 
+EARLIER = "what it had returned before"
+
 
 class Here:
     """namespace: what running the student's file left behind; path: that file, for line numbers"""
 
     def __init__(self, namespace, path="", withheld=()):
         self.namespace, self.path, self.withheld = namespace, str(path), withheld
+        self.returned = {}                           # what each function returned last, without caches
 
     def call(self, name, args, static, opaque):
         function = self.namespace.get(name)
@@ -25,8 +28,9 @@ class Here:
             raise NotWritten(f"{name} is not there")
         if is_ours(function):
             raise Stopped(f"{name} is the library's own, which is the answer to this exercise; write your own")
+        before, earlier = copied((args, static)), self.returned.get(name)
+        before_earlier = copied(earlier)
         args, static = made(args), made(static)
-        before = copied((args, static))
         try:
             with withholding(self.withheld), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -39,7 +43,12 @@ class Here:
             raise KeyboardInterrupt(last_line(name, error, self.path)) from None
         except SystemExit as error:
             raise Stopped(f"{name} called sys.exit, which ends the program; return, or raise an error") from error
-        return kept(result, opaque), written(function, before, (args, static))
+        found = written(function, before, (args, static))
+        if changed(before_earlier, earlier):
+            found.append(EARLIER)
+        several = isinstance(result, tuple | list)
+        self.returned[name] = [part for i, part in enumerate(result) if i not in opaque] if several else [result]
+        return kept(result, opaque), found
 
 
 def made(value):
@@ -58,7 +67,7 @@ def made(value):
 
 
 def copied(value):
-    """The arrays in it, to compare with afterwards."""
+    """The arrays in it, to compare with afterwards; a cache is the student's own, who may write into it."""
     if isinstance(value, np.ndarray):
         return value.copy()
     if isinstance(value, dict):
@@ -69,20 +78,25 @@ def copied(value):
 
 
 def kept(result, opaque):
-    """The result, with caches wrapped up, and arrays of exercise 12's device as `OnDevice`."""
+    """The result, with caches wrapped up, and the rest copied: no later call can write into it."""
     if isinstance(result, tuple | list) and opaque and len(result) > max(opaque):
-        return tuple(Opaque(part) if i in opaque else off_device(part) for i, part in enumerate(result))
-    return off_device(result)
+        return tuple(Opaque(part) if i in opaque else taken(part) for i, part in enumerate(result))
+    return taken(result)
 
 
-def off_device(value):
+def taken(value):
+    """A copy; arrays of exercise 12's device as `OnDevice`."""
     if type(value) in (tuple, list):
-        return type(value)(off_device(part) for part in value)
+        return type(value)(taken(part) for part in value)
+    if type(value) is dict:
+        return {key: taken(part) for key, part in value.items()}
+    if isinstance(value, np.ndarray):
+        return value.copy()
     return OnDevice(value.get()) if hasattr(value, "_pretended") else value
 
 
 def written(function, before, after):
-    """Names of arguments whose arrays changed."""
+    """The arguments whose arrays changed, in words."""
     (args, static), (old_args, old_static) = after, before
     try:
         names = list(inspect.signature(function).parameters)
@@ -91,7 +105,7 @@ def written(function, before, after):
     names += [f"number {i + 1}" for i in range(len(names), len(args))]
     pairs = [(names[i], old_args[i], part) for i, part in enumerate(args)]
     pairs += [(name, old_static[name], part) for name, part in static.items()]
-    return [name for name, old, new in pairs if changed(old, new)]
+    return [f"its argument {name}" for name, old, new in pairs if changed(old, new)]
 
 
 def changed(old, new):

@@ -29,12 +29,15 @@ class Lesson:
     """functions  name -> the names of what it returns; those that begin with "cache" only their own pair looks into
     withheld   the library's own answers, which a student's code cannot call while it is marked
     variant_of another exercise, in whose place a term may set this one
+    references {name of a function: one that takes the same arguments and is right}, for causes; those of the library
+               that have the same name and are withheld need not be named
     """
 
-    def __init__(self, name, title, minutes, functions, withheld=(), variant_of=None):
+    def __init__(self, name, title, minutes, functions, withheld=(), variant_of=None, references=None):
         self.name, self.title, self.minutes, self.variant_of = name, title, minutes, variant_of
         self.functions = {name: tuple(returns.replace(" ", "").split(",")) for name, returns in functions.items()}
         self.withheld, self.checks = tuple(withheld), []
+        self.references = {function.__name__: function for function in withheld} | (references or {})
 
     @property
     def exercise(self):
@@ -44,6 +47,10 @@ class Lesson:
     @property
     def points(self):
         return sum(check.points for check in self.checks)
+
+    def opaque(self, name):
+        """Which of the values that a function returns are caches."""
+        return [i for i, part in enumerate(self.functions[name]) if part.startswith("cache")]
 
     def check(self, points, title, of, formula=""):
         if of not in self.functions:

@@ -3,10 +3,18 @@
 import os
 from typing import Any, NamedTuple
 
+from minalbert.gradcheck.diagnose import certain
+
 from .compare import Wrong
 from .draw import PUBLIC, draws
+from .interleaving import interleave
 from .lesson import Check
-from .yours import NotWritten, Stopped, Yours
+from .own_forward import YoursByOwnForward, pairs_to_judge
+from .variations import found_in
+from .yours import NotWritten, Stopped, Yours, says_something
+
+ZEROS = "every number that came back is zero"
+EARNED_ELSEWHERE = "seen: zero is right here, but it counts only where another check of the function has its points"
 
 
 class Outcome(NamedTuple):
@@ -16,6 +24,10 @@ class Outcome(NamedTuple):
     cause: str | None = None                         # what that usually means
     of: str = ""                                     # the function to look at
     ran: bool = True                                 # did it return something to compare?
+    near: float | None = None                        # cosine of wrong numbers to the right ones
+    note: str = ""                                   # how the points were earned, if in another way than usual
+    called: frozenset = frozenset()                  # functions that returned something beside zeros
+    only_zeros: frozenset = frozenset()              # functions that did not, if no other was called
 
 
 class Marks(NamedTuple):
@@ -40,7 +52,31 @@ class Marks(NamedTuple):
 def mark(lesson, host, term=PUBLIC, remark=""):
     """Run every check; one that fails, however it fails, leaves the others alone."""
     yours = Yours(lesson, host)
-    return Marks(lesson, [outcome(lesson, check, yours, term) for check in lesson.checks], printable(remark))
+    outcomes = [outcome(lesson, check, yours, term) for check in lesson.checks]
+    if pairs := pairs_to_judge(lesson, outcomes):
+        causes = [found.cause for found in outcomes if found.of in pairs.values()]
+        own = YoursByOwnForward(lesson, host, pairs, causes)
+        outcomes = [judged_by_own(lesson, found, own, pairs, term) for found in outcomes]
+    return Marks(lesson, without_zeros(outcomes), printable(remark))
+
+
+def without_zeros(outcomes):
+    """No points where every number that came back is zero, unless one of these functions earned points elsewhere."""
+    earning = {name for found in outcomes if found.earned for name in found.called}
+
+    def nothing_shown(found):
+        return found.earned and found.only_zeros and not found.only_zeros & earning
+
+    return [missed(found.check, ZEROS, EARNED_ELSEWHERE) if nothing_shown(found) else found for found in outcomes]
+
+
+def judged_by_own(lesson, found, own, pairs, term):
+    """The outcome, or a better one where backward's gradients may be those of the student's own forward function."""
+    if found.near is None or found.of not in pairs:
+        return found
+    again = outcome(lesson, found.check, own, term)
+    note = f"judged against your own {pairs[found.of]}, which is not right yet: these are its derivatives"
+    return found if again.seen else again._replace(note=note)
 
 
 def none(lesson, reason):
@@ -52,17 +88,23 @@ def none(lesson, reason):
 def outcome(lesson, check, yours, term):
     yours.forget()
     try:
+        made = []
         for draw in draws(term, lesson, check):
             check.run(yours, draw)
+            made.append(yours.made[sum(map(len, made)) :])
+        interleave(lesson, yours.host, made)
     except Wrong as error:
         if yours.wrote and yours.wrote != error.seen:                # then little else is to be believed
             return missed(check, error.seen, f"{yours.wrote}, which others still need", error.of)
-        return missed(check, error.seen, error.cause, error.of)
+        cause = error.cause if certain(error.cause) else found_in(lesson, yours, error) or error.cause
+        return missed(check, error.seen, cause, error.of)._replace(near=error.near)
     except (NotWritten, Stopped) as error:
         return missed(check, error, None, error.of)._replace(ran=False)
     except Exception as error:                       # of numbers, text or objects that no check expects
         return missed(check, f"{check.of} returned something that cannot be checked ({type(error).__name__}: {error})")
-    return Outcome(check, float(check.points))
+    names = frozenset(call.name for call in yours.made)
+    telling = frozenset(call.name for call in yours.made if says_something(call.result))
+    return Outcome(check, float(check.points), called=telling, only_zeros=frozenset() if telling else names)
 
 
 def missed(check, seen, cause=None, of=None):

@@ -2,6 +2,8 @@
 
 import textwrap
 
+from minalbert.gradcheck.diagnose import certain
+
 SHOWN = 3                                            # failures explained, of many
 
 
@@ -12,6 +14,9 @@ def lines(marks, width=100, shown=SHOWN):
     yield f"{title:<{width - 20}} {marks.points:g} / {marks.of:g}"
     badges = [f"[{o.earned:g}/{o.check.points:g}] {o.check.title}".replace(" ", "\xa0") for o in marks.outcomes]
     yield from (f"  {line}".replace("\xa0", " ") for line in textwrap.wrap("   ".join(badges), width - 2))
+    for note in dict.fromkeys(outcome.note for outcome in marks.outcomes if outcome.note):
+        titles = ", ".join(outcome.check.title for outcome in marks.outcomes if outcome.note == note)
+        yield from textwrap.wrap(f"{titles}: {note}", width, initial_indent="  ", subsequent_indent="  ")
     if marks.remark:
         yield from textwrap.wrap(marks.remark, width, initial_indent="  ", subsequent_indent="  ")
         if all(outcome.seen == marks.remark for outcome in marks.outcomes):
@@ -42,6 +47,7 @@ def explained(lesson, outcome, width=100):
     if outcome.check.formula and outcome.ran:
         yield from wrap.wrap(f"  formula    {outcome.check.formula}")
     if outcome.cause:
-        yield from wrap.wrap(f"  looks like {outcome.cause}")
+        word, cause = ("looks like", outcome.cause) if certain(outcome.cause) else outcome.cause.split(": ", 1)
+        yield from wrap.wrap(f"  {word:10} {cause}")
     if outcome.of:
         yield f"  hint       minalbert exercise hint {lesson.exercise} --of {outcome.of}"

@@ -12,17 +12,30 @@ from .compare import Wrong, shown
 from .values import NotWritten, Opaque, Stopped
 from .values import OnDevice as OnDevice  # for the lessons
 
+KEPT = 100                                           # calls in the history
 IN_PLACE = (
     "something that works in place on what was given: +=, *=, out=, x[...] =, and with lists and dicts pop, append or "
     "an assignment; make a new one first"
 )
 
 
+class Call(NamedTuple):
+    name: str
+    args: tuple
+    static: dict
+    result: Any
+
+
 class Yours:
-    """`host` has call(name, args, static, opaque) -> (result, names of arguments that were written into)"""
+    """`host` has call(name, args, static, opaque) -> (result, what was written into, in words)
+
+    host, made   where the functions run, and the calls that were answered since `forget`
+    history      calls of earlier checks, too, the last of them last
+    """
 
     def __init__(self, lesson, host):
-        self._lesson, self._host, self._written = lesson, host, []
+        self._lesson, self.host, self.history = lesson, host, []
+        self.forget()
 
     def __getattr__(self, name):
         if name not in self._lesson.functions:
@@ -37,22 +50,38 @@ class Yours:
     @property
     def wrote(self):
         """A sentence, if one did."""
-        return "{} wrote into its argument {}".format(*self._written[0]) if self._written else None
+        return "{} wrote into {}".format(*self._written[0]) if self._written else None
 
     def forget(self):
         """A new check begins."""
-        self._written = []
+        self._written, self.made, self._used = [], [], set()
 
     def _call(self, name, *args, **static):
         returns = self._lesson.functions[name]
-        opaque = [i for i, part in enumerate(returns) if part.startswith("cache")]
+        args = tuple(self._unused(arg) for arg in args)
         try:
-            result, written = self._host.call(name, args, static, opaque)
+            result, written = self.host.call(name, args, static, self._lesson.opaque(name))
         except (NotWritten, Stopped) as error:
             error.of = name
             raise
-        self._written += [(name, argument) for argument in written]
-        return unpacked(name, result, returns)
+        self._written += [(name, what) for what in written]
+        result = unpacked(name, result, returns)
+        self.made.append(Call(name, args, static, result))
+        self.history = [*self.history[1 - KEPT :], self.made[-1]]
+        return result
+
+    def _unused(self, arg):
+        """A cache that no call had before: a second one is made, because a function may use its cache up."""
+        if not isinstance(arg, Opaque):
+            return arg
+        if id(arg) in self._used:
+            call, i = next((call, i) for call in self.made for i, part in self._caches(call) if part is arg)
+            arg = self._call(call.name, *call.args, **call.static)[i]
+        self._used.add(id(arg))
+        return arg
+
+    def _caches(self, call):
+        return [(i, call.result[i]) for i in self._lesson.opaque(call.name)]
 
 
 def unpacked(name, result, returns):
@@ -61,10 +90,24 @@ def unpacked(name, result, returns):
         return result[0] if type(result) is tuple and len(result) == 1 else result
     wanted = f"({', '.join(returns)})"
     if not isinstance(result, tuple | list):
-        raise Wrong(f"{name} returned {kind(result)}; it must return {wanted}", of=name)
+        cause = "the return is missing" if result is None else None
+        raise Wrong(f"{name} returned {kind(result)}; it must return {wanted}", cause, name)
     if len(result) != len(returns):
         raise Wrong(f"{name} returned {len(result)} values; it must return {len(returns)}: {wanted}", of=name)
     return tuple(result)
+
+
+def says_something(value):
+    """Is there a number in it that is not zero, or a word? Caches do not count."""
+    if isinstance(value, Opaque) or value is None:
+        return False
+    if isinstance(value, OnDevice):
+        return says_something(value.host)
+    if isinstance(value, dict):
+        return any(map(says_something, value.values()))
+    if isinstance(value, tuple | list | set):
+        return any(map(says_something, value))
+    return bool(value.any()) if hasattr(value, "any") else bool(value)
 
 
 def kind(value):

@@ -3,7 +3,7 @@ from minalbert.errors import ConfigError
 
 def read_config(text):
     data, config = json.loads(text), {}
-    if "inner_group_num" in data and data["inner_group_num"] > 1:
+    if "inner_group_num" in data and data["inner_group_num"] != 1:
         raise ConfigError("several inner layers")
     for name in AlbertConfig.__dataclass_fields__:
         if name in data:

@@ -63,7 +63,7 @@ def accumulate(model, slices):
     """slices: list of Batch   Returns the whole batch's total loss, a number, and its gradient (n,), as grads.flat."""
     ### HINT A mean of means is no mean where the counts differ. What must each slice's sum be divided by?
     ### HINT targets = Σ over slices of mlm_weights.sum(), sequences = Σ over slices of B; then add losses and grads.
-    ### HINT Each slice: losses, grads = model.loss_and_grads(batch, into=grads, totals=totals); add up losses.total.
+    ### HINT model.loss_and_grads(batch, into=grads, totals=Totals(targets, sequences)) for each; add up losses.total.
     ### BEGIN SOLUTION
     targets = sum(float(batch.mlm_weights.sum()) for batch in slices)
     sequences = sum(len(batch.sop_labels) for batch in slices)
@@ -93,7 +93,7 @@ def train(model, batches, steps, warmup, peak):
     """batches: list of Batch   Returns the total loss before each step: a list of `steps` numbers."""
     ### HINT What is made once for the whole run, what again in each step? The moments remember, the gradients must not.
     ### HINT Each step: losses, g -> record the loss -> c = min(1, 1/‖g‖) -> AdamW with rate(step), t = step + 1, c g.
-    ### HINT scale = clip_factor(global_norm(grads), 1.0); optimiser.step(model.params, grads, moments, rate, t, scale).
+    ### HINT c = clip_factor(global_norm(grads), 1.0); AdamW().step(model.params, grads, moments, rate, step + 1, c).
     ### BEGIN SOLUTION
     moments, optimiser, found = Moments.zeros(model.params), AdamW(), []
     for step in range(steps):

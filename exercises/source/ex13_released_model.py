@@ -68,7 +68,7 @@ def translate(state):
     """state: dict, their names -> arrays   Returns params: dict, our names -> arrays."""
     ### HINT Take the name apart first: prefix, module, leaf. What kind of module it is says what the leaf becomes.
     ### HINT weight -> "" (table), "gain" (norm), "w" and transposed (linear); bias -> "b" of linear, else "bias".
-    ### HINT module, _, leaf = name.removeprefix("albert.").rpartition("."); skip it if module is not in MODULES.
+    ### HINT name.removeprefix("albert.").rpartition(".") gives module and leaf; MODULES[module] + ".w" has array.T.
     ### BEGIN SOLUTION
     params = {}
     for name, array in state.items():
@@ -126,7 +126,7 @@ def load(directory):
     """directory: path, a string   Returns config, params: the dicts of the two functions above."""
     ### HINT The two functions above do the work; this one finds the files.
     ### HINT directory/config.json is text for read_config, directory/model.safetensors gives the state for translate.
-    ### HINT read_config((Path(directory) / "config.json").read_text()), translate(load_file(Path(directory) / ...)).
+    ### HINT d = Path(directory); read_config((d / "config.json").read_text()), translate(load_file(d / "model...")).
     ### BEGIN SOLUTION
     directory = Path(directory)
     config = read_config((directory / "config.json").read_text(encoding="utf-8"))

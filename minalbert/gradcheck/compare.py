@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..errors import MinalbertError
-from .diagnose import guess, guess_model
+from .diagnose import digits, guess, guess_model, in_words
 
 LIMITS = {"complex": 1e-10, "central": 1e-6}
 FLOOR = 1e-3
@@ -50,11 +50,11 @@ class TensorResult:
         if self.notes:
             return [f"  {self.name}: {note}" for note in self.notes]
         yours, expected = (float(x[tuple(self.worst)]) for x in (self.yours, self.expected))
-        ratio = f"{yours / expected:.6g}" if expected else "none, expected is 0"
+        ratio = digits(yours / expected) if expected else "none, expected is 0"
         lines = [f"  {self.name}: relative error {self.error:.1e}",
                  f"    worst entry {self.worst}   yours {yours:.8g}   expected {expected:.8g}   ratio {ratio}"]
         cause = guess(self.yours, self.expected)
-        return [*lines, f"    looks like: {cause}"] if cause else lines
+        return [*lines, f"    {in_words(cause)}"] if cause else lines
 
 
 @dataclass

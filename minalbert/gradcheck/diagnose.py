@@ -1,20 +1,23 @@
-"""From a wrong gradient to a first guess at the mistake. Each rule says what it saw and what that usually means.
+"""From a wrong gradient to the mistake in it. Each rule says what it saw and what that usually means.
 
+    suspects     arrays that known mistakes would give; `signatures` has those that need nothing but the right answer
     laws         what holds for every right answer, whatever the input: each row of softmax's gradient sums to zero
-    signatures   what a mistake leaves behind: a constant ratio, a transpose, rows that were overwritten
 
-Laws come first, for they hold or they do not. Whoever knows the function tells its laws, its constants and the
-arrays that known mistakes would give (`suspects`); without them the rules see what can be seen of any gradient.
+Suspects come first, for they give the very numbers: such a mistake is named without a doubt. What is no more than
+likely begins with "perhaps: ", and what names no mistake at all, a law that is broken, say, with "seen: ".
 """
 
-import math
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
+from .signatures import factor_name, lengths_named, name_of, signatures
+
 CLOSE = 1e-6
+FLOAT16 = 2e-3
 FLOAT32 = 1e-5                                       # relative error that rounding to 24 bits may leave
+PERHAPS, SEEN = "perhaps: ", "seen: "
 
 
 class Law(NamedTuple):
@@ -28,7 +31,18 @@ def guess(yours, expected, laws=(), known=None, suspects=None):
     known      {"√D": 2.0}: constants that a ratio may be
     suspects   {what went wrong: the array that it would give, or a function that makes it}
     """
-    return next(_causes(yours, expected, laws, known or {}, suspects or {}), None)
+    with np.errstate(all="ignore"):
+        return next(_causes(yours, expected, laws, known or {}, suspects or {}), None)
+
+
+def certain(cause):
+    """Does the cause give the very numbers?"""
+    return bool(cause) and not cause.startswith((PERHAPS, SEEN))
+
+
+def in_words(cause):
+    """looks like: the sign is wrong; or with the first word that the cause brings."""
+    return f"looks like: {cause}" if certain(cause) else cause
 
 
 def _causes(yours, expected, laws, known, suspects):
@@ -37,33 +51,92 @@ def _causes(yours, expected, laws, known, suspects):
     if bad.any():
         kind = "not a number" if np.isnan(yours[bad][0]) else "infinite"
         first = np.argwhere(bad)[0].tolist()
-        yield kind if bad.size == 1 else f"{kind}: the first one that is not finite is at {first}"
-    if not yours.any() and expected.any():
-        yield "yours is zero everywhere: this path was never added"
-    for law in laws:
-        if np.abs(law.residual(yours)).max() > 1e-4 * max(np.abs(yours).max(), 1e-300):
-            yield law.says
+        yield SEEN + (kind if bad.size == 1 else f"{kind}: the first one that is not finite is at {first}")
     for says, answer in suspects.items():
         if _alike(yours, np.atleast_1d(answer() if callable(answer) else answer), FLOAT32):
             yield says
-    if _alike(yours, -expected, FLOAT32):
-        yield "the sign is wrong"
-    if ratio := _constant_ratio(yours, expected):
-        factor = f"{ratio:.6g}{_known_factor(ratio, known)}"
-        yield f"a constant factor: yours is {factor} times what is expected, everywhere"
-    if yours.ndim > 1 and _alike(yours.swapaxes(-1, -2), expected):
-        yield "transposed"
-    if rows := _wrong_rows(yours, expected):
-        yield (f"only rows {rows} are wrong: are they used more than once, and is the gradient "
-               "assigned (=) where it should be added (+=)?")
-    for axis, name in ((-1, "the last axis"), (0, "the first axis")):
-        difference = yours - expected
-        if yours.ndim > 1 and np.ptp(difference, axis=axis).max() <= CLOSE * np.abs(difference).max():
-            yield f"the difference is constant along {name}: a mean or sum over that axis is missing"
+    if not yours.any() and expected.any():
+        yield f"{SEEN}yours is zero everywhere: this path was never added"
     if not _alike(yours, expected) and _alike(yours, expected, FLOAT32):
         yield "right to seven digits: float32 crept in (an astype, or an array made without the input's dtype)"
     if _alike(yours, expected) and yours.dtype == np.float32:
         yield "right to seven digits: yours is float32, where float64 was given"
+    rounded = any(_alike(yours, other, CLOSE**2) for other in (np.round(yours, 3), yours.astype(np.float16)))
+    if rounded and not _alike(yours, expected, FLOAT32) and _alike(yours, expected, FLOAT16):
+        yield "right to three digits: these are rounded, or float16"
+    if _alike(yours, -expected, FLOAT32):
+        yield "the sign is wrong"
+    for says, cut in (("above", np.minimum), ("below", np.maximum)):
+        bound = yours.max() if says == "above" else yours.min()
+        if yours.size > 2 and (yours == bound).sum() > 1 and _alike(yours, cut(expected, bound), FLOAT32):
+            yield f"what is {says} {bound:.6g} is cut to that"
+    if ratio := _constant_ratio(yours, expected, known):
+        lengths = lengths_named(ratio, expected.shape)
+        times = f"{digits(ratio)}{factor_name(ratio, known)} times"
+        yield f"a constant factor: yours is {times} what is expected, everywhere{lengths}"
+    if yours.ndim > 1 and _alike(yours.swapaxes(-1, -2), expected):
+        yield "transposed"
+    for says, answer in signatures(expected):
+        if _explains(yours, expected, answer) and (expected.size > 2 or not says.startswith("shifted")):
+            yield says
+    for law in laws:
+        if np.abs(law.residual(yours)).max() > 1e-4 * max(np.abs(yours).max(), 1e-300):
+            yield SEEN + law.says
+    if rows := _wrong_rows(yours, expected):
+        yield (f"{PERHAPS}only rows {rows} are wrong: are they used more than once, and is the gradient "
+               "assigned (=) where it should be added (+=)?")
+    if not _alike(yours, expected, FLOAT32) and _alike(yours, expected, FLOAT16):
+        yield f"{PERHAPS}right to three digits: something is rounded, or float16"
+    yield from _likely(yours, expected)
+
+
+def _likely(yours, expected):
+    """What is seen of the difference, and what may be behind it."""
+    difference, size = yours - expected, np.abs(expected).max(initial=0.0)
+    if not difference.size or yours.size < 2:
+        return
+    if np.ptp(difference) <= CLOSE * np.abs(difference).max():
+        yield f"{PERHAPS}a term is missing or wrong that is {digits(-difference.flat[0])} everywhere"
+    wrong = np.abs(difference) > CLOSE * size
+    for axis in reversed(range(yours.ndim)):
+        same = np.ptp(difference, axis=axis).max() <= CLOSE * np.abs(difference).max()
+        if same and yours.ndim > 1 and yours.shape[axis] > 1:
+            yield (f"{PERHAPS}the difference is constant along {name_of(axis, yours.ndim)}: a term that is the same "
+                   "all along it, such as a mean or sum over it, is missing or wrong")  # fmt: skip
+    if wrong.sum() <= wrong.size // 2:
+        yield f"{SEEN}{wrong.sum()} of {wrong.size} entries are wrong{_where(wrong, expected)}"
+    for axis in reversed(range(yours.ndim)):
+        if yours.ndim > 1 and yours.shape[axis] > 1 and _same_factor(yours, expected, axis):
+            yield (f"{PERHAPS}a factor that is the same all along {name_of(axis, yours.ndim)}, such as what each row "
+                   "is divided by, is missing or wrong")  # fmt: skip
+    if yours.size > 3 and _alike(np.sort(yours, axis=None), np.sort(expected, axis=None)):
+        yield f"{PERHAPS}these are the right numbers in other places: an axis, an index or a reshape"
+
+
+def _where(wrong, expected):
+    """What the wrong entries have in common."""
+    for axis in range(wrong.ndim):
+        places = np.unique(np.nonzero(wrong)[axis])
+        if len(places) == 1 and wrong.shape[axis] > 1:
+            return f", all of them at index {places[0]} of {name_of(axis, wrong.ndim)}"
+    signs = np.sign(expected[wrong])
+    if len(set(signs.tolist())) == 1 and (np.sign(expected) != signs[0]).any():
+        return f", those where {['zero', 'a positive number', 'a negative number'][int(signs[0])]} is expected"
+    return ""
+
+
+def _same_factor(yours, expected, axis):
+    """Is yours what is expected times numbers that are the same along the axis?"""
+    size = (expected * expected).sum(axis=axis, keepdims=True)
+    factor = (yours * expected).sum(axis=axis, keepdims=True) / np.where(size, size, 1)
+    return bool((np.abs(yours - factor * expected) <= CLOSE * np.abs(yours).max()).all())
+
+
+def digits(number, count=6):
+    """So many digits, or as many as tell it from one."""
+    while abs(float(f"{number:.{count}g}")) == 1 != abs(number) and count < 15:
+        count += 1
+    return f"{number:.{count}g}"
 
 
 def guess_model(wrong, right):
@@ -87,8 +160,10 @@ def guess_shape(yours, expected, others):
     for name, shape in others.items():
         if shape == expected:
             return f"in the wrong place, d{name} has this shape"
+    if not yours:
+        return f"{PERHAPS}everything is summed, or a number stands in its place"
     if len(yours) == len(expected) == 1:
-        return "summed over the wrong axis"
+        return f"{PERHAPS}summed over the wrong axis"
     if len(yours) > len(expected) and yours[len(yours) - len(expected) :] == expected:
         return "the sum over the axes along which the tensor was broadcast is missing"
     if len(yours) == len(expected):
@@ -99,29 +174,24 @@ def guess_shape(yours, expected, others):
 
 
 def _alike(a, b, close=CLOSE):
-    size = max(np.abs(b).max(initial=0.0), 1e-300)
+    size = max(min(np.abs(a).max(initial=0.0), np.abs(b).max(initial=0.0)), 1e-300)
     return a.shape == b.shape and bool(np.abs(a - b).max(initial=0.0) <= close * size)
 
 
-def _constant_ratio(yours, expected):
+def _explains(yours, expected, answer):
+    """Is the answer yours, and far nearer to it than what is expected?"""
+    return _alike(yours, answer, FLOAT32) and np.abs(yours - answer).max() <= 0.05 * np.abs(yours - expected).max()
+
+
+def _constant_ratio(yours, expected, known):
+    """Of one number, only a ratio that has a name is worth telling."""
     size = (expected * expected).sum()
-    if not size or expected.size < 2:
+    if not size:
         return None
     ratio = float((yours * expected).sum() / size)
-    return ratio if ratio and abs(ratio - 1) > 1e-4 and _alike(yours, ratio * expected, FLOAT32) else None
-
-
-def _known_factor(ratio, known):
-    """The name of the ratio in brackets: one of `known`, a root or a fraction; or nothing."""
-    roots = {f"√{n}": n**0.5 for n in range(2, 257) if math.isqrt(n) ** 2 != n}
-    wholes = {str(n): n for n in range(2, 1025)}
-    for names, close, upright in ((known, FLOAT32, True), (roots, CLOSE, True), (wholes, CLOSE, False)):
-        for name, value in names.items():
-            if upright and abs(ratio - value) <= close * value:
-                return f" ({name})"
-            if abs(ratio - 1 / value) <= close / value:
-                return f" (1/{name})"
-    return ""
+    if not ratio or not _explains(yours, expected, ratio * expected):
+        return None
+    return ratio if expected.size > 1 or factor_name(ratio, known) else None
 
 
 def _wrong_rows(yours, expected):

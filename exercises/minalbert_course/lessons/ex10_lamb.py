@@ -12,6 +12,7 @@ from ..compare import Wrong, same
 from ..lesson import Lesson
 from ..outside import numbers as stored
 from ..outside import ramp
+from .clipping import add_clip, gradients
 from .lamb_steps import (
     Case,
     case,
@@ -22,17 +23,31 @@ from .lamb_steps import (
     check_zero,
     fits,
     number,
+    points,
 )
 
 WITHHELD = (lamb_tensor, Lamb.step, global_norm, clip_factor, sum_of_squares, sqrt_rule)
+
+
+def lamb_step(w, g, m, v, rate, t, betas, eps, weight_decay, clamp=None):
+    return lamb_tensor(w, g, m, v, rate, t, betas, eps, weight_decay, bias_correction=clamp is not None, clamp=clamp)
+
+
+def sqrt_rate(batch, reference_batch, reference_rate):
+    return reference_rate * math.sqrt(batch / reference_batch)
+
+
+REFERENCES = {"lamb_step": lamb_step, "sqrt_rate": sqrt_rate}
 STEP = "w, m, v, ratio"
 lesson = Lesson(
     "ex10", "LAMB", minutes=60,
     functions={"lamb_step": STEP, "clip": "clipped, norm", "sqrt_rate": "rate"}, withheld=WITHHELD,
+    references=REFERENCES,
 )  # fmt: skip
 variant = Lesson(
     "ex10-corrected", "LAMB, corrected and clamped", minutes=60, variant_of="ex10",
     functions={"lamb_step": STEP, "clip": "clipped, norm", "sqrt_rate": "rate"}, withheld=WITHHELD,
+    references=REFERENCES,
 )  # fmt: skip
 LESSONS = [lesson, variant]
 
@@ -48,81 +63,57 @@ def add_step(lesson, ratio, weights):
 
     @lesson.check(1.5, "m and v", of, "m ← β₁ m + (1 - β₁) g,  v ← β₂ v + (1 - β₂) g²")
     def moments(yours, draw):
-        check_moments(yours, case(draw, corrected))
+        for s in points(draw, corrected):
+            check_moments(yours, s)
 
     @lesson.check(ratio, "trust ratio", of, formula)
     def trust_ratio(yours, draw):
-        check_ratio(yours, case(draw, corrected))
+        for s in points(draw, corrected):
+            check_ratio(yours, s)
 
     if corrected:
 
         @lesson.check(1, "clamp", of, formula)
         def clamped(yours, draw):
-            check_ratio(yours, case(draw, corrected, clamp=0.1))
-            check_weights(yours, case(draw, corrected, clamp=0.1))
+            for clamp in (0.1, 0.01, 0.7, 1.0, 3.0, 20.0):
+                s = case(draw, corrected, clamp=clamp)
+                for scale in (1.0, 0.3, 10.0):
+                    check_ratio(yours, s._replace(w=scale * s.w))
+                    check_weights(yours, s._replace(w=scale * s.w))
 
     @lesson.check(weights, "new weights", of, formula)
     def new_weights(yours, draw):
-        check_weights(yours, case(draw, corrected))
-        if corrected:
-            check_weights(yours, case(draw, corrected)._replace(t=1))
+        for s in points(draw, corrected):
+            check_weights(yours, s)
 
     @lesson.check(1, "vectors exempt", of, "w of one axis: λ = 0 and r = 1")
     def exempt(yours, draw):
-        check_exempt(yours, case(draw, corrected, shape=(5 + draw.number,)))
+        for s in points(draw, corrected, vector=True):
+            check_exempt(yours, s)
+        if corrected:
+            check_exempt(yours, case(draw, corrected, shape=(5,), clamp=0.1))
 
     @lesson.check(0.5, "zero norms", of, "r = 1 if ‖w‖ or ‖u‖ is zero")
     def zero(yours, draw):
         check_zero(yours, case(draw, corrected))
 
 
-def gradients(draw, scale):
-    sizes = draw.sizes(A=3, B=4, C=5, least=2)
+def rate_mistakes(batch, reference, rate):
+    grown = batch / reference
     return {
-        "word": draw.normal(*sizes[:2], scale=scale),
-        "bias": draw.normal(sizes[2], scale=3 * scale),
-        "deep.w": draw.normal(*sizes, scale=scale),
+        "the rate grows with the batch, not with its root": rate * grown,
+        "the larger the batch, the larger the rate; here it falls": rate / math.sqrt(grown),
+        "the rate is the reference's: the batch is not used": rate,
+        "the reference rate is not used": math.sqrt(grown),
+        "the reference batch is not used": rate * math.sqrt(batch),
+        "the batch is divided, and its quotient cut to a whole number": rate * math.sqrt(batch // reference),
+        "the root is of the rate, too": math.sqrt(rate * grown),
+        "the rate grows with the square of the batch": rate * grown**2,
+        "the rate grows with the cube root of the batch": rate * grown ** (1 / 3),
+        "the two batches are multiplied; they must be divided": rate * math.sqrt(batch * reference),
+        "the root is divided by the rate": math.sqrt(grown) / rate,
+        "the root is added to the rate": math.sqrt(grown) + rate,
     }
-
-
-def norm(gradients):
-    return math.sqrt(sum(float((g * g).sum()) for g in gradients.values()))
-
-
-def compare_clipped(clipped, grads, factor, known):
-    if not isinstance(clipped, dict) or clipped.keys() != grads.keys():
-        raise Wrong(f"clipped is no dict of the same names: {', '.join(grads)}")
-    for name, g in grads.items():
-        same(f"clipped[{name!r}]", clipped[name], factor * g, known=known)
-
-
-def add_clip(lesson):
-    @lesson.check(1, "clip", of="clip", formula="norm = √(Σ g²) over all tensors,  g ← g limit / norm")
-    def clipped(yours, draw):
-        grads, limit = gradients(draw, 2.0), 1.5
-        found, whole = yours.clip(grads, limit)
-        expected = norm(grads)
-        number("norm", whole, expected, {
-            "this is the sum of the tensors' norms": sum(norm({"": g}) for g in grads.values()),
-            "the root is missing": expected**2,
-            "this is the largest of the tensors' norms": max(norm({"": g}) for g in grads.values()),
-            "this is the norm after clipping": limit,
-        })  # fmt: skip
-        for name, g in grads.items() if isinstance(found, dict) and found.keys() == grads.keys() else ():
-            alone = g * min(1.0, limit / norm({"": g}))
-            if fits(found[name], g) and np.allclose(found[name], alone, rtol=1e-5):
-                raise Wrong(f"clipped[{name!r}] has norm {norm({'': alone}):.4g}, by itself",
-                            "each tensor is clipped alone; one factor, from the norm of all, must hold for all")
-        compare_clipped(found, grads, limit / expected, {"limit": limit, "norm": expected})
-
-    @lesson.check(0.5, "small gradients", of="clip", formula="norm ≤ limit: nothing changes")
-    def small(yours, draw):
-        for scale in (0.01, 0.0):
-            grads = gradients(draw, scale)
-            limit = 10 * norm(grads) or 1.0
-            found, whole = yours.clip(grads, limit)
-            number("norm", whole, norm(grads))
-            compare_clipped(found, grads, 1.0, {"limit / norm, which scales small gradients up": 10.0})
 
 
 def add_others(lesson):
@@ -133,11 +124,12 @@ def add_others(lesson):
         """You et al., 2020, table 4: 5 / (2^k 1000), k = 3, 2.5, ... 0, for batches of 512, 1024, ... 32768."""
         for doublings in range(7):
             batch, expected = 512 * 2**doublings, 5 / (2 ** (3 - doublings / 2) * 1000)
-            number(f"rate for a batch of {batch}", yours.sqrt_rate(batch, 512, 0.000625), expected, {
-                "the rate grows with the batch, not with its root": 0.000625 * 2**doublings,
-                "the larger the batch, the larger the rate; here it falls": 0.000625 * 2 ** (-doublings / 2),
-            })  # fmt: skip
-        number("rate", yours.sqrt_rate(100, 400, 0.5), 0.25)
+            number(f"rate for a batch of {batch}", yours.sqrt_rate(batch, 512, 0.000625), expected,
+                   rate_mistakes(batch, 512, 0.000625))  # fmt: skip
+        for batch, reference, rate in ((100, 400, 0.5), (7, 3, 12.0), (1, 5000, 1.0), (640, 1, 2.5), (9, 5, 5000.0)):
+            found = yours.sqrt_rate(batch, reference, rate)
+            number(f"rate for a batch of {batch}, where {reference} has {rate:g}", found,
+                   rate * math.sqrt(batch / reference), rate_mistakes(batch, reference, rate))  # fmt: skip
 
     @lesson.check(0.5, "as optax", of="lamb_step", formula="optax.lamb for a matrix, optax.adam for a vector")
     def outside(yours, draw):

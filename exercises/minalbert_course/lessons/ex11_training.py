@@ -12,7 +12,16 @@ from ..given import Given
 from ..lesson import Lesson
 from ..outside import numbers as stored
 from ..yours import Stopped
-from .small_training import combined, curve, loss_mistakes, mistaken, rate_of, small_model
+from .checks import Later
+from .loop_mistakes import curve, loss_mistakes
+from .small_training import rate_of, small_model
+from .training_mistakes import combined, plateau_mistakes, rate_mistakes, sum_mistakes
+
+
+def unigram_loss(counts):
+    p = counts[counts > 0] / counts.sum()
+    return -(p * np.log(p)).sum()
+
 
 lesson = Lesson(
     "ex11", "training", minutes=90,
@@ -23,6 +32,7 @@ lesson = Lesson(
         "unigram_loss": "loss",
     },
     withheld=(Schedule.rate, baselines, pretrain),
+    references={"learning_rate": rate_of, "unigram_loss": unigram_loss},
 )  # fmt: skip
 LESSONS = [lesson]
 
@@ -35,19 +45,15 @@ RATE = "peak step / warmup while step < warmup, then peak (1 - step / steps)"
 def compare_rates(yours, places, steps, warmup, peak):
     for step in places:
         rate, right = yours.learning_rate(step, steps, warmup, peak), rate_of(step, steps, warmup, peak)
-        suspects = {
-            "the rate of the next step: steps count from 0, the first one's rate is 0":
-                rate_of(step + 1, steps, warmup, peak),
-            "the fall is counted from the end of the warm-up; ALBERT's counts from step 0, so the rate drops where "
-            "the warm-up ends": peak * (steps - step) / max(steps - warmup, 1),
-            "the fall is left out: the rate stays at its peak": peak,
-            "there is no warm-up: the fall alone": peak * (1 - step / steps),
-            "the rise is multiplied by the fall; while step < warmup there is the rise alone":
-                peak * step / max(warmup, 1) * (1 - step / steps),
-            "rise and fall are told apart the wrong way round": peak * step / max(warmup, 1),
-        }  # fmt: skip
+        if isinstance(rate, np.ndarray) and rate.shape == (1,):
+            rate = rate[0]
         named = f"learning_rate({step}, steps={steps}, warmup={warmup}, peak={peak:.4g})"
-        same(named, rate, right, suspects={says: [value] for says, value in suspects.items() if value != right})
+        same(named, rate, right, suspects=Later(explained, yours, rate, steps, warmup, peak))
+
+
+def explained(yours, rate, steps, warmup, peak):
+    """Mistakes that explain the rate of every step, as suspects of this one."""
+    return dict.fromkeys(rate_mistakes(yours, steps, warmup, peak), rate)
 
 
 def schedule(draw):
@@ -62,18 +68,26 @@ def schedule(draw):
 def rise(yours, draw):
     steps, warmup, peak = schedule(draw)
     compare_rates(yours, (1, 0, warmup // 2, warmup - 1), steps, warmup, peak)
+    compare_rates(yours, (0, 1, 2), 9, 3, 1.0)
+    compare_rates(yours, (7, 1500), 125000, 3125, 12.5)
+    compare_rates(yours, (0,), 5, 1, peak)
 
 
 @lesson.check(1, "fall", of="learning_rate", formula=f"rate = {RATE}")
 def fall(yours, draw):
     steps, warmup, peak = schedule(draw)
     compare_rates(yours, (warmup, warmup + 1, (warmup + steps) // 2, steps - 1), steps, warmup, peak)
+    compare_rates(yours, (3, 4, 8), 9, 3, 1.0)
+    compare_rates(yours, (3125, 50000, 124999), 125000, 3125, 12.5)
+    compare_rates(yours, (1,), 2, 1, peak)
 
 
 @lesson.check(0.5, "no warm-up, no end", of="learning_rate", formula=f"rate = {RATE}; 0 from step = steps on")
 def edges(yours, draw):
     steps, warmup, peak = schedule(draw)
-    compare_rates(yours, (0, 1), steps, 0, peak)
+    compare_rates(yours, (0, 1, steps - 1, steps), steps, 0, peak)
+    compare_rates(yours, (0, 1), 1, 0, 1.0)
+    compare_rates(yours, (4, 5), 4, 4, peak)
     compare_rates(yours, (steps, steps + 3), steps, warmup, peak)
 
 
@@ -88,19 +102,25 @@ def slices_of(draw, last_has_targets=True):
         sizes = [(int(draw.integers(1, 5)), int(draw.integers(6, 12)), most) for most in words]
     slices = [Given.of("a batch", int(draw.integers(0, 1000)), *size) for size in sizes]
     if not last_has_targets:
-        slices[-1] = Given.of("a batch", *slices[-1].args, False)
+        at = draw.number % 3 - 1
+        slices[at] = Given.of("a batch", *slices[at].args, False)
     return int(draw.integers(0, 1000)), slices
 
 
 def compare_accumulated(yours, draw, which, last_has_targets=True):
     seed, slices = slices_of(draw, last_has_targets)
-    answer = yours.accumulate(Given.of("a small model", seed), slices)[which]
-    slices = [one.make() for one in slices]
-    targets = float(sum(one.mlm_weights.sum() for one in slices))
-    sequences = float(sum(len(one.sop_labels) for one in slices))
-    right = combined(seed, slices, totals=Totals(targets, sequences))[which]
-    known = {"number of slices": len(slices), "masked words": targets, "sequences": sequences}
-    same(("loss", "gradient")[which], answer, right, known=known, suspects=mistaken(seed, slices, which))
+    more = [Given.of("a batch", seed, 1, 5, 2), Given.of("a batch", seed + 1, 13, 8, 4)]
+    for given in (slices, slices[-1:], slices[:2] + more, slices[:2]) if last_has_targets else (slices, slices[::-1]):
+        answer = yours.accumulate(Given.of("a small model", seed), given)[which]
+        made = [one.make() for one in given]
+        targets = float(sum(one.mlm_weights.sum() for one in made))
+        sequences = float(sum(len(one.sop_labels) for one in made))
+        right = combined(small_model(seed), made, totals=Totals(targets, sequences))[which]
+        if isinstance(answer, np.ndarray) and answer.shape == (1,) and which == 0:
+            answer = answer[0]
+        known = {"number of slices": len(given), "masked words": targets, "sequences": sequences}
+        suspects = Later(sum_mistakes, small_model(seed), made, which)
+        same(("loss", "gradient")[which], answer, right, known=known, suspects=suspects)
 
 
 WHOLE = "loss = Σ all masked words' losses / their number + Σ all sequences' losses / their number"
@@ -124,25 +144,43 @@ def part_without_targets(yours, draw):
 # The loop
 
 
-def compare_curves(yours, named, seed, batches, plan, right=None):
+def compare_curves(yours, named, model, batches, plan, right=None):
+    """model: the arguments of small_model"""
     steps = plan[0]
-    losses = yours.train(Given.of("a small model", seed), batches, *plan)
-    batches = [batch.make() for batch in batches]
+    losses = yours.train(Given.of("a small model", *model), batches, *plan)
+    as_many(losses, plan, len(batches))
+    made = [batch.make() for batch in batches]
     if right is None:
-        right = curve(small_model(seed), batches, [rate_of(step, *plan) for step in range(steps)])
-    suspects = loss_mistakes(lambda: small_model(seed), batches, plan)
+        right = curve(small_model(*model), made, [rate_of(step, *plan) for step in range(steps)])
+    suspects = Later(loss_mistakes, lambda: small_model(*model), made, plan)
     try:
         same(named, losses, np.array(right), suspects=suspects)
     except Wrong:
-        if not right_with_own_rates(yours, losses, seed, batches, plan):
+        if not right_with_own_rates(yours, losses, model, batches, plan):
             raise
 
 
-def right_with_own_rates(yours, losses, seed, batches, plan):
+def as_many(losses, plan, rounds):
+    steps = plan[0]
+    losses = numbers("losses", losses, plan[:1])
+    if losses.shape != (steps,):
+        causes = {
+            (): "one number, not a list of them",
+            (steps - 1,): "one step too few",
+            (steps + 1,): "one step too many",
+            (min(rounds, steps),): "perhaps: one round through the batches, however many steps are asked for",
+        }
+        raise Wrong(f"losses has shape {losses.shape}; it must be ({steps},), one for each step",
+                    causes.get(losses.shape))  # fmt: skip
+    return losses
+
+
+def right_with_own_rates(yours, losses, model, batches, plan):
     """A wrong learning_rate costs its own points alone."""
     try:
         rates = numbers("rates", [yours.learning_rate(step, *plan) for step in range(plan[0])], plan[:1])
-        same("losses", losses, np.array(curve(small_model(seed), batches, rates.astype(float).ravel())))
+        made = [batch.make() for batch in batches]
+        same("losses", losses, np.array(curve(small_model(*model), made, rates.astype(float).ravel())))
     except (Wrong, Stopped, FloatingPointError):
         return False
     return True
@@ -155,27 +193,44 @@ def run(draw):
     return seed, batches, (7, 3, 0.06) if draw.first else (int(draw.integers(6, 9)), 2, float(draw.uniform(0.04, 0.1)))
 
 
+def runs(draw):
+    """run, then shorter ones, and one in which gradients are shorter and longer than 1, in turns."""
+    seed, batches, plan = run(draw)
+    yield (seed,), batches, plan
+    yield (seed,), batches[:1], (3, 1, 0.05)
+    yield (seed,), batches, (2, 1, 1.0)
+    short = [Given.of("a batch", seed + 1, 40, 14, 9), *batches[:1]]
+    yield (seed, 0.05), short, (4, 1, 0.05)
+    if draw.first:
+        yield (seed,), [*batches, batches[0]], (9, 1, 0.03)
+
+
 LOOP = "for each step: loss and gradient, clip to norm 1, AdamW with this step's rate and t = step + 1"
 
 
 @lesson.check(0.5, "one loss a step", of="train", formula="the total loss of each step's batch, before the step")
 def first_losses(yours, draw):
-    seed, batches, plan = run(draw)
-    losses = numbers("losses", yours.train(Given.of("a small model", seed), batches, *plan), plan[:1])
-    if losses.shape != plan[:1]:
-        raise Wrong(f"losses has shape {losses.shape}; it must be {plan[:1]}, one for each step")
-    same("the first loss", losses[0], float(small_model(seed).loss(batches[0].make()).total))
+    seed, batches, (steps, warmup, peak) = run(draw)
+    for plan in ((steps, warmup, peak), (2, 1, 0.01), (11, 4, 0.01)):
+        losses = as_many(yours.train(Given.of("a small model", seed), batches, *plan), plan, len(batches))
+        first = small_model(seed).loss(batches[0].make())
+        suspects = {
+            "MLM's loss alone; the total loss is asked for": float(first.mlm),
+            "SOP's loss alone; the total loss is asked for": float(first.sop),
+        }  # fmt: skip
+        same("the first loss", losses[0], float(first.total), suspects=suspects)
 
 
 @lesson.check(2, "losses of a run", of="train", formula=LOOP)
 def whole_run(yours, draw):
-    compare_curves(yours, "losses", *run(draw))
+    for model, batches, plan in runs(draw):
+        compare_curves(yours, "losses", model, batches, plan)
 
 
 @lesson.check(1, "as PyTorch", of="train", formula=f"transformers' AlbertForPreTraining and torch.optim.AdamW: {LOOP}")
 def outside(yours, draw):
     batches = [Given.of("a batch that nobody drew", number) for number in range(2)]
-    compare_curves(yours, "losses (PyTorch's numbers)", "ramp", batches, (6, 2, 0.05), stored("ex11")["losses"])
+    compare_curves(yours, "losses (PyTorch's numbers)", ("ramp",), batches, (6, 2, 0.05), stored("ex11")["losses"])
 
 
 # The plateau
@@ -185,13 +240,10 @@ def outside(yours, draw):
 def plateau(yours, draw):
     counts = np.array([5, 3, 1, 1, 0]) if draw.first else draw.integers(0, 50, int(draw.integers(6, 20)))
     counts[-1], counts[0] = 0, 7
-    p = counts[counts > 0] / counts.sum()
-    right = -(p * np.log(p)).sum()
-    suspects = {
-        "the logarithm is to base 2; losses are in natural logarithms": [right / np.log(2)],
-        "the mean over words instead of the sum": [right / len(counts)],
-        "the mean over words of -log p; each word must weigh as much as it occurs": [-np.log(p).mean()],
-        "the loss of guessing all words alike, log V": [np.log(len(counts))],
-        "counts, not frequencies, are in the sum": [-(counts[counts > 0] * np.log(p)).sum()],
-    }
-    same("loss", yours.unigram_loss(counts), right, suspects=suspects)
+    for asked in (counts, 1 + counts, 100000 * counts, 0 * counts + 4, np.array([0, 3, 0]), draw.integers(0, 9, 3000)):
+        p = asked[asked > 0] / asked.sum()
+        right = unigram_loss(asked)
+        found = yours.unigram_loss(asked)
+        if isinstance(found, np.ndarray) and found.shape == (1,):
+            found = found[0]
+        same("loss", found, right, suspects=Later(plateau_mistakes, asked, p, right), limit=1e-5 if right else 1e-6)

@@ -7,19 +7,20 @@ from importlib import resources
 import numpy as np
 import safetensors.numpy
 
-from minalbert import params as parameters
 from minalbert.albert import Albert
 from minalbert.config import AlbertConfig
 from minalbert.interop import huggingface, state_dict
-from minalbert.layers import softmax
 from minalbert.params import Params, shapes
 
 from .. import outside
-from ..compare import Wrong, equal, numbers, same, shown
-from ..given import Given
+from ..compare import Wrong, equal, numbers, same
+from ..given import Given, maker
 from ..lesson import Lesson
 from ..makers import ex13 as ex13  # what this exercise hands out
 from ..yours import Stopped
+from .checks import alive
+from .released import as_dict, compare_arrays, compare_names, file_of, orders
+from .two_models import compare_guesses, compare_place, plain, states
 
 lesson = Lesson(
     "ex13", "a released model", minutes=85,
@@ -39,52 +40,15 @@ FIELDS = {field.name for field in dataclasses.fields(AlbertConfig)}
 SQUARE = ("attention.query.w", "attention.key.w", "attention.value.w", "attention.output.w", "pooler.w")
 
 
-def file_of(draw, heads=parameters.HEADS):
-    """(state under their names, arrays under ours), numbers of no model"""
-    V, E, H, F, M = draw.sizes(V=11, E=4, H=6, F=7, M=5, least=3)
-    config = AlbertConfig(
-        vocab_size=V, embedding_size=E, hidden_size=H, intermediate_size=F, max_position_embeddings=M,
-        num_hidden_layers=2, num_attention_heads=1,
-    )  # fmt: skip
-    arrays = {name: draw.normal(*shape) for name, shape in shapes(config, heads).items()}
-    state = state_dict.to_state_dict(arrays, config)
-    order = draw.rng.permutation(len(state))
-    return {list(state)[i]: state[list(state)[i]] for i in order}, arrays
-
-
-def as_dict(name, value):
-    if not isinstance(value, dict):
-        raise Wrong(f"{name} is {shown(value)}; it must be a dict")
-    return value
+@maker("the released directory")
+def released():
+    return str(resources.files(outside) / "ex13")
 
 
 # Names and matrices
 
 NAMES = 'their module and leaf -> ours: "weight" is w of a linear layer, gain of a norm, nothing of a table'
 TRANSPOSED = "y = x w: w is (in, out); torch's Linear has (out, in)"
-
-
-def compare_names(params, right):
-    missing, extra = sorted(right.keys() - params.keys()), sorted(map(str, params.keys() - right.keys()))
-    causes = {
-        "decoder": "the tied decoder is the word table once more: leave it out",
-        "position_ids": "position_ids are no weights: leave them out",
-        "albert.": "the prefix albert. is not taken off",
-    }
-    cause = next((cause for part, cause in causes.items() if any(part in name for name in extra)), None)
-    for what, names in (("lacks", missing), ("has, which it must not,", extra)):
-        if names:
-            more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-            beside = f" ({extra[0]!r} instead?)" if what == "lacks" and extra else ""
-            raise Wrong(f"params {what} {', '.join(names[:3])}{more}{beside}", cause)
-
-
-def compare_arrays(params, right, wanted=lambda name: True):
-    for name in filter(wanted, right):
-        if name not in params:
-            raise Wrong(f"params lacks {name}")
-        others = {f"it is what belongs to {other}": right[other] for other in right if other != name}
-        same(name, params[name], right[name], suspects=others)
 
 
 def is_square(name):
@@ -101,32 +65,39 @@ def names(yours, draw):
     state["predictions.decoder.weight"] = state["albert.embeddings.word_embeddings.weight"]
     state["predictions.decoder.bias"] = state["predictions.bias"]
     state["albert.embeddings.position_ids"] = np.arange(5)[None]
-    compare_names(as_dict("params", yours.translate(state)), right)
+    for ordered in orders(draw, state):
+        compare_names(as_dict("params", yours.translate(ordered)), right)
 
 
 @lesson.check(1, "matrices", of="translate", formula=TRANSPOSED)
 def matrices(yours, draw):
     state, right = file_of(draw)
-    compare_arrays(as_dict("params", yours.translate(state)), right, is_matrix)
+    for ordered in orders(draw, state):
+        compare_arrays(as_dict("params", yours.translate(ordered)), right, is_matrix)
 
 
 @lesson.check(1, "square matrices", of="translate", formula=TRANSPOSED)
 def squares(yours, draw):
     state, right = file_of(draw)
-    compare_arrays(as_dict("params", yours.translate(state)), right, is_square)
+    for ordered in orders(draw, state):
+        compare_arrays(as_dict("params", yours.translate(ordered)), right, is_square)
 
 
 @lesson.check(0.5, "tables, norms, biases", of="translate", formula="as they are: a table's row is a word, as ours")
 def vectors(yours, draw):
     state, right = file_of(draw)
-    compare_arrays(as_dict("params", yours.translate(state)), right, lambda name: not name.endswith(".w"))
+    for ordered in orders(draw, state):
+        compare_arrays(as_dict("params", yours.translate(ordered)), right, lambda name: not name.endswith(".w"))
 
 
 @lesson.check(0.5, "a bare trunk", of="translate", formula='the file of an AlbertModel has no prefix "albert."')
 def trunk(yours, draw):
     state, right = file_of(draw, heads=("pooler",))
-    params = as_dict("params", yours.translate({name.removeprefix("albert."): a for name, a in state.items()}))
-    compare_names(params, right)
+    state = {name.removeprefix("albert."): array for name, array in state.items()}
+    for ordered in orders(draw, state):
+        params = as_dict("params", yours.translate(ordered))
+        compare_names(params, right)
+    alive(**{name.replace(".", "_"): params[name] for name in right})
 
 
 # The configuration
@@ -144,8 +115,12 @@ def config_text(draw, **changes):
         "architectures": ["AlbertForMaskedLM"], "model_type": "albert", "gap_size": 0, "net_structure_type": 0,
         "inner_group_num": 1, "classifier_dropout_prob": 0.1, "bos_token_id": 2, "down_scale_factor": 1,
     }  # fmt: skip
-    if not draw.first:
+    if draw.first:
+        known["embedding_projection"] = None
+        unknown["down_scale_factor"] = None
+    else:
         del unknown["inner_group_num"], known["embedding_size"]
+        known |= {"initializer_range": 0.0, "sharing": "all", "reversible": False}
     return json.dumps(unknown | known | changes, indent=2), known
 
 
@@ -163,20 +138,26 @@ def compare_config(config, right):
 def fields(yours, draw):
     text, right = config_text(draw)
     compare_config(as_dict("config", yours.read_config(text)), right)
+    compare_config(as_dict("config", yours.read_config(json.dumps(json.loads(text), sort_keys=True))), right)
+    compare_config(as_dict("config", yours.read_config('{"hidden_size": 12}')), {"hidden_size": 12})
 
 
 @lesson.check(0.5, "what cannot be read", of="read_config", formula="ValueError where inner_group_num is not 1")
 def refusal(yours, draw):
     as_dict("config", yours.read_config(config_text(draw)[0]))
-    groups = 2 if draw.first else int(draw.integers(2, 9))
+    for groups in (2, 0, 12) if draw.first else (int(draw.integers(2, 9)), 3):
+        compare_refusal(yours, groups, config_text(draw, inner_group_num=groups)[0])
+
+
+def compare_refusal(yours, groups, text):
     try:
-        yours.read_config(config_text(draw, inner_group_num=groups)[0])
+        yours.read_config(text)
     except Stopped as error:
         if not any(f": {kind}" in str(error) for kind in ("ValueError", "ConfigError")):
             raise Wrong(f"{error}; it must be a ValueError") from error
         return
     cause = "such a model has more weights than ours: loaded all the same, it would compute something else"
-    raise Wrong(f"read_config accepts inner_group_num {groups}; it must raise ValueError", cause)
+    raise Wrong(f"read_config accepts inner_group_num {groups}; it must raise ValueError", cause if groups else None)
 
 
 # A directory
@@ -229,33 +210,42 @@ def directory(yours, draw):
 DIFFERS = "the first i with max |ours[i] - theirs[i]| > limit, or None"
 
 
-def states(draw):
-    """As many states as a small model has, theirs, and ours, which differ by less than 1e-3."""
-    B, T, H = draw.sizes(B=2, T=3, H=4, least=2)
-    theirs = [draw.normal(B, T, H) for _ in range(5)]
-    return [state + draw.uniform(-9e-4, 9e-4, *state.shape) for state in theirs], theirs
-
-
-def plain(value):
-    """A number or a word of NumPy's as Python's."""
-    return value.item() if isinstance(value, np.generic | np.ndarray) and np.ndim(value) == 0 else value
-
-
 @lesson.check(1, "the first difference", of="first_difference", formula=DIFFERS)
 def first(yours, draw):
-    for place, amount in ((None, 0.0), (2, 0.5), (0, -0.5), (4, -0.01)):
-        ours, theirs = states(draw)
-        for i in range(5 if place is None else place, 5):
-            ours[i][-1, 0, 1] += amount * (1 + i)    # it grows from layer to layer
-        equal(f"first_difference, where {place} is right,", plain(yours.first_difference(ours, theirs, 1e-3)), place)
+    for place, amount in ((None, 0.0), (2, 0.5), (0, -0.5), (4, -0.01), (1, 0.002), (3, -0.002)):
+        for size in (1.0, 200.0, 1e-3):
+            ours, theirs = states(draw, size)
+            for i in range(5 if place is None else place, 5):
+                ours[i][-1, 0, 1] = theirs[i][-1, 0, 1] + amount * (1 + i)             # it grows from layer to layer
+            compare_place(yours, ours, theirs, 1e-3, place, size)
+    for layers, place in ((1, 0), (1, None), (2, 1), (14, 13)):
+        ours, theirs = states(draw, layers=layers)
+        if place is not None:
+            ours[place][0, 1, 0] += 0.1
+        compare_place(yours, ours, theirs, 1e-3, place)
+    ours, theirs = states(draw)
+    compare_place(yours, [ours[0], theirs[1] + 1, theirs[2]], theirs[:3], 1e-3, 1)     # and then it is right again
+    exact = [np.round(state) for state in theirs]
+    compare_place(yours, [state + 0.5 for state in exact], exact, 0.5, None)           # not above it
+    compare_place(yours, [state - 0.75 for state in exact], exact, 0.5, 0)
+    compare_place(yours, [30 * state for state in theirs], theirs, 1000.0, None)
+    compare_place(yours, [theirs[0], theirs[1][..., :2]], [theirs[0], theirs[1][..., :2] + 3], 2.0, 1)  # other shapes
+    compare_place(yours, [array.astype(np.float32) for array in ours], theirs, 1e-3, None)
 
 
 @lesson.check(0.5, "a difference that is not a number", of="first_difference", formula=f"{DIFFERS}; a NaN differs")
 def not_a_number(yours, draw):
-    ours, theirs = states(draw)
-    ours[3][0, 0, 0] = np.nan
     cause = "nan > limit is False, as is every comparison with nan; ask whether not (difference <= limit)"
-    equal("first_difference, where ours[3] has a NaN,", plain(yours.first_difference(ours, theirs, 1e-3)), 3, cause)
+    for place, both, entry in ((3, False, (0, 0, 0)), (0, True, (-1, -1, -1)), (4, False, ...), (1, True, (0, 1, 1))):
+        ours, theirs = states(draw)
+        ours[place][entry] = np.nan
+        if both:                                     # ours is none, whatever theirs is
+            theirs[place][entry] = np.nan
+        found = plain(yours.first_difference(ours, theirs, 1e-3))
+        equal(f"first_difference, where ours[{place}] has a NaN,", found, place, cause if found is None else None)
+    ours, theirs = states(draw)
+    ours[2][0, 0, 0], ours[4][0, 0, 0] = np.inf, np.nan
+    equal("first_difference, where ours[2] is infinite,", plain(yours.first_difference(ours, theirs, 1e-3)), 2)
 
 
 # A missing word
@@ -264,21 +254,11 @@ def not_a_number(yours, draw):
 @lesson.check(1, "a missing word", of="fill_mask", formula="softmax over all words; the k largest, best first")
 def missing_word(yours, draw):
     V, k = (7, 3) if draw.first else (int(draw.integers(8, 20)), int(draw.integers(2, 6)))
-    logits, words = draw.normal(V, scale=2), [f"word{i}" for i in range(V)]
-    guesses = yours.fill_mask(logits, words, k)
-    if not isinstance(guesses, list | tuple) or not all(isinstance(g, list | tuple) and len(g) == 2 for g in guesses):
-        raise Wrong(f"guesses is {shown(guesses)}; it must be a list of pairs (word, probability)")
-    equal("the number of guesses", len(guesses), k)
-    order, p = np.argsort(-logits)[:k], softmax(logits)
-    for rank, (guess, i) in enumerate(zip(guesses, order, strict=True)):
-        equal(f"guess {rank}", plain(guess[0]), words[i], "the largest logit comes first")
-    found = numbers("probabilities", [guess[1] for guess in guesses], (k,))
-    suspects = {
-        "the k probabilities sum to one; softmax is over all words": softmax(logits[order]),
-        "these are the logits themselves": logits[order],
-        "these are log-probabilities": np.log(p[order]),
-    }
-    same("probabilities", found, p[order], suspects=suspects)
+    for size, asked, scale in ((V, k, 2), (V, 1, 1), (V, V, 2), (40, 12, 1), (1, 1, 1), (V, k, 0.05), (V, k, 30)):
+        logits = draw.normal(size, scale=scale)
+        compare_guesses(yours, logits, asked)
+    compare_guesses(yours, -abs(logits) - 1, k)
+    compare_guesses(yours, abs(logits) + 1, k)
 
 
 @lesson.check(1, "as transformers", of="load", formula="hidden states and logits of transformers' AlbertForPreTraining")

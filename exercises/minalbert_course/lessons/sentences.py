@@ -1,34 +1,18 @@
 """What both forms of exercise 8 ask: [CLS] a [SEP] b [SEP], and masked words.
 
-Every right answer draws in its own way. What holds for each draw is checked exactly; how often something happens is
-counted, and a count is wrong only where Chernoff's bound, P ≤ 2 exp(-n KL(seen ‖ p)), falls below 2 exp(-27) = 4e-12.
-With fewer than 100 counts in six draws, a right answer fails the whole exercise by chance less than once in 1e9 times.
+What holds for each draw is checked exactly; how often something happens is counted, see `chances`.
 """
 
-import math
+from itertools import pairwise
 
 import numpy as np
 
 from ..compare import Wrong, equal, numbers, shown
-from ..given import Given
 from ..outside import numbers as stored
+from .chances import likely, rng, share, shares
 
-CLS, SEP, MASK, ORDINARY = 2, 3, 4, 5
-RARE = 27.0
-
-
-def rng(draw):
-    """Another generator at each call."""
-    return Given.of("rng", int(draw.integers(0, 2**31)))
-
-
-def share(what, count, n, p, cause=None):
-    """Raise Wrong where `count` of n is no chance result for probability p."""
-    seen = count / n
-    pairs = ((seen, p), (1 - seen, 1 - p))
-    distance = sum(a * math.log(a / b) if b else math.inf for a, b in pairs if a)
-    if n * distance > RARE:
-        raise Wrong(f"{what}: {count} of {n}, a share of {seen:.3g}; it should be near {p:.3g}", cause)
+ASSEMBLE, MASK_TOKENS = "input_ids, token_type_ids", "masked_ids, positions, labels"
+UNK, CLS, SEP, MASK, ORDINARY = 1, 2, 3, 4, 5
 
 
 def whole(name, value, cause=None):
@@ -84,11 +68,14 @@ def compare_inputs(yours, first, second, max_length):
     equal(f"token_type_ids {asked}", np.array(types), np.array(right_types), cause)
 
 
-def text(draw, size, padding=0, vocab_size=25):
-    """[CLS] a [SEP] b [SEP] of `size` ordinary tokens, and padding: an array."""
-    words = draw.integers(ORDINARY, vocab_size, size)
+def text(draw, size, padding=0, words=(ORDINARY, 25)):
+    """[CLS] a [SEP] b [SEP] of `size` ordinary tokens, [UNK] and [MASK] among them, and padding: an array."""
+    tokens = draw.integers(*words, size).tolist()
     cut = int(draw.integers(1, size)) if size > 1 else 1
-    return np.array([CLS, *words[:cut], SEP, *words[cut:], SEP, *[0] * padding])
+    tokens = [CLS, *tokens[:cut], SEP, *tokens[cut:], SEP]
+    for i in range(size % 4):
+        tokens.insert(int(draw.integers(1, len(tokens))), MASK if i == 2 else UNK)
+    return np.array(tokens + [0] * padding)
 
 
 def ask(yours, draw, ids, vocab_size=25):
@@ -123,9 +110,25 @@ def check_positions(yours, draw):
             raise Wrong(f"a position is there twice: {shown(positions.tolist())}", "they are drawn with replacement")
         if (np.diff(positions) < 0).any():
             raise Wrong(f"positions are {shown(positions.tolist())}; they must be sorted")
+    check_places(yours, draw)
+
+
+def check_places(yours, draw):
+    """Two of n, as often each, and each with each."""
+    size, calls = (13, 240) if draw.first else (int(draw.integers(11, 17)), 120)
+    ids = text(draw, size)
+    ordinary = np.flatnonzero(ids >= ORDINARY)
+    chosen = np.array([np.searchsorted(ordinary, ask(yours, draw, ids)[1]) for _ in range(calls)])
+    cause = "seen: not every ordinary token has the same chance"
+    if (chosen == chosen[0]).all():
+        cause = "the same places are chosen each time: nothing is drawn from rng"
+    for place in range(size):
+        share(f"chosen: ordinary token {place + 1} of {size}", int((chosen == place).sum()), calls, 2 / size, cause)
+    neighbours = int((chosen[:, 1] - chosen[:, 0] == 1).sum())
+    dependent = "seen: the places are not drawn independently of each other"
+    share("two neighbours chosen", neighbours, calls, 2 / size, dependent)
     places = np.concatenate([ask(yours, draw, text(draw, 1000))[1] for _ in range(8)])
-    share("chosen in the first half of the text", int((places <= 500).sum()), len(places), 0.5,
-          "not every ordinary token has the same chance")  # fmt: skip
+    share("chosen in the first half of the text", int((places <= 500).sum()), len(places), 0.5, cause)
 
 
 def check_labels(yours, draw):
@@ -146,26 +149,68 @@ def check_labels(yours, draw):
         equal("labels", labels, ids[positions], cause)
 
 
+KINDS = {                                            # the shares of [MASK], as they are, random tokens
+    "all chosen tokens become [MASK]; it must be 8 of 10": (1.0, 0.0, 0.0),
+    "none becomes a random token; one of 10 must": (0.8, 0.2, 0.0),
+    "none is left as it is; one of 10 must be": (0.8, 0.0, 0.2),
+    "9 of 10 become [MASK], and none a random token; it must be 8, 1 and 1": (0.9, 0.1, 0.0),
+    "9 of 10 become [MASK], and none is left as it is; it must be 8, 1 and 1": (0.9, 0.0, 0.1),
+    "the shares have changed places: 8 of 10 must become [MASK]": (0.1, 0.1, 0.8),
+    "the shares have changed places: 8 of 10 must become [MASK], not stay as they are": (0.1, 0.8, 0.1),
+    "of those that do not become [MASK] one of 10 becomes a random token; it must be half": (0.8, 0.18, 0.02),
+    "of those that do not become [MASK] 9 of 10 become a random token; it must be half": (0.8, 0.02, 0.18),
+}  # fmt: skip
+
+
 def check_rates(yours, draw):
-    """Some 6000 chosen tokens."""
-    vocab_size = 25 if draw.first else int(draw.integers(20, 26))
-    words = vocab_size - ORDINARY
-    seen = []
-    for _ in range(20):
-        ids = text(draw, 2000, vocab_size=vocab_size)
+    """Each chosen token by a draw of its own; then the shares, of some 6000."""
+    fates = []
+    for _ in range(90 if draw.first else 80):
+        masked, positions, _ = ask(yours, draw, text(draw, 33))
+        fates.append(int((masked[positions] == MASK).sum()))
+    cause = {4: "the kinds are dealt out in fixed shares; each chosen token must have a draw of its own"}.get(
+        fates[0] if len(set(fates)) == 1 else None)  # fmt: skip
+    if {0, 5} == set(fates):
+        cause = "one draw decides for all chosen tokens; each must have a draw of its own"
+    elif set(fates) == {5}:
+        cause = next(iter(KINDS))
+    share("4 of 5 chosen tokens became [MASK]", fates.count(4), len(fates), 5 * 0.8**4 * 0.2, cause)
+    words = 20 if draw.first else 2 if draw.number == 1 else int(draw.integers(15, 21))
+    texts, vocab_size = [], ORDINARY + words
+    for _ in range(20):                              # of half of the vocabulary alone, unless it is very small
+        ids = text(draw, 2000, words=(ORDINARY, ORDINARY + max(2, words // 2)))
         masked, positions, _ = ask(yours, draw, ids, vocab_size)
-        seen += zip(ids[positions].tolist(), masked[positions].tolist(), strict=True)
+        texts.append(list(zip(ids[positions].tolist(), masked[positions].tolist(), strict=True)))
+    compare_rates(texts, words)
+
+
+def compare_rates(texts, words):
+    """texts: [[(token, what it became)]]"""
+    seen, last = [pair for pairs in texts for pair in pairs], ORDINARY + words - 1
     n = len(seen)
     if n < 5000:
         raise Wrong(f"of 20 texts of 2000 ordinary tokens, {n} tokens are chosen in all; it must be 6000")
-    share("[MASK]", sum(new == MASK for _, new in seen), n, 0.8, "8 of 10 chosen tokens become [MASK], not all")
-    others = {new for old, new in seen if new not in (old, MASK)}
-    if wrong := sorted(i for i in others if not ORDINARY <= i < vocab_size):
-        raise Wrong(f"a chosen token became {wrong[0]}; it must be [MASK] (4) or one of {ORDINARY}..{vocab_size - 1}")
-    share("left as they are", sum(new == old for old, new in seen), n, 0.1 + 0.1 / words)
-    share("replaced by a random token", sum(new not in (old, MASK) for old, new in seen), n, 0.1 - 0.1 / words)
-    if missing := sorted(set(range(ORDINARY, vocab_size)) - others):
-        raise Wrong(f"in {n} draws, no chosen token became {missing[0]}", "some ordinary token can never be drawn")
+    others = [[new for old, new in pairs if new not in (old, MASK)] for pairs in texts]
+    drawn = {new for news in others for new in news}
+    if wrong := sorted(i for i in drawn if not ORDINARY <= i <= last):
+        cause = "random tokens are drawn among special ones, too" if wrong[0] < ORDINARY else None
+        cause = "vocab_size itself is no token: the last is vocab_size - 1" if wrong == [last + 1] else cause
+        raise Wrong(f"a chosen token became {wrong[0]}; it must be [MASK] (4) or one of {ORDINARY}..{last}", cause)
+    counts = {"[MASK]": sum(new == MASK for _, new in seen), "left as they are": sum(new == old for old, new in seen)}
+    counts["replaced by a random token"] = n - sum(counts.values())
+    known = {says: (a, b + c / words, c - c / words) for says, (a, b, c) in KINDS.items()}
+    if likely(counts["left as they are"], n, 0.1):
+        known["the random token is never the one that stands there; it must be any of the vocabulary"] = (0.8, 0.1, 0.1)
+    shares("{}", counts, (0.8, 0.1 + 0.1 / words, 0.1 - 0.1 / words), known)
+    if missing := sorted(set(range(ORDINARY, last + 1)) - drawn):
+        cause = "seen: some ordinary token can never be drawn"
+        if missing == list(range(ORDINARY + words // 2, last + 1)):
+            cause = "random tokens are drawn from the text; they must be from the whole vocabulary"
+        raise Wrong(f"in {n} draws, no chosen token became {missing[0]}", cause)
+    pairs = [a == b for news in others for a, b in pairwise(news)]
+    if words > 2:                                    # of two words, the other one follows from the token
+        share("two random tokens of one text are alike", sum(pairs), len(pairs), 1 / words,
+              "one random token stands for all of a text; each must be drawn by itself")  # fmt: skip
 
 
 def check_layout(yours, draw):
@@ -203,18 +248,3 @@ def add_inputs(lesson):
         check_positions)  # fmt: skip
     lesson.check(1, "labels", of, "labels = input_ids[positions], as they were")(check_labels)
     lesson.check(1, "80/10/10", of, split)(check_rates)
-
-
-def repeats(name, call, draw):
-    """Raise Wrong unless the same seed gives the same answer. call(rng) -> anything"""
-    given = rng(draw)
-    if plain(call(given)) != plain(call(given)):
-        raise Wrong(f"{name}: two generators of one seed gave two answers",
-                    "something else than rng is drawn from: np.random, random, or a generator of your own", name)
-
-
-def plain(value):
-    """As lists and words, which can be compared."""
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    return [plain(part) for part in value] if isinstance(value, list | tuple) else repr(value)

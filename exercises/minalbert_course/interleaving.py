@@ -1,0 +1,107 @@
+"""The calls of a check once more, in another order: each function must answer as before.
+
+Where a check passes, the calls of its draws are made again in turns: forward of the first draw, forward of the second,
+backward of the first, backward of the second. After each forward comes one more with other numbers in the same
+shapes. Whoever keeps something outside the cache, in a global variable or on a function, then answers differently.
+"""
+
+import numpy as np
+
+from .compare import Wrong
+from .given import Given
+from .here import EARLIER
+from .pretended_gpu import pretending
+from .yours import NotWritten, OnDevice, Opaque, Stopped, unpacked
+
+KEPT = "the result depends on calls in between: something is kept outside the cache, in a global variable, say"
+CLOSE = 1e-6                                         # relative: sums may be rounded in another way
+MOST = 40                                            # calls of one draw that are made again
+
+
+def interleave(lesson, host, draws):
+    """Raise Wrong where a call is answered differently. draws: the calls of each draw, in their order"""
+    caches = {}
+    with pretending():
+        for turn in in_turns([repeatable(calls) for calls in draws]):
+            again(lesson, host, turn, caches)
+
+
+def in_turns(lists):
+    for i in range(max(map(len, lists), default=0)):
+        yield from (calls[i] for calls in lists if i < len(calls))
+
+
+def repeatable(calls):
+    """Without those that draw: what they do twice is asked by a check of its own."""
+    return [call for call in calls if not any(isinstance(arg, Given) and arg.kind == "rng" for arg in call.args)][:MOST]
+
+
+def again(lesson, host, call, caches):
+    """caches: id of a cache -> the one of the repeated call"""
+    opaque = lesson.opaque(call.name)
+    try:
+        result, written = host.call(call.name, replaced(call.args, caches), replaced(call.static, caches), opaque)
+    except (NotWritten, Stopped) as error:
+        raise Wrong(f"called again after other calls, {error}", KEPT, call.name) from error
+    if EARLIER in written:
+        raise Wrong(f"{call.name} wrote into {EARLIER}", KEPT, call.name)
+    result = unpacked(call.name, result, lesson.functions[call.name])
+    names = lesson.functions[call.name]
+    pairs = [(call.result, result)] if len(names) == 1 else zip(call.result, result, strict=True)
+    for name, (before, after) in zip(names, pairs, strict=True):
+        if isinstance(before, Opaque):
+            caches[id(before)] = after
+        elif not alike(before, after):
+            raise Wrong(f"{name} of {call.name} is another where other calls come in between", KEPT, call.name)
+    if opaque:
+        disturb(host, call, caches, opaque)
+
+
+def disturb(host, call, caches, opaque):
+    """A forward call in the same shapes, whose result nobody needs."""
+    args = tuple(other(arg) for arg in call.args)
+    try:
+        _, written = host.call(call.name, replaced(args, caches), replaced(call.static, caches), opaque)
+    except (NotWritten, Stopped):
+        return
+    if EARLIER in written:
+        raise Wrong(f"{call.name} wrote into {EARLIER}", KEPT, call.name)
+
+
+def other(value):
+    """Other numbers: each array in reverse order; floats are smaller, too."""
+    if isinstance(value, np.ndarray):
+        return value.dtype.type(0.75) * np.flip(value) if value.dtype.kind == "f" else np.flip(value).copy()
+    if isinstance(value, dict):
+        return {key: other(part) for key, part in value.items()}
+    return type(value)(other(part) for part in value) if type(value) in (tuple, list) else value
+
+
+def replaced(value, caches):
+    if isinstance(value, Opaque):
+        return caches.get(id(value), value)
+    if isinstance(value, dict):
+        return {key: replaced(part, caches) for key, part in value.items()}
+    return type(value)(replaced(part, caches) for part in value) if type(value) in (tuple, list) else value
+
+
+def alike(before, after):
+    """Equal, up to rounding; objects of other kinds are taken to be."""
+    if isinstance(before, OnDevice) and isinstance(after, OnDevice):
+        return alike(before.host, after.host)
+    if isinstance(before, dict) and isinstance(after, dict):
+        return before.keys() == after.keys() and all(alike(before[key], after[key]) for key in before)
+    if isinstance(before, tuple | list) and isinstance(after, tuple | list):
+        return len(before) == len(after) and all(map(alike, before, after))
+    if isinstance(before, str) or isinstance(after, str) or before is None or after is None:
+        return before == after
+    try:
+        before, after = np.asarray(before), np.asarray(after)
+    except ValueError:                               # an object of some kind
+        return True
+    if "O" in (before.dtype.kind, after.dtype.kind) or before.shape != after.shape:
+        return before.shape == after.shape
+    if before.dtype.kind not in "fc":
+        return bool((before == after).all())
+    size = np.abs(before).max(initial=0.0, where=np.isfinite(before))
+    return bool(np.isclose(after, before, rtol=0, atol=CLOSE * size, equal_nan=True).all())

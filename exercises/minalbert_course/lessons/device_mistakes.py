@@ -1,0 +1,127 @@
+"""What known mistakes make of exercise 12's functions."""
+
+import math
+
+import numpy as np
+
+from minalbert.backend import scatter_add
+from minalbert.layers import gelu_erf_forward
+
+
+def gelu_mistakes(x):
+    c, cubic = math.sqrt(2 / math.pi), x + 0.044715 * x**3
+
+    def of(inner):
+        return 0.5 * x * (1 + np.tanh(inner))
+
+    right = of(c * cubic)
+    return {
+        "the erf form; the tanh form is asked for": gelu_erf_forward(x)[0],
+        "the sigmoid form x / (1 + exp(-1.702 x)); the tanh form is asked for": x / (1 + np.exp(-1.702 * x)),
+        "the ½ is missing": 2 * right,
+        "the ½ is there twice": right / 2,
+        "x² stands where x³ must": of(c * (x + 0.044715 * x**2)),
+        "x stands where x³ must": of(c * (x + 0.044715 * x)),
+        "the cubic term is left out": of(c * x),
+        "x is left out beside the cubic term": of(c * 0.044715 * x**3),
+        "the cubic term is subtracted": of(c * (x - 0.044715 * x**3)),
+        "0.044715 is left out": of(c * (x + x**3)),
+        "0.44715 stands where 0.044715 must": of(c * (x + 0.44715 * x**3)),
+        "√(2/π) is left out": of(cubic),
+        "2/π stands where √(2/π) must": of(cubic * 2 / math.pi),
+        "√(π/2) stands where √(2/π) must": of(cubic * math.sqrt(math.pi / 2)),
+        "√(2π) stands where √(2/π) must": of(cubic * math.sqrt(2 * math.pi)),
+        "√2/π stands where √(2/π) must": of(cubic * math.sqrt(2) / math.pi),
+        "√(2/π) multiplies x alone": of(c * x + 0.044715 * x**3),
+        "√(2/π) multiplies the cubic term alone": of(x + c * 0.044715 * x**3),
+        "x is left out before the bracket": 0.5 * (1 + np.tanh(c * cubic)),
+        "the 1 is left out": 0.5 * x * np.tanh(c * cubic),
+        "1 - tanh; it must be 1 + tanh": 0.5 * x * (1 - np.tanh(c * cubic)),
+        "tanh is left out": 0.5 * x * (1 + c * cubic),
+        "x is returned as it was": x,
+        "ReLU": np.maximum(x, 0),
+    }
+
+
+def norm_mistakes(x, gain, bias, eps):
+    centred, H = x - x.mean(axis=-1, keepdims=True), x.shape[-1]
+    var = (centred * centred).mean(axis=-1, keepdims=True)
+    root = np.sqrt(var + eps)
+    with np.errstate(all="ignore"):
+        found = {
+            "eps is added to the root; it belongs under it": gain * centred / (np.sqrt(var) + eps) + bias,
+            "eps is left out": gain * centred / np.sqrt(var) + bias,
+            "eps is not the one that is given, but 1e-12": gain * centred / np.sqrt(var + 1e-12) + bias,
+            "eps is not the one that is given, but 1e-5": gain * centred / np.sqrt(var + 1e-5) + bias,
+            "eps is squared": gain * centred / np.sqrt(var + eps**2) + bias,
+            "eps is subtracted": gain * centred / np.sqrt(var - eps) + bias,
+            "the variance is divided by H - 1; by H is right":
+                gain * centred / np.sqrt(var * H / max(H - 1, 1) + eps) + bias,
+            "the sum stands where the variance's mean must": gain * centred / np.sqrt(var * H + eps) + bias,
+            "gain and bias are left out": centred / root,
+            "the gain is left out": centred / root + bias,
+            "the bias is left out": gain * centred / root,
+            "the bias is subtracted": gain * centred / root - bias,
+            "the bias is multiplied by the gain, too": gain * (centred / root + bias),
+            "gain and bias have changed places": bias * centred / root + gain,
+            "1 + gain stands where the gain must": (1 + gain) * centred / root + bias,
+            "the gain divides; it must multiply": centred / root / gain + bias,
+            "the mean is not subtracted": gain * x / root + bias,
+            "the mean is added; it must be subtracted": gain * (2 * x - centred) / root + bias,
+            "the mean is not subtracted, in the variance neither: this is RMS norm":
+                gain * x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + eps) + bias,
+            "the mean is not subtracted in the variance":
+                gain * centred / np.sqrt((x * x).mean(axis=-1, keepdims=True) + eps) + bias,
+            "the root is missing: divided by the variance": gain * centred / (var + eps) + bias,
+            "it is not divided by the root": gain * centred + bias,
+            "multiplied by the root; it must be divided": gain * centred * root + bias,
+            "mean(|x - mean|) stands where the root of the variance must":
+                gain * centred / (abs(centred).mean(axis=-1, keepdims=True) + eps) + bias,
+            "mean and variance are those of the whole array": gain * (x - x.mean()) / np.sqrt(x.var() + eps) + bias,
+            "the gain is squared": gain**2 * centred / root + bias,
+        }  # fmt: skip
+        for axis in range(x.ndim - 1):
+            own = gain * (x - x.mean(axis, keepdims=True)) / np.sqrt(x.var(axis, keepdims=True) + eps) + bias
+            found[f"mean and variance run over axis {axis}; they must run over the last"] = own
+        return {says: answer for says, answer in found.items() if np.isfinite(answer).all()}
+
+
+def scatter_mistakes(shape, rows, updates):
+    last, first = np.zeros(shape), np.zeros(shape)
+    last[rows] = updates
+    first[rows[::-1]] = updates[::-1]
+    right = scatter_add(shape, rows, updates)
+    counts = np.bincount(rows, minlength=shape[0])[:, None]
+    return {
+        "a row that is named twice has only its last update: table[rows] += reads and writes each row once; "
+        "add.at adds every update": last,
+        "a row that is named twice has only its first update; each must be added": first,
+        "the updates of a row are averaged; they must be added": right / np.maximum(counts, 1),
+        "row 0 is left out; it is a row like others": right * (np.arange(shape[0]) > 0)[:, None],
+        "the last update is left out": scatter_add(shape, rows[:-1], updates[:-1]),
+        "the first update is left out": scatter_add(shape, rows[1:], updates[1:]),
+        "the table begins with ones": right + 1,
+        "the updates are subtracted": -right,
+        "each update goes to the row after its own": scatter_add(shape, (rows + 1) % shape[0], updates),
+    }
+
+
+def mean_mistakes(losses):
+    n = len(losses)
+    found = {
+        "the sum of the losses, not their mean": losses.sum(),
+        "the last loss": losses[-1],
+        "the first loss": losses[0],
+        "the largest loss": losses.max(),
+        "the smallest loss": losses.min(),
+        "the last loss is left out": losses[:-1].mean(),
+        "the first loss is left out": losses[1:].mean(),
+        "the first loss is left out of the sum": losses[1:].sum() / n,
+        "the last loss is left out of the sum": losses[:-1].sum() / n,
+        "divided by one less than their number": losses.sum() / max(n - 1, 1),
+        "divided by one more than their number": losses.sum() / (n + 1),
+        "the median": np.median(losses),
+        "only the last ten losses are used": losses[-10:].mean(),
+        "cut to a whole number": np.floor(losses.mean()),
+    }
+    return {says: [answer] for says, answer in found.items()}

@@ -1,0 +1,75 @@
+"""What exercise 12 asks of an array besides its numbers: where it lives, and its dtype."""
+
+from contextlib import contextmanager, suppress
+
+import numpy as np
+
+from ..compare import Wrong, shown
+from ..given import Given, maker
+from ..pretended_gpu import pretending
+from ..yours import NotWritten, OnDevice, Stopped
+
+CAUSES = {
+    "TransferError": "the formula must stay on the device: each .get(), float(), int(), bool() or if on an array of "
+                     "it is a transfer that waits",
+    "__array_ufunc__": "a function of np was given an array of the device; take the function of its own library, "
+                       "xp = array_module(x)",
+    "Implicit conversion": "np.asarray, np.array or another function of np was given an array of the device; use xp's",
+    "met one of the device": "an array was made by np (np.zeros, np.arange, ...) where xp was meant, or xp is not the "
+                             "library of the function's argument",
+}  # fmt: skip
+
+
+@contextmanager
+def explained():
+    """What stopped the function, with what that usually means."""
+    with pretending():
+        try:
+            yield
+        except Stopped as error:
+            cause = next((cause for part, cause in CAUSES.items() if part in str(error)), None)
+            raise Wrong(str(error), cause) from error
+
+
+@maker("a single number")
+def single(number):
+    return np.float32(number)
+
+
+def on_device(array, transfers=0):
+    return Given.of("on the device", array, transfers)
+
+
+def there(name, value):
+    """The numbers of what must have stayed on the device."""
+    if isinstance(value, OnDevice):
+        return value.host
+    kind = "a NumPy array" if isinstance(value, np.ndarray) else shown(value)
+    raise Wrong(f"{name} is {kind}; x is on the device, so {name} must be, too",
+                "it was copied to the host, or a return is missing")  # fmt: skip
+
+
+def here(name, value):
+    if isinstance(value, OnDevice):
+        raise Wrong(f"{name} is an array of the device; it must be one of NumPy's", "read it with .get()")
+    return value
+
+
+def both_live(yours):
+    """From here on CuPy is there, as it is in a process that has used a GPU once."""
+    with suppress(NotWritten, Stopped, Wrong):
+        yours.library(on_device(np.zeros(1)))
+
+
+def keeps_dtype(name, value, x):
+    """The value, if its dtype is that of x."""
+    dtype = getattr(value, "dtype", None)
+    if dtype != x.dtype:
+        cause = None
+        if x.dtype == np.float32 and dtype == np.float64:
+            cause = ("a constant is a number of NumPy's (np.sqrt(2 / np.pi) is float64, and wins), or an array is made "
+                     "without a dtype; use Python's numbers, as math.sqrt gives them, and x.dtype")  # fmt: skip
+        elif dtype in (np.float16, np.float32):
+            cause = f"something is made {dtype}, by astype or dtype=; take x.dtype"
+        raise Wrong(f"{name} is {dtype or shown(value)}; x is {x.dtype}, so {name} must be, too", cause)
+    return value

@@ -1,0 +1,112 @@
+"""A variant of exercise 8: masked words and BERT's next sentences."""
+
+from ..compare import Wrong, shown
+from ..lesson import Lesson
+from .chances import repeats, rng, share, shares
+from .documents import compare_draws, joined, starts, two_parts, written
+from .sentences import ASSEMBLE, MASK_TOKENS, add_inputs, flag, text
+
+variant = Lesson(
+    "ex08-nsp", "masked words and next sentences", minutes=70, variant_of="ex08",
+    functions={"nsp_pair": "first, second, is_random", "assemble": ASSEMBLE, "mask_tokens": MASK_TOKENS},
+)  # fmt: skip
+LESSONS = [variant]
+
+
+def library(draw, count=5):
+    """Documents of 2 to 5 sentences in which no token comes twice; one of 2 sentences among them."""
+    sizes = [2, *(int(n) for n in draw.integers(2, 6, count - 1))]
+    return [written(draw, size, start=100 * (i + 1)) for i, size in enumerate(sizes)]
+
+
+def tails(document):
+    """From each of its sentences to its end."""
+    return [joined(document[i:]) for i in range(len(document))]
+
+
+def home(tokens):
+    """The number of the document that a token is from."""
+    return tokens[0] // 100 - 1
+
+
+NEXT = "is_random = 0: the rest of the document; 1: another document, from a sentence on to its end"
+
+
+@variant.check(1.5, "next or random", of="nsp_pair", formula=NEXT)
+def next_or_random(yours, draw):
+    documents, calls, unlike = library(draw), 60, []
+    for call in range(calls):
+        number = call % len(documents)
+        own = documents[number]
+        first, second, is_random = yours.nsp_pair(documents, number, rng(draw))
+        first, second = two_parts(first, second)
+        claimed = flag("is_random", is_random)
+        if len(first) not in starts(own)[1:-1] or first != joined(own)[: len(first)]:
+            raise Wrong(f"first is {shown(first)}; it must be the first sentences of document {number}, and leave at "
+                        f"least one: {shown(own)}")  # fmt: skip
+        rest = joined(own)[len(first) :]
+        if (second != rest) != claimed:
+            unlike.append(f"is_random is {claimed}, but second is {'' if second == rest else 'not '}what follows first")
+        elif claimed and not any(second in tails(other) for other in documents):
+            raise Wrong(f"second is {shown(second)}; it must be a document's sentences, from one of them to the last")
+    if unlike:
+        raise Wrong(unlike[0], "the label is the wrong way round: 1 means random" if len(unlike) == calls else None)
+
+
+@variant.check(1, "fair draws", of="nsp_pair", formula="is_random with probability 1/2, each cut with 1/(n-1)")
+def fair_next(yours, draw):
+    def pair(sentences):
+        documents = [written(draw, sentences, start=100), written(draw, 3, start=200)]
+        ends, own = starts(documents[0]), joined(documents[0])
+        first, second, _ = yours.nsp_pair(documents, 0, rng(draw))
+        first, second = two_parts(first, second)
+        return second != own[len(first) :], ends.index(len(first)) if len(first) in ends else 0
+
+    causes = "the second part never comes from elsewhere", "it always comes from elsewhere"
+    compare_draws(draw, pair, "second parts that are not the rest", causes)
+
+
+@variant.check(1, "another document", of="nsp_pair", formula="each other document, and each of its sentences, alike")
+def elsewhere(yours, draw):
+    sizes, calls = [3, 3, 3, 3] if draw.first else [3, *draw.rng.permutation([1, 2, 8]).tolist()], 400
+    number = 1 + draw.number % 3 if draw.first else 0
+    documents = [written(draw, size, start=100 * (i + 1)) for i, size in enumerate(sizes)]
+    homes, begins = {i: 0 for i in range(4) if i != number}, {i: [] for i in range(4)}
+    places = {tuple(tail): place for document in documents for place, tail in enumerate(tails(document))}
+    own = joined(documents[number])
+    for _ in range(calls):
+        first, second, _ = yours.nsp_pair(documents, number, rng(draw))
+        first, second = two_parts(first, second)
+        if second == own[len(first) :]:
+            continue
+        if home(second) == number:
+            raise Wrong("a random second part is from the same document", "draw among the others alone")
+        homes[home(second)] = homes.get(home(second), 0) + 1
+        begins[home(second)] += [places[tuple(second)]] if tuple(second) in places else []
+    if sum(map(len, begins.values())) < calls // 8:
+        found = sum(map(len, begins.values()))
+        raise Wrong(f"{found} of {calls} second parts are another document's sentences up to its end; "
+                    "it must be about half of them")  # fmt: skip
+    by_length = [sizes[i] / (sum(sizes) - sizes[number]) for i in homes]
+    known = {} if draw.first else {"long documents are drawn more often; each must have the same chance": by_length}
+    shares("from document {}, of three others", homes, [1 / 3] * 3, known)
+    for i, found in begins.items():
+        for sentence in range(sizes[i]):
+            share(f"from sentence {sentence + 1} of {sizes[i]} on", found.count(sentence), len(found), 1 / sizes[i],
+                  "seen: every sentence must have the same chance to be the first")  # fmt: skip
+    together = [place for i, found in begins.items() for place in found if sizes[i] == 3]
+    for sentence in range(3):
+        share(f"from sentence {sentence + 1} of 3 on", together.count(sentence), len(together), 1 / 3,
+              "seen: every sentence must have the same chance to be the first")  # fmt: skip
+
+
+add_inputs(variant)
+
+
+@variant.check(0.5, "rng alone, inputs untouched", of="mask_tokens", formula="one seed, one answer")
+def purity_next(yours, draw):
+    documents, ids = library(draw), text(draw, 60)
+    repeats("nsp_pair", lambda rng: yours.nsp_pair(documents, 0, rng), draw)
+    repeats("mask_tokens", lambda rng: yours.mask_tokens(ids, rng, 1000), draw)
+    yours.assemble([5] * 15, [6] * 10, 12)
+    yours.untouched()

@@ -1,0 +1,82 @@
+"""Exercise 11's right loop, and what known mistakes make of its losses."""
+
+import numpy as np
+
+from minalbert.optim import AdamW, Moments, clip_factor, global_norm
+
+from .small_training import rate_of
+
+
+def curve(model, batches, rates, mistake=None):
+    """Losses before each step, with the exercise's loop or with one mistake in it."""
+    moments, optimiser, sums, found = Moments.zeros(model.params), AdamW(), model.params.zeros_like(), []
+    for step, rate in enumerate(rates):
+        batch = batches[step % len(batches)]
+        losses, grads = model.loss_and_grads(batch)
+        found.append(float({"mlm": losses.mlm, "sop": losses.sop}.get(mistake, losses.total)))
+        if mistake == "kept":
+            sums.flat += grads.flat
+            grads = sums.copy()
+        if mistake == "entries":
+            grads.flat[...] = np.clip(grads.flat, -1.0, 1.0)
+        if mistake == "fresh moments" or (mistake == "fresh rounds" and step % len(batches) == 0):
+            moments = Moments.zeros(model.params)
+        norm = global_norm(grads)
+        scales = {"not clipped": 1.0, "entries": 1.0, "norm 1": 1.0 / norm, "up": max(1.0, 1.0 / norm),
+                  "half": clip_factor(norm, 0.5), "double": clip_factor(norm, 2.0), "norm": norm}  # fmt: skip
+        scale = scales.get(mistake, clip_factor(norm, 1.0))
+        t = {"t": 1, "late t": step + 2, "early t": max(step, 1)}.get(mistake, step + 1)
+        if not (mistake == "no rest" and rate == 0):
+            optimiser.step(model.params, grads, moments, rate, t, scale)
+        if mistake == "after":
+            found[-1] = float(model.loss(batch).total)
+    return found
+
+
+MISTAKES = {
+    "kept": "the gradients are not zeroed between steps: each step has those of all steps before it, too",
+    "not clipped": "the gradient is not clipped to a norm of 1",
+    "norm 1": "every gradient is given the norm 1; one that is shorter must stay as it is",
+    "up": "short gradients are made longer, and long ones are not clipped",
+    "half": "the gradient is clipped to a norm of 1/2",
+    "double": "the gradient is clipped to a norm of 2",
+    "norm": "the gradient is multiplied by its norm; `clip_factor` gives what it must be multiplied by",
+    "entries": "each entry is clipped to 1; the norm of all together must be",
+    "fresh moments": "the moments start from zero again at each step; make them once, before the loop",
+    "fresh rounds": "the moments start from zero again in each round through the batches",
+    "t": "t stays at 1; it counts the steps, and the bias correction depends on it",
+    "late t": "t begins at 2; the first step has t = 1",
+    "early t": "t is one too small; the first step has t = 1",
+    "after": "the losses are those after each step; they must be those before it",
+    "mlm": "these are MLM's losses alone; the total loss is asked for",
+    "sop": "these are SOP's losses alone; the total loss is asked for",
+    "no rest": "the step of rate 0 is left out; its gradient goes into the moments all the same",
+}
+
+
+def loss_mistakes(model, batches, plan):
+    """says -> the curve of that mistake; model() makes it again"""
+    steps, warmup, peak = plan
+    rates = [rate_of(step, *plan) for step in range(steps)]
+    others = {
+        "the weights did not change: is there a step, and with the rate of this step?": [0.0] * steps,
+        "the rates are those of the next step: the first one's is 0":
+            [rate_of(step + 1, *plan) for step in range(steps)],
+        "the rates fall as if counted from the end of the warm-up; ALBERT's count from step 0":
+            [rate if step < warmup else peak * (steps - step) / (steps - warmup) for step, rate in enumerate(rates)],
+        "all steps have the peak rate": [peak] * steps,
+        "all steps have the rate of the first": rates[:1] * steps,
+        "the warm-up is left out": [rate_of(step, steps, 0, peak) for step in range(steps)],
+        "the rates are those of a run of as many steps as there are batches":
+            [rate_of(step, len(batches), warmup, peak) for step in range(steps)],
+    }  # fmt: skip
+    orders = {
+        "only the first batch is used": batches[:1],
+        "the batches are used in the opposite order": batches[::-1],
+        "the batches are used in the opposite order, after the first": batches[:1] + batches[:0:-1],
+        "the second batch is used first": batches[1:] + batches[:1],
+        "after the last batch there is only the last": batches + batches[-1:] * steps,
+    }
+    found = {says: lambda name=name: curve(model(), batches, rates, name) for name, says in MISTAKES.items()}
+    found |= {says: lambda other=other: curve(model(), batches, other) for says, other in others.items()}
+    return found | {says: lambda order=order: curve(model(), order, rates) for says, order in orders.items()}

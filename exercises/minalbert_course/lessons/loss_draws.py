@@ -1,0 +1,86 @@
+"""The numbers that exercise 9 is marked with: usual ones, and those that an answer may forget."""
+
+import numpy as np
+
+from ..outside import ramp
+
+SINGLES = {}, {"B": 1}, {"P": 1}, {"E": 1}, {"V": 1}
+PLACES = {}, {"B": 1}, {"P": 1}, {"T": 1}, {"H": 1}, {"P": 12, "T": 13}
+SCALES = (0, 1, 1, 1), (1, 0, 1, 1), (1, 1, 0, 1), (1, 1, 1, 0), (30, 1, 1, 30), (1, 30, 30, 1)
+STEPS = (1.0, -3.0, 0.0, 25.0, 2000.0, 1.0, 1.0, 1.0, 1.0)
+
+
+def slots(draw, scale=2.0, **fixed):
+    """logits (B, P, K), labels, weights: some slots are empty, no two weights of others alike, their sum not one."""
+    B, P, K = sizes_of(draw, fixed, B=2, P=5, K=7)
+    logits, labels = draw.normal(B, P, K, scale=scale), draw.integers(0, K, B, P)
+    weights = draw.uniform(0.5, 3.0, B, P)
+    if P > 1:
+        weights[:, -1] = 0.0
+        labels[:, -1] = 0
+    return logits, labels, weights
+
+
+def sizes_of(draw, fixed, **usual):
+    """Sizes, of which some are fixed."""
+    sizes = dict(zip(usual, draw.sizes(**usual, least=2), strict=True))
+    return (sizes | fixed).values()
+
+
+def kinds(draw):
+    """slots, then the shapes and sizes for which an answer may be made by mistake; the last as SOP has them."""
+    yield slots(draw)
+    yield slots(draw, B=1)
+    yield slots(draw, P=1)
+    yield slots(draw, K=13)
+    logits, labels, weights = slots(draw)
+    yield logits, labels, 0.02 * weights / weights.sum()  # a sum far below one
+    yield logits, labels, 3e-5 * weights / weights.sum()
+    yield 0.01 * logits, 0 * labels, weights + 0.25  # no empty slot, and the first word alone
+    yield logits[None], labels[None], 20 * weights[None]
+    yield pairs(draw)
+
+
+def pairs(draw):
+    """As SOP has them: logits (B, 2), labels (B,), weights of one."""
+    B = 3 + draw.number % 4
+    return draw.normal(B, 2), draw.integers(0, 2, B), np.ones(B)
+
+
+def states(draw, **fixed):
+    B, P, E, V = sizes_of(draw, fixed, B=2, P=3, E=4, V=9)
+    return draw.normal(B, P, E), draw.matrix(E, V).T.copy(), draw.normal(V), draw.normal(B, P, V)
+
+
+def every_state(draw):
+    """states, then with sizes of one, with zeros, and with large numbers."""
+    for fixed in SINGLES:
+        yield states(draw, **fixed)
+    for scales in SCALES:
+        yield tuple(scale * array for scale, array in zip(scales, states(draw), strict=True))
+
+
+def every_place(draw):
+    """places, then with sizes of one, more than ten, with zeros, and with large numbers."""
+    for fixed in PLACES:
+        yield places(draw, **fixed)
+    x, positions, dy = places(draw)
+    yield 30 * x, positions, 30 * dy
+    yield 0 * x, positions, 0 * dy
+    yield x, 0 * positions, dy
+
+
+def places(draw, **fixed):
+    """x, positions with repeats, dy"""
+    B, T, P, H = sizes_of(draw, fixed, B=2, T=6, P=4, H=3)
+    positions = draw.integers(0, T, B, P)
+    positions[:, 0] = positions[:, -1] = 0  # as empty slots have
+    positions[-1, -1] = T - 1
+    return draw.normal(B, T, H), positions, draw.normal(B, P, H)
+
+
+def torch_case():
+    """The table's rows, looked up, are x at the same time: its gradient has both parts."""
+    table, bias, ids = ramp(6, 4, start=1), ramp(6, start=2, scale=0.5), np.array([[1, 4, 1], [0, 2, 4]])
+    labels, weights = np.array([[2, 5, 1], [3, 3, 0]]), np.array([[1.0, 0.5, 2.0], [1.0, 2.5, 0.0]])
+    return table[ids], table, bias, ids, labels, weights

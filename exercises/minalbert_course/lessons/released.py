@@ -1,0 +1,64 @@
+"""The arrays of a released file, for exercise 13, under their names and ours."""
+
+import numpy as np
+
+from minalbert import params as parameters
+from minalbert.config import AlbertConfig
+from minalbert.interop import state_dict
+from minalbert.params import shapes
+
+from ..compare import Wrong, same, shown
+
+
+def file_of(draw, heads=parameters.HEADS):
+    """(state under their names, arrays under ours), numbers of no model"""
+    V, E, H, F, M = draw.sizes(V=11, E=4, H=6, F=7, M=5, least=3)
+    config = AlbertConfig(
+        vocab_size=V, embedding_size=E, hidden_size=H, intermediate_size=F, max_position_embeddings=M,
+        num_hidden_layers=2, num_attention_heads=1,
+    )  # fmt: skip
+    arrays = {name: draw.normal(*shape).astype(np.float32) for name, shape in shapes(config, heads).items()}
+    return state_dict.to_state_dict(arrays, config), arrays
+
+
+def orders(draw, state):
+    """The same state with its names in several orders."""
+    names = sorted(state)
+    for order in (draw.rng.permutation(names).tolist(), names[::-1], names):
+        yield {name: state[name] for name in order}
+
+
+def as_dict(name, value):
+    if not isinstance(value, dict):
+        raise Wrong(f"{name} is {shown(value)}; it must be a dict")
+    return value
+
+
+def compare_names(params, right):
+    missing, extra = sorted(right.keys() - params.keys()), sorted(map(str, params.keys() - right.keys()))
+    causes = {
+        "decoder": "the tied decoder is the word table once more: leave it out",
+        "position_ids": "position_ids are no weights: leave them out",
+        "albert.": "the prefix albert. is not taken off",
+    }
+    cause = next((cause for part, cause in causes.items() if any(part in name for name in extra)), None)
+    for what, names in (("lacks", missing), ("has, which it must not,", extra)):
+        if names:
+            more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+            beside = f" ({extra[0]!r} instead?)" if what == "lacks" and extra else ""
+            raise Wrong(f"params {what} {', '.join(names[:3])}{more}{beside}", cause)
+
+
+def compare_arrays(params, right, wanted=lambda name: True):
+    """Nothing is computed, so every number must be the file's."""
+    for name in filter(wanted, right):
+        if name not in params:
+            raise Wrong(f"params lacks {name}")
+        others = {f"it is what belongs to {other}": right[other] for other in right if other != name}
+        others["the columns' order is turned round"] = right[name][..., ::-1]
+        others["the rows' order is turned round"] = right[name][::-1]
+        array = params[name]
+        same(name, array, right[name], suspects=others)
+        if isinstance(array, np.ndarray) and array.dtype.kind == "f" and array.dtype.itemsize < 4:
+            raise Wrong(f"{name} is {array.dtype}; the file has float32", "an astype, or dtype=")
+        same(name, array, right[name], suspects=others, limit=0.0)
