@@ -7,6 +7,7 @@ writes into its arguments spoils nothing; `yours.untouched()` reports it.
 """
 
 import functools
+from typing import Any, NamedTuple
 
 from .compare import Wrong, shown
 from .values import NotWritten, Opaque, Stopped

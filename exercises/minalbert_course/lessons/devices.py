@@ -5,7 +5,7 @@ from contextlib import contextmanager, suppress
 import numpy as np
 
 from ..compare import Wrong, shown
-from ..given import Given, maker
+from ..given import Given
 from ..pretended_gpu import pretending
 from ..yours import NotWritten, OnDevice, Stopped
 
@@ -29,11 +29,6 @@ def explained():
         except Stopped as error:
             cause = next((cause for part, cause in CAUSES.items() if part in str(error)), None)
             raise Wrong(str(error), cause) from error
-
-
-@maker("a single number")
-def single(number):
-    return np.float32(number)
 
 
 def on_device(array, transfers=0):

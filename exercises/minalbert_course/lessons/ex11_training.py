@@ -10,11 +10,12 @@ from minalbert.train.evaluation import baselines
 from ..compare import Wrong, numbers, same
 from ..given import Given
 from ..lesson import Lesson
+from ..makers.ex11 import small_model
 from ..outside import numbers as stored
 from ..yours import Stopped
 from .checks import Later
 from .loop_mistakes import curve, loss_mistakes
-from .small_training import rate_of, small_model
+from .small_training import rate_of
 from .training_mistakes import combined, plateau_mistakes, rate_mistakes, sum_mistakes
 
 

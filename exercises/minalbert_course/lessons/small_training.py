@@ -1,59 +1,8 @@
 """What exercise 11 is marked with: the right loop, and the loop with one mistake in it."""
 
-import dataclasses
 
-import numpy as np
 
-from minalbert.albert import Albert
-from minalbert.batch import Batch
-from minalbert.config import AlbertConfig
 from minalbert.optim import Schedule
-from minalbert.params import Params, shapes
-
-from ..given import maker
-from ..outside import ramp
-
-CONFIG = AlbertConfig(
-    vocab_size=40, embedding_size=8, hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32,
-    max_position_embeddings=16, initializer_range=0.25,
-)  # fmt: skip
-
-
-@maker("a small model")
-def small_model(seed, spread=0.25):
-    """A seed, or "ramp": weights that nobody drew. `spread` of 0.05: gradients of SOP alone are shorter than 1."""
-    if seed != "ramp":
-        return Albert.init(dataclasses.replace(CONFIG, initializer_range=spread), seed, dtype="float64")
-    params = Params.zeros(shapes(CONFIG), "float64")
-    for start, (name, tensor) in enumerate(params.items()):
-        tensor[...] = 1.0 if name.endswith(".gain") else 0.0
-        if tensor.ndim == 2:
-            tensor[...] = ramp(*tensor.shape, start=100.0 * start, scale=0.3)
-    return Albert(CONFIG, params)
-
-
-@maker("a batch")
-def batch(seed, size, length, predictions, targets=True):
-    made = Batch.random(CONFIG, size, length, predictions, seed)
-    return made if targets else made._replace(mlm_weights=0 * made.mlm_weights)
-
-
-@maker("a batch that nobody drew")
-def plain_batch(number):
-    """4 sequences of 6 tokens; the last is padded; 2 targets each, of the last 1."""
-    i = np.arange(24).reshape(4, 6) + 24 * number
-    mask = np.ones((4, 6), int)
-    mask[3, 4:] = 0
-    used = np.array([[1, 1], [1, 1], [1, 1], [1, 0]])
-    return Batch(
-        input_ids=(5 + (7 * i + 3 * i * i) % 35) * mask,
-        attention_mask=mask,
-        token_type_ids=mask * (np.arange(6) > 2),
-        mlm_positions=np.array([[1, 4], [2, 5], [0, 3], [1, 0]]) * used,
-        mlm_labels=(5 + (11 * i[:, :2] + number) % 35) * used,
-        mlm_weights=used.astype(float),
-        sop_labels=np.array([0, 1, 1, 0]),
-    )
 
 
 def rate_of(step, steps, warmup, peak):
