@@ -97,6 +97,19 @@ def test_no_hostile_file_earns_a_point_and_none_leaves_anything(tmp_path, tempor
     assert not any("\x1b" in said(grade) for grade in marked)
 
 
+def test_writing_into_arguments_is_seen_by_the_grader_when_the_worker_is_made_blind(tmp_path):
+    blind = (
+        "\nimport sys\nright = softmax_forward\ndef softmax_forward(x):\n    result = right(x.copy())\n    x += 1\n"
+        "    frame = sys._getframe()\n    while frame:\n"
+        "        if 'written' in frame.f_globals:\n            frame.f_globals['written'] = lambda *_: []\n"
+        "        frame = frame.f_back\n    return result\n"
+    )
+    text = exercise_files.solution("ex05") + blind
+    path = written(tmp_path, "in", text, "ex05_attention.py")
+    marks = graded(Submission("in", "ex05", path), find("ex05"), limits=LIMITS).marks
+    assert [(outcome.check.title, outcome.earned) for outcome in marks.missed] == [("inputs untouched", 0)]
+
+
 @pytest.mark.parametrize("text", [NO_FUNCTION, "import a_library_that_nobody_has\n", "x = (\n"])
 def test_nothing_is_left_of_a_file_without_functions(tmp_path, temporary, text):
     path = written(tmp_path, "in", text, "ex05_attention.py")
