@@ -186,8 +186,8 @@ def stop_all():
 def differing(given, after):
     """Which arguments are not as they were, by what the worker has of them after the call."""
     (args, static), (new_args, new_static) = given, after
-    pairs = [(f"number {i + 1}", old, new) for i, (old, new) in enumerate(zip(args, new_args, strict=True))]
-    pairs += [(name, old, new_static[name]) for name, old in static.items()]
+    pairs = [(f"its argument {i + 1}", old, new) for i, (old, new) in enumerate(zip(args, new_args, strict=True))]
+    pairs += [(f"its argument {name}", old, new_static[name]) for name, old in static.items()]
     return [name for name, old, new in pairs if new is not None and not alike(copied(old), new)]
 
 
