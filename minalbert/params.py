@@ -46,6 +46,7 @@ def shapes(config, heads=HEADS, outputs=2):
         raise refusal("heads", heads, "each head once", ConfigError)
     if "sop" in heads and "pooler" not in heads:
         raise ConfigError("the sop head reads the pooler: heads must name 'pooler' beside 'sop'")
+    whole("outputs", outputs, 1, error=ConfigError)
     V, E, H, F = config.vocab_size, config.embedding_size, config.hidden_size, config.intermediate_size
 
     table = {

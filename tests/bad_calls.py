@@ -210,6 +210,7 @@ KINDS = {
     "config": thing("config"), "params": thing("params"), "model": thing("model"), "batch": thing("batch"),
     "kernels": choice("plain"), "precision": choice("full"), "pairs": value(PLAIN, "object"),
     "seed": whole(0, 2**64), "heads": value(("pooler", "mlm", "sop"), "list", "pooler", ("nose",), ("sop",)),
+    "outputs": whole(2, 0),
     "dtype": choice("float32", "int8", int), "device": choice("cpu"), "strict": FLAG,
     "directory": Argument("path", lambda world: world.saved), "input_ids": IDS, "attention_mask": IDS,
     "token_type_ids": IDS, "positions": PLACES, "sequences": value([[1, 2], [3]], "lists of ids", []),

@@ -10,10 +10,14 @@ from pathlib import Path
 
 import fake_cupy
 import pytest
+from hypothesis import settings
 
 from minalbert.backend import cuda_missing
 
 sys.path.append(str(Path(__file__).parent.parent))  # for `exercises`; last, so that a minalbert from elsewhere stays
+
+settings.register_profile("minalbert", deadline=None)  # no test asserts a time: a busy machine is no mistake
+settings.load_profile("minalbert")
 
 
 def pytest_addoption(parser):

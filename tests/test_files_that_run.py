@@ -43,9 +43,10 @@ def printed_by(copy, *command):
 
 
 def files_of_layers():
-    """All of layers/, but for the error function, which BERT's GELU calls, and attention for long texts."""
+    """All of layers/, but for the error function, which BERT's GELU calls, attention for long texts, tasks' losses."""
     return {f"layers/{path.name}" for path in (PACKAGE / "layers").glob("*.py")} - {
-        "layers/__init__.py", "layers/erf.py", "layers/sparse_attention.py",
+        "layers/__init__.py", "layers/erf.py", "layers/sparse_attention.py", "layers/squared_error.py",
+        "layers/binary_cross_entropy.py",
     }  # fmt: skip
 
 

@@ -264,7 +264,7 @@ def test_a_projection_that_is_the_identity_is_left_out_and_another_is_kept(tmp_p
 # Names
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     layers=st.integers(1, 6),
     groups=st.integers(1, 6),

@@ -61,7 +61,7 @@ def sentences_by_token(text):
     }
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(made=corpora(), name=st.sampled_from(sorted(POLICIES)), seed=st.integers(0, 3))
 def test_an_instance_is_what_its_detail_says(made, name, seed):
     """Tokens, order, labels, masks and spans of every instance of random corpora."""
@@ -143,7 +143,7 @@ def check_row(detail, row):
     assert row.sop_labels.tolist() == [detail.label]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(made=corpora(), pairs=st.sampled_from(["sop", "none"]), seed=st.integers(0, 3))
 def test_every_sentence_is_in_one_chunk(made, pairs, seed):
     recipe = Recipe(**SHORT, pairs=pairs)
@@ -165,7 +165,7 @@ def test_every_sentence_is_in_one_chunk(made, pairs, seed):
     assert table.left_out == sum(len(document) < recipe.segments for document in text)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(made=corpora(least_sentences=2), seed=st.integers(0, 3))
 def test_what_fits_is_kept_and_swapping_only_swaps(made, seed):
     """A chunk that fits is there whole, first half and second, in one order or the other."""

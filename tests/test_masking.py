@@ -84,7 +84,7 @@ def test_no_word_is_left_untried():
 word_sizes = st.lists(st.integers(1, 4), min_size=1, max_size=12)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     rows=st.lists(st.tuples(word_sizes, word_sizes), min_size=1, max_size=6),
     budget=st.integers(1, 12),

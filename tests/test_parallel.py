@@ -216,7 +216,7 @@ def batches(draw):
     return padded(masks, draw(st.lists(st.lists(place, min_size=P, max_size=P), min_size=B, max_size=B)))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(batches(), st.sampled_from(["plain", "fused"]))
 def test_any_batch_may_be_cut(batch, kernels):
     config = TINY.replace(vocab_size=50, max_position_embeddings=9)

@@ -48,7 +48,7 @@ def test_erf_to_the_last_bits():
     assert erf(np.array([1e-300]))[0] == pytest.approx(2 / math.sqrt(math.pi) * 1e-300, rel=1e-14)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(1, 4), st.integers(1, 6), st.floats(-500, 500))
 def test_softmax_is_a_distribution_that_ignores_a_shift(rows, size, shift):
     x = np.random.default_rng(rows * 7 + size).standard_normal((rows, size)) * 3
@@ -62,7 +62,7 @@ def test_softmax_of_huge_scores_stays_finite():
     np.testing.assert_array_equal(layers.softmax(np.array([[1e30, 0.0, -1e30]])), [[1.0, 0.0, 0.0]])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(1, 4), st.integers(2, 9), st.floats(0.01, 100), st.floats(-50, 50))
 def test_layer_norm_ignores_shift_and_scale(rows, size, scale, shift):
     x = np.random.default_rng(rows * 11 + size).standard_normal((rows, size))

@@ -35,7 +35,7 @@ WANTED = {f"{name}_{way}" for name in PAIRS for way in ("forward", "backward")} 
 
 # The modules whose names are replaced: where the model calls the functions above.
 PLACES = (layers.attention, layers.sparse_attention, model.embeddings, model.block, model.reversible, model.heads,
-          model.pretraining, encoding, albert)  # fmt: skip
+          model.pretraining, model.tasks, model.answer, encoding, albert)  # fmt: skip
 
 
 @contextlib.contextmanager

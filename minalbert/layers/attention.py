@@ -25,6 +25,8 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..backend import array_module, lowest
 from .dropout import dropout_backward, dropout_forward
 from .gather import gather_backward, gather_forward
@@ -56,8 +58,8 @@ def key_mask(attention_mask, dtype):
     """(B, T) of ones and zeros -> (B, 1, 1, T) of 0 and `lowest`, to be added to the scores."""
     padding = attention_mask[:, None, None, :] == 0
     padding &= ~padding.all(axis=-1, keepdims=True)
-    xp = array_module(padding)
-    return xp.where(padding, xp.asarray(lowest(dtype), dtype), xp.asarray(0, dtype))
+    kind = np.dtype(dtype).type
+    return array_module(padding).where(padding, kind(lowest(dtype)), kind(0))
 
 
 def attention_forward(q, k, v, mask, rate=0.0, key=None):

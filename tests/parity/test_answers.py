@@ -2,14 +2,16 @@
 
 import numpy as np
 import pytest
-import torch
-from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, layer_norm
 
-from minalbert import PRESETS, Albert, Batch
-from minalbert.model.answer import answer_forward
-from minalbert.params import count
-from minalbert.tasks.gradient import loss_and_grads
-from minalbert.tasks.objectives import Answers, MaybeAnswers
+torch = pytest.importorskip("torch", reason="parity needs torch (pip install 'minalbert[parity]')")
+
+from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, layer_norm  # noqa: E402
+
+from minalbert import PRESETS, Albert, Batch  # noqa: E402
+from minalbert.model.answer import answer_forward  # noqa: E402
+from minalbert.params import count  # noqa: E402
+from minalbert.tasks.gradient import loss_and_grads  # noqa: E402
+from minalbert.tasks.objectives import Answers, MaybeAnswers  # noqa: E402
 
 CONFIG = PRESETS["tiny"].replace(vocab_size=60)
 H, B, T = CONFIG.hidden_size, 5, 11

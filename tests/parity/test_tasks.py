@@ -2,13 +2,22 @@
 
 import numpy as np
 import pytest
-import torch
-import transformers
 
-from minalbert import Albert, AlbertConfig
-from minalbert.interop.state_dict import from_state_dict
-from minalbert.tasks.gradient import loss_and_grads
-from minalbert.tasks.objectives import Answers, AnswerSpans, Choices, HeadContext, Labels, Numbers, TokenLabels
+torch = pytest.importorskip("torch", reason="parity needs torch (pip install 'minalbert[parity]')")
+transformers = pytest.importorskip("transformers", reason="parity needs transformers (pip install 'minalbert[parity]')")
+
+from minalbert import Albert, AlbertConfig  # noqa: E402
+from minalbert.interop.state_dict import from_state_dict  # noqa: E402
+from minalbert.tasks.gradient import loss_and_grads  # noqa: E402
+from minalbert.tasks.objectives import (  # noqa: E402
+    Answers,
+    AnswerSpans,
+    Choices,
+    HeadContext,
+    Labels,
+    Numbers,
+    TokenLabels,
+)
 
 SIZES = {"vocab_size": 50, "embedding_size": 8, "hidden_size": 12, "num_hidden_layers": 3, "num_attention_heads": 3,
          "intermediate_size": 20, "max_position_embeddings": 16}  # fmt: skip
