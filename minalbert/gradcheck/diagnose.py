@@ -91,7 +91,7 @@ def _causes(yours, expected, laws, known, suspects):
 
 
 def _likely(yours, expected):
-    """What is seen of the difference, and what may be behind it."""
+    """Describe the difference, and guess at what is behind it."""
     difference, size = yours - expected, np.abs(expected).max(initial=0.0)
     if not difference.size or yours.size < 2:
         return
@@ -184,7 +184,7 @@ def _explains(yours, expected, answer):
 
 
 def _constant_ratio(yours, expected, known):
-    """Of one number, only a ratio that has a name is worth telling."""
+    """The ratio, or None where there is none; a single number needs a ratio that has a name."""
     size = (expected * expected).sum()
     if not size:
         return None
