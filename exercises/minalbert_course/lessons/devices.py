@@ -28,6 +28,8 @@ def explained():
             yield
         except Stopped as error:
             cause = next((cause for part, cause in CAUSES.items() if part in str(error)), None)
+            if cause is None:
+                raise
             raise Wrong(str(error), cause) from error
 
 

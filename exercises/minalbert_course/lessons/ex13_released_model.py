@@ -135,6 +135,8 @@ def fields(yours, draw):
     compare_config(as_dict("config", yours.read_config(text)), right)
     compare_config(as_dict("config", yours.read_config(json.dumps(json.loads(text), sort_keys=True))), right)
     compare_config(as_dict("config", yours.read_config('{"hidden_size": 12}')), {"hidden_size": 12})
+    every = json.dumps(dataclasses.asdict(AlbertConfig()))
+    compare_config(as_dict("config", yours.read_config(every)), json.loads(every))
 
 
 @lesson.check(0.5, "what cannot be read", of="read_config", formula="ValueError where inner_group_num is not 1")
@@ -222,6 +224,7 @@ def first(yours, draw):
     compare_place(yours, [ours[0], theirs[1] + 1, theirs[2]], theirs[:3], 1e-3, 1)     # and then it is right again
     exact = [np.round(state) for state in theirs]
     compare_place(yours, [state + 0.5 for state in exact], exact, 0.5, None)           # not above it
+    compare_place(yours, [state + 0.5 for state in exact], exact, 0.4998, 0)
     compare_place(yours, [state - 0.75 for state in exact], exact, 0.5, 0)
     compare_place(yours, [30 * state for state in theirs], theirs, 1000.0, None)
     compare_place(yours, [theirs[0], theirs[1][..., :2]], [theirs[0], theirs[1][..., :2] + 3], 2.0, 1)  # other shapes

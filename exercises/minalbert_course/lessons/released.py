@@ -34,6 +34,17 @@ def as_dict(name, value):
     return value
 
 
+KINDS = {
+    "tables of embeddings": lambda name: name.startswith("embeddings.") and name.count(".") == 1,
+    "gains of norms": lambda name: name.endswith(".gain"),
+    "norms": lambda name: ".norm." in name,
+    "biases of norms": lambda name: name.endswith(".norm.bias"),
+    "weights of linear layers": lambda name: name.endswith(".w"),
+    "biases of linear layers": lambda name: name.endswith(".b"),
+    "linear layers": lambda name: name.endswith((".w", ".b")),
+}
+
+
 def compare_names(params, right):
     missing, extra = sorted(right.keys() - params.keys()), sorted(map(str, params.keys() - right.keys()))
     causes = {
@@ -42,6 +53,9 @@ def compare_names(params, right):
         "albert.": "the prefix albert. is not taken off",
     }
     cause = next((cause for part, cause in causes.items() if any(part in name for name in extra)), None)
+    for says, belongs in KINDS.items():
+        if missing == sorted(filter(belongs, right)):
+            cause = f"seen: all {says} are missing, and nothing else"
     for what, names in (("lacks", missing), ("has, which it must not,", extra)):
         if names:
             more = f" and {len(names) - 3} more" if len(names) > 3 else ""
