@@ -1,0 +1,55 @@
+"""What is written about mutants: survivors as JSON and as text, causes beside what was done, the table."""
+
+import difflib
+import json
+
+from .arguments import OFF
+
+
+def changed_lines(text, solution):
+    """[lines before], [lines after]"""
+    lines = list(difflib.ndiff(solution.splitlines(), text.replace(f"{OFF}\n\n\n", "").splitlines()))
+    before, after = ([line[2:] for line in lines if line[0] == sign] for sign in "-+")
+    return before, [line for line in after if line.strip()]
+
+
+def described(mutant, solution, differs):
+    before, after = changed_lines(mutant.text, solution)
+    return {"name": mutant.name, "function": mutant.function, "done": mutant.cause, "differs": differs,
+            "before": before, "after": after}  # fmt: skip
+
+
+def survivors(folder, source, lost, differs):
+    """lost: survivors that are not known to be equivalent; differs: what `differences` found"""
+    rows = [described(ran.mutant, source.solution(), differs[ran.mutant.name]) for ran in lost]
+    rows.sort(key=lambda row: not row["differs"])
+    path = folder / f"{source.lesson.name}.json"
+    path.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    path.with_suffix(".txt").write_text("\n".join(as_text(source, rows)), encoding="utf-8")
+
+
+def as_text(source, rows):
+    real = sum(bool(row["differs"]) for row in rows)
+    yield f"{source.lesson.name}: {len(rows)} mutants have full marks and are not listed in equivalent.toml.\n"
+    yield f"== {real} that give other results than the solution in further draws of the checks ==\n"
+    for number, row in enumerate(rows):
+        if number == real:
+            yield f"== {len(rows) - real} that give the same: equivalent, or the draws never go where they differ ==\n"
+        yield f"{row['name']}\n  {row['done']}"
+        if row["differs"]:
+            yield f"  differs: {row['differs']}"
+        yield from (f"  {sign} {line}" for sign, part in (("-", "before"), ("+", "after")) for line in row[part])
+        yield ""
+
+
+def causes(folder, source, ran):
+    """What was done beside what the report says, for each mutant that was caught."""
+    lines = []
+    for one in sorted((one for one in ran if one.caught), key=lambda one: bool(one.cause)):
+        lines += ["", one.mutant.name, f"  done:  {one.mutant.cause}"]
+        before, after = changed_lines(one.mutant.text, source.solution())
+        lines += [f"  {sign} {line.strip()}" for sign, part in (("-", before), ("+", after)) for line in part]
+        lines += [f"  cause: {one.cause}"]
+        lines += [f"    [{miss.check}, {miss.points:g}, {miss.of}] {miss.seen}" + (f"\n        {miss.cause}" if miss.cause else "")
+                  for miss in one.missed]  # fmt: skip
+    (folder / f"causes_{source.lesson.name}.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")

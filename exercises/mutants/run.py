@@ -1,0 +1,63 @@
+"""Mark mutants, and compare those with full marks with the solution."""
+
+import random
+import tomllib
+from typing import NamedTuple
+
+from ..source import HERE
+from .twin import compared
+from .workers import Result, each, marked
+
+EQUIVALENT = HERE / "mutants" / "equivalent.toml"
+LONG = 900.0                                         # seconds for all draws of one exercise's survivors
+
+
+class Ran(NamedTuple):
+    mutant: object
+    result: object                                   # a Result, or a sentence: why there is none
+
+    @property
+    def caught(self):
+        return not isinstance(self.result, Result) or self.result.points < 10
+
+    @property
+    def missed(self):
+        return self.result.misses if isinstance(self.result, Result) else []
+
+    @property
+    def cause(self):
+        """The first cause that the report gives; where the code stopped or is no Python, the report says where."""
+        if not isinstance(self.result, Result):
+            return self.result
+        stopped = [miss.seen for miss in self.missed if not miss.ran]
+        return next((miss.cause for miss in self.missed if miss.cause), stopped[0] if stopped else self.result.remark)
+
+
+def sampled(found, sample=None, seed=0):
+    """So many of them, chosen by the seed."""
+    return found if sample is None else random.Random(seed).sample(found, min(sample, len(found)))
+
+
+def run(found, workers=2):
+    """A Ran for each mutant, in order."""
+    answers = dict(each(marked, [(m.lesson.name, m.text) for m in found], workers))
+    return [Ran(mutant, answers[number]) for number, mutant in enumerate(found)]
+
+
+def equivalent():
+    """{name of a mutant: why it is no mistake}"""
+    groups = tomllib.loads(EQUIVALENT.read_text(encoding="utf-8"))["equivalent"]
+    return {name: group["reason"] for group in groups for name in group["names"]}
+
+
+def differences(lesson, lost, workers=2):
+    """{name of a mutant: how it differs from the solution in further draws, or "" if it does not}"""
+    parts = [part for i in range(workers) if (part := lost[i::workers])]
+    tasks = [(lesson.name, {ran.mutant.name: ran.mutant.text for ran in part}) for part in parts]
+    found = dict.fromkeys((ran.mutant.name for ran in lost), "")
+    for number, answer in each(compared, tasks, workers, LONG):
+        if isinstance(answer, str):
+            found |= dict.fromkeys(tasks[number][1], f"not compared: {answer}")
+        else:
+            found |= answer[0]
+    return found
