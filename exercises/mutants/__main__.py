@@ -21,6 +21,7 @@ def main():
         ran = run(sampled(list(mutants(source)), options.sample, options.seed))
         known, caught = equivalent(), [one for one in ran if one.caught]
         lost = [one for one in ran if not one.caught and one.mutant.name not in known]
+        report.survivors(options.out, source, lost, {})
         differs = differences(source.lesson, lost)
         report.survivors(options.out, source, lost, differs)
         report.causes(options.out, source, ran)

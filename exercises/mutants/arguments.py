@@ -7,17 +7,18 @@ import numpy as np
 
 from .edit import operator
 
-SQUEEZED = "{0} = np.squeeze({0})"
 ARRAYS = {                                           # what is done to an array -> what it is right for
-    "{0} = np.abs({0})": "numbers from 0", "{0} = np.clip({0}, -10, 10)": "numbers within 10",
-    "{0} = np.minimum({0}, 1)": "numbers up to 1", "{0} = ({0} != 0).astype({0}.dtype)": "zeros and ones",
-    SQUEEZED: "no axis of size 1", "{0} = np.broadcast_to({0}[:1], {0}.shape)": "equal rows",
-    "{0} = np.sort({0})": "sorted numbers", "{0} = 0 * {0}": "zeros",
+    "{0} = np.abs({0})": "numbers from 0", "{0} = np.minimum({0}, 1)": "numbers up to 1",
+    "{0} = ({0} != 0).astype({0}.dtype)": "zeros and ones", "{0} = np.sort({0})": "sorted numbers",
+    "{0} = np.broadcast_to({0}[:1], {0}.shape)": "equal rows", "{0} = 0 * {0}": "zeros",
 }  # fmt: skip
-NUMBERS = {
+FLOATS = {
     "{0} = int({0})": "whole numbers", "{0} = max({0}, 1)": "numbers from 1", "{0} = min({0}, 1)": "numbers up to 1",
-    "{0} = min({0}, 3)": "numbers to 3", "{0} = min({0}, 10)": "numbers to 10", "{0} = min({0}, 1000)": "up to 1000",
-    "{0} = {0} or 1": "other numbers than 0", "{0} = {0} + 1": "nothing", "{0} = 1.001 * {0}": "nothing",
+    "{0} = 1.001 * {0}": "nothing",
+}  # fmt: skip
+WHOLE = {
+    "{0} = max({0}, 2)": "numbers from 2", "{0} = min({0}, 3)": "numbers to 3", "{0} = min({0}, 10)": "numbers to 10",
+    "{0} = {0} or 1": "other numbers than 0", "{0} = {0} + 1": "nothing",
 }  # fmt: skip
 LISTS = {
     "{0} = {0}[:1]": "one", "{0} = {0}[:2]": "two", "{0} = {0}[:3]": "three", "{0} = {0}[:-1]": "nothing",
@@ -34,18 +35,14 @@ DICTS = {
 def ways(value):
     if isinstance(value, np.ndarray):
         whole = value.dtype.kind in "iu"
-        return {way: what for way, what in ARRAYS.items() if not (
-            (way == SQUEEZED and value.ndim < 2) or (whole and ("abs" in way or "clip" in way or "!=" in way))
-        )}  # fmt: skip
+        return {way: what for way, what in ARRAYS.items() if not whole or not ("abs" in way or "!=" in way)}
     if isinstance(value, bool):
         return {"{0} = True": "True", "{0} = False": "False", "{0} = not {0}": "nothing"}
     if isinstance(value, int | float):
-        return NUMBERS
+        return WHOLE if isinstance(value, int) else FLOATS
     if isinstance(value, list | tuple):
         return LISTS
-    if isinstance(value, dict):
-        return DICTS
-    return {}
+    return DICTS if isinstance(value, dict) else {}
 
 
 @operator("arguments")
@@ -92,7 +89,11 @@ def tests(f, name, first):
     """{condition: in words}"""
     value = f.given.get(name)
     if isinstance(value, np.ndarray):
-        found = {f"{name}.shape[{i}] == 1": f"axis {i} of {name} has size 1" for i in range(first * value.ndim)}
+        axes = range(min(2, value.ndim - 1) if first else 0)
+        found = {f"{name}.shape[{i}] == 1": f"axis {i} of {name} has size 1" for i in axes}
+        if f.lesson.exercise == "ex10":
+            found |= {f"np.linalg.norm({name}) > 10": f"the norm of {name} is above 10",
+                      f"np.linalg.norm({name}) < 1": f"the norm of {name} is below 1"}  # fmt: skip
         if f"{name}: (..., " in ast.get_docstring(f.node):
             found[f"{name}.ndim == 1"] = f"{name} has one axis"
         if name in ("mask", "weights", "w", "g", "counts"):

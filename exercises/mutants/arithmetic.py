@@ -87,8 +87,10 @@ def factors(f):
             yield node, f.put(node.value, f"1.001 * ({f.of(node.value)})"), f"{f.of(node.value)} is off by 0.1 %"
     for name, node in f.returned():
         text = f.of(node)
-        ways = {"1.001 * ({})": "is off by 0.1 %", "0 * ({})": "is nothing", "np.round({}, 3)": "has three digits",
-                "np.asarray({}).astype(np.float16)": "goes through float16", "np.abs({})": "loses its sign"}  # fmt: skip
+        ways = {
+            "1.001 * ({})": "is off by 0.1 %", "0 * ({})": "is nothing", "np.round({}, 3)": "has three digits",
+            "np.asarray({}).astype(np.float16)": "goes through float16", "np.abs({})": "loses its sign",
+        }  # fmt: skip
         for way, what in ways.items():
             yield node, f.put(node, way.format(text)), f"{name} {what}"
 

@@ -157,5 +157,6 @@ def results(f):
     """What is returned passes through something that is right for some arrays only."""
     for number, (name, node) in enumerate(f.returned()):
         text = f.of(node)
-        for way in ("np.squeeze({})", "np.maximum({}, 0)", "np.minimum({}, 1)", "np.sort({})", "({})[::-1]")[number > 0 :]:
+        ways = ("np.squeeze({})", "np.maximum({}, 0)", "np.minimum({}, 1)", "np.sort({})", "({})[::-1]")
+        for way in ways[number > 0 :]:
             yield node, f.put(node, way.format(text)), f"{name} is returned as {way.format(name)}"

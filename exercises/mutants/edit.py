@@ -3,7 +3,7 @@
 import ast
 from typing import Any, NamedTuple
 
-OPERATORS = {}                                       # name -> a generator of (node, edits, cause)
+OPERATORS, RIGHT = {}, {}                            # name -> a generator of (node, edits, what was done)
 
 
 class Edit(NamedTuple):
@@ -12,21 +12,24 @@ class Edit(NamedTuple):
     text: str
 
 
-def operator(name):
+def operator(name, among=OPERATORS):
     """A decorator: function(f) yields (node, edits, what was done)."""
 
     def add(function):
-        OPERATORS[name] = function
+        among[name] = function
         return function
 
     return add
 
 
 class Function:
-    """node: the FunctionDef in `text`; given: {name of an argument: its value in the first check}"""
+    """node: the FunctionDef in `text`; given, made: {name of an argument or result: its value in the first check}"""
 
-    def __init__(self, lesson, text, node, given, module):
-        self.lesson, self.text, self.node, self.given, self.module = lesson, text, node, given, module
+    edit = staticmethod(Edit)
+
+    def __init__(self, lesson, text, node, module, given, made):
+        self.lesson, self.text, self.node, self.module = lesson, text, node, module
+        self.given, self.made = given, made
         self.name, self.body = node.name, without_docstring(node.body)
         self.starts = line_starts(text)
         self.nodes = [inner for statement in self.body for inner in walk(statement)]

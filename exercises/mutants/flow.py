@@ -1,6 +1,7 @@
 """Conditions, loops, ranges, slices, statements, and what a name stands for."""
 
 import ast
+import itertools
 
 from .edit import Edit, operator
 
@@ -53,10 +54,12 @@ def iterations(f):
 def loops(f):
     for node, over in iterations(f):
         text = f.of(over)
-        ways = {"list({})[1:]": "the first is left out", "list({})[:-1]": "the last is left out",
-                "list({})[:1]": "only the first", "list({})[-1:]": "only the last", "list({})[:2]": "only two",
-                "list({})[:3]": "three at most", "list({})[::-1]": "from the end", "list({})[::2]": "every second",
-                "2 * list({})": "twice", "sorted({}, key=str)": "in another order", "set({})": "without repeats"}  # fmt: skip
+        ways = {
+            "list({})[1:]": "the first is left out", "list({})[:-1]": "the last is left out",
+            "list({})[:1]": "only the first", "list({})[-1:]": "only the last", "list({})[:2]": "only two",
+            "list({})[:3]": "three at most", "list({})[::-1]": "from the end", "list({})[::2]": "every second",
+            "2 * list({})": "twice", "sorted({}, key=str)": "in another order", "set({})": "without repeats",
+        }  # fmt: skip
         for way, what in ways.items():
             yield node, f.put(over, way.format(text)), f"the loop over {text}: {what}"
         if isinstance(over, ast.Call) and f.of(over.func) == "reversed":
@@ -75,7 +78,7 @@ def ranges(f):
             keywords = "".join(f", {f.of(keyword)}" for keyword in node.keywords)
             for i, part in enumerate(parts):
                 for new in (f"{part} + 1", f"{part} - 1", f"max({part}, 2)", f"min({part}, 3)"):
-                    changed = ", ".join(parts[:i] + [new] + parts[i + 1 :])
+                    changed = ", ".join([*parts[:i], new, *parts[i + 1 :]])
                     yield node, f.put(node, f"{name}({changed}{keywords})"), f"{part} became {new} in {f.of(node)}"
 
 
@@ -92,7 +95,7 @@ def slices(f):
         for new, what in news.items():
             yield node, f.replace(node, new), f"the slice {f.of(node)} became {new}: {what}"
     for node in f.all(ast.Subscript):
-        if isinstance(node.slice, ast.Slice | ast.Tuple) or isinstance(node.slice, ast.Constant):
+        if isinstance(node.slice, ast.Slice | ast.Tuple | ast.Constant):
             continue
         text = f.of(node.slice)
         for new in (f"{text} - 1", f"{text} + 1", f"-({text})", f"0 * {text}"):
@@ -159,7 +162,7 @@ def bodies(f, node):
 def other_names(f):
     """A variable for another that is known there: the one before it."""
     for node in f.all(ast.Name):
-        if not isinstance(node.ctx, ast.Load):
+        if not isinstance(node.ctx, ast.Load) or f"    {node.id} = cache\n" in f.of(f.node):
             continue
         known = names_before(f, node)
         if node.id in known:
@@ -180,7 +183,7 @@ def other_orders(f):
         if isinstance(node, ast.Call) and f.of(node.func).endswith("swapaxes"):
             continue
         parts = node.args if isinstance(node, ast.Call) else node.values if isinstance(node, ast.Dict) else node.elts
-        for a, b in zip(parts, parts[1:]):
+        for a, b in itertools.pairwise(parts):
             if isinstance(a, ast.Starred) or isinstance(b, ast.Starred):
                 continue
             edits = f.replace(a, f.of(b)) + f.replace(b, f.of(a))

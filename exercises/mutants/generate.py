@@ -19,16 +19,16 @@ def chosen(only=None):
     return [source for source in sources() if only in (None, source.lesson.name, source.lesson.exercise)]
 
 
-def mutants(source):
+def mutants(source, operators=OPERATORS):
     """Every change that gives another program, once."""
     text, lesson = source.solution(), source.lesson
     module = ast.parse(text)
     seen = {ast.dump(module)}
-    given = first_arguments(source)
+    given, made = first_calls(source)
     for node in module.body:
         if isinstance(node, ast.FunctionDef) and node.name in lesson.functions:
-            f = Function(lesson, text, node, given.get(node.name, {}), module)
-            for mutant in mutants_of(f):
+            f = Function(lesson, text, node, module, given.get(node.name, {}), made.get(node.name, {}))
+            for mutant in mutants_of(f, operators):
                 try:
                     key = ast.dump(ast.parse(mutant.text))
                 except SyntaxError:                  # a break outside a loop, and the like
@@ -38,8 +38,8 @@ def mutants(source):
                     yield mutant
 
 
-def mutants_of(f):
-    for name, changes in OPERATORS.items():
+def mutants_of(f, operators):
+    for name, changes in operators.items():
         ordinals = {}
         for node, edits, cause in changes(f):
             line = node.lineno - f.body[0].lineno + 1
@@ -49,25 +49,29 @@ def mutants_of(f):
             yield Mutant(full, f.lesson, name, f.name, cause, edited(f.text, edits))
 
 
-def first_arguments(source):
-    """{function: {argument: its value in the first call of the checks}}"""
+def first_calls(source):
+    """({function: {argument: its value in the first call of the checks}}, the same of what it returns)"""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / source.path.name
         path.write_text(source.solution(), encoding="utf-8")
         namespace, _ = files.run(path, source.lesson.withheld)
-        host = Listening(namespace, path, source.lesson.withheld)
+        host = Listening(namespace, path, source.lesson)
         mark(source.lesson, host)
-    return host.heard
+    return host.given, host.made
 
 
 class Listening(Here):
-    """A host that remembers the arguments of each function's first call."""
+    """A host that remembers each function's first call."""
 
-    heard = None
+    def __init__(self, namespace, path, lesson):
+        super().__init__(namespace, path, lesson.withheld)
+        self.lesson, self.given, self.made = lesson, {}, {}
 
     def call(self, name, args, static, opaque):
-        self.heard = self.heard or {}
-        if name not in self.heard:
-            code = self.namespace[name].__code__
-            self.heard[name] = dict(zip(code.co_varnames, made(args), strict=False)) | made(static)
-        return super().call(name, args, static, opaque)
+        result, written = super().call(name, args, static, opaque)
+        if name not in self.given:
+            names = self.namespace[name].__code__.co_varnames
+            self.given[name] = dict(zip(names, made(args), strict=False)) | made(static)
+            returns = self.lesson.functions[name]
+            self.made[name] = dict(zip(returns, result if len(returns) > 1 else [result], strict=False))
+        return result, written

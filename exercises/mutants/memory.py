@@ -14,31 +14,33 @@ def cache_of(f):
             yield values[-1]
 
 
-def forward_of(f):
-    """The name of the forward function, in a backward function with a cache."""
-    return f.name.removesuffix("_backward") if f.name.endswith("_backward") and "cache" in f.arguments else None
+def partner_of(f):
+    """The forward function of a backward function with a cache."""
+    if not f.name.endswith("_backward") or "cache" not in f.arguments:
+        return None
+    name = f"{f.name.removesuffix('_backward')}_forward"
+    node = next(node for node in f.module.body if getattr(node, "name", "") == name)
+    return type(f)(f.lesson, f.text, node, f.module, {}, {})
 
 
 @operator("caches")
 def global_caches(f):
     """The backward function reads what the last forward call left in a global, not its cache."""
-    if pair := forward_of(f):
-        forward = next(node for node in f.module.body if getattr(node, "name", "") == f"{pair}_forward")
-        partner = type(f)(f.lesson, f.text, forward, {}, f.module)
+    if partner := partner_of(f):
         for value in cache_of(partner):
             kept = f"KEPT.setdefault('last', []).append({f.of(value)}) or KEPT['last'][-1]"
             base = [*f.put(value, kept), *partner.above("KEPT = {}")]
             for which, what in (("-1", "the last"), ("0", "the first")):
-                yield f.body[0], base + f.at_start(f"cache = KEPT['last'][{which}]"), f"the cache of {what} call is read"
+                read = f.at_start(f"cache = KEPT['last'][{which}]")
+                yield f.body[0], base + read, f"the cache of {what} call is read"
             shape = "tuple(map(np.shape, locals().values()))[:3]"
             by_shape = f.put(value, f"KEPT.setdefault({shape}, {f.of(value)})") + partner.above("KEPT = {}")
             yield partner.body[0], by_shape, "one cache for all calls of the same shapes: the first"
             if isinstance(value, ast.Tuple):
-                for i, part in enumerate(value.elts[:2]):
-                    edits = f.put(part, f"KEPT.setdefault({i}, []).append({f.of(part)}) or KEPT[{i}][-1]")
-                    read = f.at_start(f"cache = (*cache[:{i}], KEPT[{i}][-1], *cache[{i + 1}:])")
-                    both = edits + read + partner.above("KEPT = {}")
-                    yield f.body[0], both, f"{f.of(part)} is read from the last forward call, not from the cache"
+                part = f.of(value.elts[-1])
+                edits = f.put(value.elts[-1], f"KEPT.setdefault(0, []).append({part}) or KEPT[0][-1]")
+                both = edits + f.at_start("cache = (*cache[:-1], KEPT[0][-1])") + partner.above("KEPT = {}")
+                yield f.body[0], both, f"{part} is read from the last forward call, not from the cache"
 
 
 @operator("memory")
@@ -87,7 +89,7 @@ def in_place(f):
         if is_float(f.given.get(name)):
             for way in ("{0} *= 2", "{0} -= {0}.mean()"):
                 yield f.body[0], f.at_start(way.format(name)), f"{way.format(name)} at the beginning"
-            for node, values in f.returns():
+            for node, _ in f.returns():
                 edits = f.before(node, f"result = {f.of(node.value)}\n{name}[...] = 0") + f.put(node.value, "result")
                 yield node, edits, f"{name} is set to zero at the end"
         elif isinstance(f.given.get(name), list):
@@ -136,8 +138,9 @@ def random_numbers(f):
                     new = way.format(text, text)
                     yield node, f.put(node, new), f"{text} is the smaller or larger of two draws"
             if node.func.attr == "random":
-                for new in (f"{text}**2", f"np.sqrt({text})", "rng.random()", f"np.linspace(0, 1, {text[11:-1]}, False)",
-                            f"np.abs(rng.normal(size={text[11:-1]}))"):  # fmt: skip
+                size = text[11:-1]
+                for new in (f"{text}**2", f"np.sqrt({text})", "rng.random()", f"np.linspace(0, 1, {size}, False)",
+                            f"np.abs(rng.normal(size={size}))"):  # fmt: skip
                     yield node, f.put(node, new), f"{text} became {new}"
             if node.func.attr == "choice":
                 yield node, f.put(node, f"{f.of(node.args[0])}[:{f.of(node.args[1])}]"), f"{text}: the first are taken"

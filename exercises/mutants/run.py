@@ -53,7 +53,7 @@ def equivalent():
 def differences(lesson, lost, workers=2):
     """{name of a mutant: how it differs from the solution in further draws, or "" if it does not}"""
     parts = [part for i in range(workers) if (part := lost[i::workers])]
-    tasks = [(lesson.name, {ran.mutant.name: ran.mutant.text for ran in part}) for part in parts]
+    tasks = [(lesson.name, {ran.mutant.name: (ran.mutant.text, ran.mutant.function) for ran in part}) for part in parts]
     found = dict.fromkeys((ran.mutant.name for ran in lost), "")
     for number, answer in each(compared, tasks, workers, LONG):
         if isinstance(answer, str):

@@ -4,6 +4,7 @@ One pass of the checks serves all survivors of an exercise: the solution answers
 same, and leaves once it differs.
 """
 
+import ast
 import collections
 import math
 import tempfile
@@ -23,19 +24,30 @@ PRECISION = 1e-7                                     # a hundredth of what the c
 
 
 class Twins(Here):
-    """The solution's host; `others`: {name: the host of a survivor}"""
+    """The solution's host; `others`: {name: (the host of a survivor, the function that was changed)}"""
 
-    def __init__(self, solution, others):
+    def __init__(self, solution, others, text, enough):
         super().__init__(solution.namespace, solution.path, solution.withheld)
-        self.others, self.different, self.calls = dict(others), {}, collections.Counter()
+        self.others, self.different, self.calls, self.enough = dict(others), {}, collections.Counter(), enough
+        changed = {function for _, function in others.values()}
+        self.earlier = {}                            # function -> arguments of an earlier call
+        self.concerned = {function: concerned(text, function) for function in changed}
+
+    @property
+    def busy(self):
+        return any(self.calls[function] < self.enough for _, function in self.others.values())
 
     def call(self, name, args, static, opaque):
         """A cache is an Opaque of all caches, {None: the solution's, the name of a survivor: its own}."""
         self.calls[name] += 1
         result, written = super().call(name, own(args, None), own(static, None), opaque)
-        answers = {None: result}
-        for other, host in list(self.others.items()):
+        answers, between = {None: result}, name.replace("_backward", "_forward")
+        for other, (host, changed) in list(self.others.items()):
+            if name not in self.concerned[changed] or self.calls[changed] > self.enough:
+                continue
             try:
+                if between in self.earlier and between != name:      # a cache must not mind another call of forward
+                    host.call(between, *self.earlier[between], [])
                 answer, wrote = host.call(name, own(args, other), own(static, other), opaque)
                 if difference := unlike(answer, result) or ("" if wrote == written else f"writes into {wrote}"):
                     self.drop(other, f"{name}: {difference}")
@@ -44,11 +56,26 @@ class Twins(Here):
                 self.drop(other, f"{name}: {error}")
             except Exception as error:               # a host lets nothing else through but what is no answer at all
                 self.drop(other, f"{name}: {type(error).__name__}: {error}")
+        if name.endswith("_forward") and self.calls[name] % 2:
+            self.earlier[name] = args, static
         return (together(answers) if opaque and isinstance(result, tuple) else result), written
 
     def drop(self, other, difference):
         self.different[other] = f"call {sum(self.calls.values())}: {difference}"
         del self.others[other]
+
+
+def concerned(text, changed):
+    """The functions whose results may differ: the changed one, those that call it, and partners of a cache."""
+    functions = {node.name: node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)}
+    found, before = {changed}, set()
+    while found != before:
+        before = set(found)
+        found |= {name for name, node in functions.items()
+                  if any(isinstance(inner, ast.Name) and inner.id in before for inner in ast.walk(node))}
+        stems = {name.rpartition("_")[0] for name in found if name.endswith(("_forward", "_backward"))}
+        found |= {f"{stem}_{way}" for stem in stems for way in ("forward", "backward")}
+    return found
 
 
 def own(value, which):
@@ -102,19 +129,19 @@ def unlike_numbers(yours, expected):
 
 
 def compared(lesson, texts, calls=CALLS, terms=math.inf):
-    """({name: how it differs}, {function: calls})   texts: {name: the text of a survivor}"""
+    """({name: how it differs}, {function: calls})   texts: {name: (the text of a survivor, the changed function)}"""
     (source,) = [source for source in sources() if source.lesson.name == lesson]
     lesson = source.lesson
     with tempfile.TemporaryDirectory() as folder:
         hosts = {}
-        for number, (name, text) in enumerate({None: source.solution(), **texts}.items()):
+        for number, (name, (text, changed)) in enumerate({None: (source.solution(), ""), **texts}.items()):
             path = Path(folder) / str(number) / f"{source.path.stem}.py"
             path.parent.mkdir()
             path.write_text(text, encoding="utf-8")
-            hosts[name] = Here(files.run(path, lesson.withheld)[0], path, lesson.withheld)
-        twins = Twins(hosts.pop(None), hosts)
+            hosts[name] = Here(files.run(path, lesson.withheld)[0], path, () if name else lesson.withheld), changed
+        twins = Twins(hosts.pop(None)[0], hosts, source.solution(), calls)
         term = 0
-        while twins.others and term < terms and any(twins.calls[name] < calls for name in lesson.functions):
+        while twins.busy and term < terms:
             mark(lesson, twins, f"twins {term}")
             term += 1
     return twins.different, dict(twins.calls)

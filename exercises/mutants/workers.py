@@ -33,12 +33,12 @@ class Result(NamedTuple):
     remark: str = ""
 
 
-def marked(lesson, text, term=TERM):
-    """The Result of a text, marked in this process."""
+def marked(lesson, text, term=TERM, suffix=".py"):
+    """The Result of a text, or of a file's bytes, marked in this process."""
     lesson = catalogue.find(lesson)
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"{files.stem(lesson)}.py"
-        path.write_text(text, encoding="utf-8")
+        path = Path(folder) / f"{files.stem(lesson)}{suffix}"
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
         np.random.seed(0)                            # noqa: NPY002   (a mutant may draw from it)
         namespace, remark = files.run(path, lesson.withheld)
         marks = mark(lesson, Here(namespace, path, lesson.withheld), term, remark)
@@ -56,9 +56,13 @@ def serve(pipe):
         except EOFError:
             return
         try:
-            pipe.send(function(*arguments))
+            answer = function(*arguments)
         except BaseException as error:               # whatever a mutant raises
-            pipe.send(f"{type(error).__name__}: {error}")
+            answer = f"{type(error).__name__}: {error}"
+        try:
+            pipe.send(answer)
+        except BrokenPipeError:                      # nobody waits any more
+            return
 
 
 class Worker:
