@@ -4,30 +4,49 @@ import argparse
 from pathlib import Path
 
 from . import report
-from .generate import chosen, mutants
-from .run import differences, equivalent, run, sampled
+from .generate import chosen
+from .run import differences, equivalent, record, right_answers, run, sampled, wrong_answers
 
 
 def main():
     parser = argparse.ArgumentParser(prog="python -m exercises.mutants", description=__doc__)
     parser.add_argument("--only", help="an exercise, ex05, or a variant, ex04-erf")
-    parser.add_argument("--sample", type=int, help="so many of the mutants of each, chosen by the seed; default: all")
+    parser.add_argument("--sample", type=int, help="so many of each exercise's, chosen by the seed; default: all")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--right", action="store_true", help="right answers instead: which of them lose a point?")
+    parser.add_argument("--record", action="store_true", help="keep the numbers for exercises/CATALOGUE.md")
     parser.add_argument("--out", type=Path, default=Path("build/mutants"), help="a folder for the lists")
     options = parser.parse_args()
+    if options.record and options.sample:
+        parser.error("--record keeps the numbers of all mutants; leave --sample out")
     options.out.mkdir(parents=True, exist_ok=True)
-    print(f"{'':16}{'tried':>8}{'caught':>8}{'equivalent':>12}{'missed':>8}{'unknown':>9}   with a cause")
+    (right if options.right else wrong)(options)
+
+
+def wrong(options):
+    print(f"{'':16}{'tried':>8}{'caught':>8}{'equivalent':>12}{'missed':>8}{'with a cause':>14}")
     for source in chosen(options.only):
-        ran = run(sampled(list(mutants(source)), options.sample, options.seed))
+        ran = run(sampled(wrong_answers(source), options.sample, options.seed))
         known, caught = equivalent(), [one for one in ran if one.caught]
         lost = [one for one in ran if not one.caught and one.mutant.name not in known]
-        report.survivors(options.out, source, lost, {})
-        differs = differences(source.lesson, lost)
-        report.survivors(options.out, source, lost, differs)
         report.causes(options.out, source, ran)
-        missed, with_cause = sum(map(bool, differs.values())), sum(bool(one.cause) for one in caught)
-        print(f"{source.lesson.name:16}{len(ran):8}{len(caught):8}{len(ran) - len(caught) - len(lost):12}"
-              f"{missed:8}{len(lost) - missed:9}   {with_cause / max(len(caught), 1):.1%}", flush=True)  # fmt: skip
+        report.survivors(options.out, source, lost, {})
+        report.survivors(options.out, source, lost, differences(source.lesson, lost))
+        row = {"tried": len(ran), "caught": len(caught), "equivalent": len(ran) - len(caught) - len(lost),
+               "with_a_cause": sum(bool(one.cause) for one in caught),
+               "missed": [one.mutant.name for one in lost]}  # fmt: skip
+        print(f"{source.lesson.name:16}{row['tried']:8}{row['caught']:8}{row['equivalent']:12}{len(lost):8}"
+              f"{row['with_a_cause'] / max(len(caught), 1):14.1%}", flush=True)  # fmt: skip
+        if options.record:
+            record(source.lesson, row)
+
+
+def right(options):
+    print(f"{'':16}{'tried':>8}{'lost points':>13}")
+    for source in chosen(options.only):
+        ran = run(sampled(right_answers(source), options.sample, options.seed))
+        print(f"{source.lesson.name:16}{len(ran):8}{sum(one.caught for one in ran):13}", flush=True)
+        report.causes(options.out, source, ran, f"right_{source.lesson.name}.txt")
 
 
 if __name__ == "__main__":

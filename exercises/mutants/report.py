@@ -50,8 +50,8 @@ def as_text(source, rows):
         yield ""
 
 
-def causes(folder, source, ran):
-    """What was done beside what the report says, for each mutant that was caught."""
+def causes(folder, source, ran, name=None):
+    """What was done beside what the report says, for each mutant that lost points."""
     lines = []
     for one in sorted((one for one in ran if one.caught), key=lambda one: bool(one.cause)):
         lines += ["", one.mutant.name, f"  done:  {one.mutant.cause}"]
@@ -61,4 +61,4 @@ def causes(folder, source, ran):
         for miss in one.missed:
             lines += [f"    [{miss.check}, {miss.points:g}, {miss.of}] {miss.seen}"]
             lines += [f"        {miss.cause}"] if miss.cause else []
-    (folder / f"causes_{source.lesson.name}.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (folder / (name or f"causes_{source.lesson.name}.txt")).write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -37,7 +37,7 @@ def tabs(text):
     return re.sub(r"^(?:    )+", lambda match: "\t" * (len(match[0]) // 4), text, flags=re.M)
 
 
-def variants(source):
+def whole_files(source):
     """(a Mutant, its bytes, its suffix)"""
     text, lesson = source.solution(), source.lesson
     found = {}
@@ -47,7 +47,7 @@ def variants(source):
     lines = text.splitlines(keepends=True)
     for what, cell in CELLS.items():
         for where, line in (("in the middle", functions[0].end_lineno), ("at the end", len(lines))):
-            cells = f"\n\n# %%\n{cell}\n\n\n# %%\n"
+            cells = f"\n\n# %%\nimport numpy as np\n\n{cell}\n\n\n# %%\n"
             for suffix in (".py", ".ipynb"):
                 whole = "".join([*lines[:line], cells, *lines[line:]])
                 kind = "notebook" if suffix == ".ipynb" else "file"

@@ -1,14 +1,18 @@
 """Mark mutants, and compare those with full marks with the solution."""
 
+import json
 import random
 import tomllib
 from typing import NamedTuple
 
 from ..source import HERE
+from .edit import RIGHT
+from .generate import mutants
+from .right_files import whole_files
 from .twin import compared
-from .workers import Result, each, marked
+from .workers import TERM, Result, each, marked
 
-EQUIVALENT = HERE / "mutants" / "equivalent.toml"
+EQUIVALENT, RESULTS = HERE / "mutants" / "equivalent.toml", HERE / "mutants" / "results.json"
 LONG = 900.0                                         # seconds for all draws of one exercise's survivors
 
 
@@ -33,21 +37,40 @@ class Ran(NamedTuple):
         return next((miss.cause for miss in self.missed if miss.cause), stopped[0] if stopped else self.result.remark)
 
 
+def wrong_answers(source):
+    """(mutant, what is in the file, its suffix)"""
+    return [(mutant, mutant.text, ".py") for mutant in mutants(source)]
+
+
+def right_answers(source):
+    return [(mutant, mutant.text, ".py") for mutant in mutants(source, RIGHT)] + list(whole_files(source))
+
+
 def sampled(found, sample=None, seed=0):
     """So many of them, chosen by the seed."""
     return found if sample is None else random.Random(seed).sample(found, min(sample, len(found)))
 
 
-def run(found, workers=2):
-    """A Ran for each mutant, in order."""
-    answers = dict(each(marked, [(m.lesson.name, m.text) for m in found], workers))
-    return [Ran(mutant, answers[number]) for number, mutant in enumerate(found)]
+def run(answers, workers=2):
+    """A Ran for each of (mutant, content, suffix), in order."""
+    tasks = [(mutant.lesson.name, content, TERM, suffix) for mutant, content, suffix in answers]
+    results = dict(each(marked, tasks, workers))
+    return [Ran(mutant, results[number]) for number, (mutant, _, _) in enumerate(answers)]
 
 
 def equivalent():
     """{name of a mutant: why it is no mistake}"""
     groups = tomllib.loads(EQUIVALENT.read_text(encoding="utf-8"))["equivalent"]
     return {name: group["reason"] for group in groups for name in group["names"]}
+
+
+def results():
+    """{lesson: tried, caught, equivalent, with_a_cause, and the names of those that were missed}, of the last run"""
+    return json.loads(RESULTS.read_text(encoding="utf-8"))
+
+
+def record(lesson, row):
+    RESULTS.write_text(json.dumps(results() | {lesson.name: row}, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 
 def differences(lesson, lost, workers=2):
