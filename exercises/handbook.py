@@ -4,7 +4,7 @@ import tomllib
 
 from minalbert_course.catalogue import all_lessons
 
-from .mutants.run import results
+from .mutants.run import equivalent, results
 from .source import HERE
 
 CATALOGUE = HERE / "CATALOGUE.md"
@@ -59,12 +59,15 @@ def made_by_machine():
     yield ""
     yield "## Wrong answers made by machine"
     yield ""
-    yield "Each solution is changed in one place, in every way that `exercises/mutants` knows, and marked. Caught: it loses"
-    yield "points. Equivalent: it gives what the solution gives, for the reason in `equivalent.toml`. Missed: neither."
+    yield "Each solution is changed in one place, in every way that `exercises/mutants` knows, and marked. Caught: it"
+    yield "loses points. Equivalent: it gives what the solution gives, and `equivalent.toml` says why. Missed: neither."
     yield ""
     yield "| exercise | tried | caught | equivalent | missed | caught, with a cause |"
     yield "|---|---:|---:|---:|---:|---:|"
-    rows = {name: row | {"missed": len(row["missed"])} for name, row in rows.items()}
+    known = equivalent()
+    for row in rows.values():
+        row["missed"] = sum(name not in known for name in row["survivors"])
+        row["equivalent"] = len(row["survivors"]) - row["missed"]
     columns = ("tried", "caught", "equivalent", "missed", "with_a_cause")
     rows["all"] = {column: sum(row[column] for row in rows.values()) for column in columns}
     for name, row in rows.items():

@@ -2,6 +2,8 @@
 
 import ast
 
+import numpy as np
+
 from .edit import operator
 
 NAMED = {                                            # method or function -> what it may be mistaken for
@@ -156,7 +158,9 @@ def scatter(f):
 def results(f):
     """What is returned passes through something that is right for some arrays only."""
     for number, (name, node) in enumerate(f.returned()):
-        text = f.of(node)
-        ways = ("np.squeeze({})", "np.maximum({}, 0)", "np.minimum({}, 1)", "np.sort({})", "({})[::-1]")
-        for way in ways[number > 0 :]:
+        text, is_array = f.of(node), np.ndim(f.made.get(name)) > 0
+        ways = ["np.maximum({}, 0)", "np.minimum({}, 1)"]
+        ways += ["np.sort({})", "({})[::-1]"] if is_array or isinstance(f.made.get(name), list) else []
+        ways += ["np.squeeze({})"] if is_array and not number else []
+        for way in ways:
             yield node, f.put(node, way.format(text)), f"{name} is returned as {way.format(name)}"

@@ -106,7 +106,8 @@ def in_place(f):
         target, value = node.targets[0], node.value
         if isinstance(target, ast.Name) and isinstance(value, ast.BinOp) and isinstance(value.left, ast.Name):
             sign = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}.get(type(value.op))
-            unpacked = [name.id for first in f.body[:1] for name in ast.walk(first) if isinstance(name, ast.Name)]
+            first = f.body[0] if f.of(f.body[0]).endswith("= cache") else ast.Pass()
+            unpacked = [name.id for name in ast.walk(first) if isinstance(name, ast.Name)]
             if sign and value.left.id in (*f.arguments, *unpacked):
                 left = value.left.id
                 new = f"{left} {sign}= {f.of(value.right)}\n{target.id} = {left}"

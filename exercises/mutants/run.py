@@ -65,8 +65,13 @@ def equivalent():
 
 
 def results():
-    """{lesson: tried, caught, equivalent, with_a_cause, and the names of those that were missed}, of the last run"""
+    """{lesson: tried, caught, with_a_cause, and the names of those with full marks}, of the last run of all"""
     return json.loads(RESULTS.read_text(encoding="utf-8"))
+
+
+def missed():
+    """Names of mutants that had full marks in the last run, and are not known to be equivalent."""
+    return {name for row in results().values() for name in row["survivors"]} - equivalent().keys()
 
 
 def record(lesson, row):
