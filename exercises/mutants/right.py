@@ -241,7 +241,7 @@ def single_precision(f):
             yield node, f.put(node, f"np.float32({f.of(node)})"), f"{name} is rounded to float32"
     if f.lesson.exercise in ("ex02", "ex04", "ex05", "ex09", "ex10"):
         casts = [f"{name} = np.asarray({name}, np.float32)" for name in f.arguments if is_float(f.given.get(name))]
-        if casts:
+        if casts and f.name != "softmax_forward":     # numbers near 2000 lose what its check asks for
             yield f.body[0], f.at_start("\n".join(casts)), "arrays are made float32 at the beginning"
 
 
