@@ -61,6 +61,7 @@ def made_by_machine():
     yield ""
     yield "Each solution is changed in one place, in every way that `exercises/mutants` knows, and marked. Caught: it"
     yield "loses points. Equivalent: it gives what the solution gives, and `equivalent.toml` says why. Missed: neither."
+    yield "The last column is of those caught that ran to their end: how many get a cause beside the numbers."
     yield ""
     yield "| exercise | tried | caught | equivalent | missed | caught, with a cause |"
     yield "|---|---:|---:|---:|---:|---:|"
@@ -68,11 +69,11 @@ def made_by_machine():
     for row in rows.values():
         row["missed"] = sum(name not in known for name in row["survivors"])
         row["equivalent"] = len(row["survivors"]) - row["missed"]
-    columns = ("tried", "caught", "equivalent", "missed", "with_a_cause")
+    columns = ("tried", "caught", "equivalent", "missed", "with_a_cause", "stopped")
     rows["all"] = {column: sum(row[column] for row in rows.values()) for column in columns}
     for name, row in rows.items():
-        share = row["with_a_cause"] / max(row["caught"], 1)
-        yield f"| {name} | " + " | ".join(f"{row[column]:,}" for column in columns[:-1]) + f" | {share:.1%} |"
+        share = row["with_a_cause"] / max(row["caught"] - row["stopped"], 1)
+        yield f"| {name} | " + " | ".join(f"{row[column]:,}" for column in columns[:4]) + f" | {share:.1%} |"
 
 
 def text():

@@ -49,14 +49,16 @@ def test_a_sample_of_wrong_answers_is_caught():
     """Another one each time. All of them, and why: python -m exercises.mutants"""
     seed, ran = sample_of(wrong_answers)
     allowed = equivalent().keys() | missed()
-    assert [one.mutant.name for one in ran if not one.caught and one.mutant.name not in allowed] == [], f"seed {seed}"
+    lost = [one.mutant.name for one in ran if not one.caught and one.mutant.name not in allowed]
+    assert not lost, f"seed {seed}: full marks for {', '.join(lost)}"
 
 
 @pytest.mark.slow
 def test_a_sample_of_right_answers_loses_no_point():
     """Another one each time. All of them: python -m exercises.mutants --right"""
     seed, ran = sample_of(right_answers)
-    assert [(one.mutant.name, one.cause) for one in ran if one.caught] == [], f"seed {seed}"
+    lost = [f"{one.mutant.name} ({one.cause or one.stopped})" for one in ran if one.caught]
+    assert not lost, f"seed {seed}: points lost by {', '.join(lost)}"
 
 
 def sample_of(answers):

@@ -32,13 +32,13 @@ def wrong(options):
         report.causes(options.out, source, ran)
         report.survivors(options.out, source, lost, {})
         report.survivors(options.out, source, lost, differences(source.lesson, lost))
-        with_a_cause = sum(bool(one.cause) for one in caught)
+        with_a_cause, stopped = sum(bool(one.cause) for one in caught), sum(bool(one.stopped) for one in caught)
         print(f"{source.lesson.name:16}{len(ran):8}{len(caught):8}{len(ran) - len(caught) - len(lost):12}{len(lost):8}"
-              f"{with_a_cause / max(len(caught), 1):14.1%}", flush=True)  # fmt: skip
+              f"{with_a_cause / max(len(caught) - stopped, 1):14.1%}", flush=True)  # fmt: skip
         if options.record:
             survivors = [one.mutant.name for one in ran if not one.caught]
-            row = {"tried": len(ran), "caught": len(caught), "with_a_cause": with_a_cause, "survivors": survivors}
-            record(source.lesson, row)
+            record(source.lesson, {"tried": len(ran), "caught": len(caught), "with_a_cause": with_a_cause,
+                                   "stopped": stopped, "survivors": survivors})  # fmt: skip
 
 
 def right(options):

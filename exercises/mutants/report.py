@@ -53,11 +53,11 @@ def as_text(source, rows):
 def causes(folder, source, ran, name=None):
     """What was done beside what the report says, for each mutant that lost points."""
     lines = []
-    for one in sorted((one for one in ran if one.caught), key=lambda one: bool(one.cause)):
+    for one in sorted((one for one in ran if one.caught), key=lambda one: bool(one.cause or one.stopped)):
         lines += ["", one.mutant.name, f"  done:  {one.mutant.cause}"]
         before, after = changed_lines(one.mutant.text, source.solution())
         lines += [f"  {sign} {line.strip()}" for sign, part in (("-", before), ("+", after)) for line in part]
-        lines += [f"  cause: {one.cause}"]
+        lines += [f"  cause: {one.cause or one.stopped or None}"]
         for miss in one.missed:
             lines += [f"    [{miss.check}, {miss.points:g}, {miss.of}] {miss.seen}"]
             lines += [f"        {miss.cause}"] if miss.cause else []

@@ -30,11 +30,15 @@ class Ran(NamedTuple):
 
     @property
     def cause(self):
-        """The first cause that the report gives; where the code stopped or is no Python, the report says where."""
+        """The first cause that the report gives, or nothing."""
+        return next((miss.cause for miss in self.missed if miss.cause), "")
+
+    @property
+    def stopped(self):
+        """Where the code stopped, which the report says in place of a cause, or nothing."""
         if not isinstance(self.result, Result):
             return self.result
-        stopped = [miss.seen for miss in self.missed if not miss.ran]
-        return next((miss.cause for miss in self.missed if miss.cause), stopped[0] if stopped else self.result.remark)
+        return next((miss.seen for miss in self.missed if not miss.ran), self.result.remark) if not self.cause else ""
 
 
 def wrong_answers(source):
@@ -65,7 +69,7 @@ def equivalent():
 
 
 def results():
-    """{lesson: tried, caught, with_a_cause, and the names of those with full marks}, of the last run of all"""
+    """{lesson: tried, caught, with_a_cause, stopped, and survivors: the names of those with full marks}"""
     return json.loads(RESULTS.read_text(encoding="utf-8"))
 
 
