@@ -31,7 +31,9 @@ CACHES = {                                           # how forward keeps what it
 
 @right("renaming")
 def renamed(f):
-    """Local variables, all of them, one way and another."""
+    """Local variables, all of them, one way and another; not where they stand in an f-string."""
+    if f.all(ast.JoinedStr):
+        return
     stored = {node.id for node in f.all(ast.Name) if isinstance(node.ctx, ast.Store)} - set(f.arguments)
     for way in ("{}_", "v_{}", "the_{}"):
         edits = [edit for node in f.all(ast.Name) if node.id in stored for edit in f.replace(node, way.format(node.id))]
