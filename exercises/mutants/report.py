@@ -19,13 +19,13 @@ def described(mutant, solution, differs):
             "before": before, "after": after}  # fmt: skip
 
 
-def survivors(folder, source, lost, differs):
-    """lost: survivors that are not known to be equivalent; differs: what `differences` found"""
+def survivors(folder, source, lost, differs, calls=None):
+    """lost: survivors that are not known to be equivalent; differs, calls: what `differences` found"""
     rows = [described(ran.mutant, source.solution(), differs.get(ran.mutant.name, "")) for ran in lost]
     rows.sort(key=kind)
     path = folder / f"{source.lesson.name}.json"
     path.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
-    path.with_suffix(".txt").write_text("\n".join(as_text(source, rows)), encoding="utf-8")
+    path.with_suffix(".txt").write_text("\n".join(as_text(source, rows, calls)), encoding="utf-8")
 
 
 def kind(row):
@@ -33,11 +33,12 @@ def kind(row):
     return 0 if row["differs"] else 1 if row["name"].split(".")[2] in never else 2
 
 
-def as_text(source, rows):
+def as_text(source, rows, calls):
     kinds = ["other results than the solution's in further draws of the checks",
              "by what was done, wrong where the draws of the checks never go",
              "the same results in all draws: equivalent, or never visited"]  # fmt: skip
-    yield f"{source.lesson.name}: {len(rows)} mutants have full marks and are not listed in equivalent.toml.\n"
+    yield f"{source.lesson.name}: {len(rows)} mutants have full marks and are not listed in equivalent.toml."
+    yield f"compared with the solution in so many calls: {calls}\n" if calls else "not compared yet with the solution\n"
     shown = None
     for row in rows:
         if kind(row) != shown:

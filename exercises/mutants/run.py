@@ -83,13 +83,14 @@ def record(lesson, row):
 
 
 def differences(lesson, lost, workers=2):
-    """{name of a mutant: how it differs from the solution in further draws, or "" if it does not}"""
+    """({name of a mutant: how it differs from the solution in further draws, or ""}, {function: calls, at least})"""
     parts = [part for i in range(workers) if (part := lost[i::workers])]
     tasks = [(lesson.name, {ran.mutant.name: (ran.mutant.text, ran.mutant.function) for ran in part}) for part in parts]
-    found = dict.fromkeys((ran.mutant.name for ran in lost), "")
+    found, calls = dict.fromkeys((ran.mutant.name for ran in lost), ""), {}
     for number, answer in each(compared, tasks, workers, LONG):
         if isinstance(answer, str):
             found |= dict.fromkeys(tasks[number][1], f"not compared: {answer}")
         else:
             found |= answer[0]
-    return found
+            calls |= {name: min(count, calls.get(name, count)) for name, count in answer[1].items()}
+    return found, calls

@@ -6,8 +6,8 @@ same, and leaves once it differs.
 
 import ast
 import collections
-import math
 import tempfile
+import time
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +19,7 @@ from minalbert_course.yours import NotWritten, OnDevice, Opaque, Stopped
 
 from ..source import sources
 
-CALLS = 1000                                         # of each function
+CALLS, SECONDS = 1000, 300.0                         # of each function, for all survivors of an exercise
 PRECISION = 1e-7                                     # a hundredth of what the checks allow
 
 
@@ -128,8 +128,11 @@ def unlike_numbers(yours, expected):
         return str(error)
 
 
-def compared(lesson, texts, calls=CALLS, terms=math.inf):
-    """({name: how it differs}, {function: calls})   texts: {name: (the text of a survivor, the changed function)}"""
+def compared(lesson, texts, calls=CALLS, seconds=SECONDS):
+    """({name: how it differs}, {function: calls})   texts: {name: (the text of a survivor, the changed function)}
+
+    After so many seconds it ends with fewer calls.
+    """
     (source,) = [source for source in sources() if source.lesson.name == lesson]
     lesson = source.lesson
     with tempfile.TemporaryDirectory() as folder:
@@ -140,8 +143,8 @@ def compared(lesson, texts, calls=CALLS, terms=math.inf):
             path.write_text(text, encoding="utf-8")
             hosts[name] = Here(files.run(path, lesson.withheld)[0], path, () if name else lesson.withheld), changed
         twins = Twins(hosts.pop(None)[0], hosts, source.solution(), calls)
-        term = 0
-        while twins.busy and term < terms:
+        term, end = 0, time.monotonic() + seconds
+        while twins.busy and time.monotonic() < end:
             mark(lesson, twins, f"twins {term}")
             term += 1
     return twins.different, dict(twins.calls)
