@@ -2,6 +2,9 @@
 
 import multiprocessing
 import random
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -42,6 +45,18 @@ def test_one_that_hangs_or_leaves_ends_alone():
     answers = dict(each(eval, tasks, workers=1, seconds=2))
     assert answers == {0: 2, 1: "it took more than 2 seconds", 2: "it ended the process", 3: 4}
     assert multiprocessing.active_children() == []
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
+def test_workers_end_with_their_parent():
+    """A worker holds the program's stderr, so that `run` waits for it, too."""
+    code = (
+        "import os\nfrom exercises.mutants.workers import Worker\nworker = Worker()\nworker.ask(abs, (1,), 60)\n"
+        "worker.pipe.send((eval, ('__import__(\"time\").sleep(600)',)))\nos.kill(os.getpid(), 9)"
+    )
+    place = Path(__file__).parents[1]
+    assert subprocess.run([sys.executable, "-c", code], stderr=subprocess.PIPE, cwd=place, timeout=120).returncode == -9
 
 
 @pytest.mark.slow

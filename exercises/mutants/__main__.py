@@ -29,9 +29,6 @@ def wrong(options):
         ran = run(sampled(wrong_answers(source), options.sample, options.seed))
         known, caught = equivalent(), [one for one in ran if one.caught]
         lost = [one for one in ran if not one.caught and one.mutant.name not in known]
-        report.causes(options.out, source, ran)
-        report.survivors(options.out, source, lost, {})
-        report.survivors(options.out, source, lost, *differences(source.lesson, lost))
         with_a_cause, stopped = sum(bool(one.cause) for one in caught), sum(bool(one.stopped) for one in caught)
         print(f"{source.lesson.name:16}{len(ran):8}{len(caught):8}{len(ran) - len(caught) - len(lost):12}{len(lost):8}"
               f"{with_a_cause / max(len(caught) - stopped, 1):14.1%}", flush=True)  # fmt: skip
@@ -39,6 +36,9 @@ def wrong(options):
             survivors = [one.mutant.name for one in ran if not one.caught]
             record(source.lesson, {"tried": len(ran), "caught": len(caught), "with_a_cause": with_a_cause,
                                    "stopped": stopped, "survivors": survivors})  # fmt: skip
+        report.causes(options.out, source, ran)
+        report.survivors(options.out, source, lost, {})
+        report.survivors(options.out, source, lost, *differences(source.lesson, lost))
 
 
 def right(options):

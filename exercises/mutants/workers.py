@@ -47,7 +47,8 @@ def marked(lesson, text, term=TERM, suffix=".py"):
 
 
 def serve(pipe):
-    """In the worker: (function, arguments) come, what the function returns goes back."""
+    """In the worker: (function, arguments) come, what the function returns goes back, until the parent ends."""
+    threading.Thread(target=end_with_parent, daemon=True).start()
     quiet = os.open(os.devnull, os.O_RDWR)
     os.dup2(quiet, 1)
     while True:
@@ -63,6 +64,11 @@ def serve(pipe):
             pipe.send(answer)
         except BrokenPipeError:                      # nobody waits any more
             return
+
+
+def end_with_parent():
+    multiprocessing.parent_process().join()
+    os._exit(1)
 
 
 class Worker:
