@@ -7,8 +7,12 @@ from minalbert.layers import layer_norm_backward, layer_norm_forward
 
 from ..compare import Wrong, agrees, same
 from ..lesson import Lesson
+from .corners import also, something
+from .matches import matches
 from .norms import (
+    ROWS,
     SHIFT,
+    SPREAD,
     TINY,
     as_pytorch,
     mean,
@@ -19,8 +23,8 @@ from .norms import (
     ramps,
     scale_law,
     unit,
-    unless_known,
 )
+from .wrong_norms import wrong_gradients, wrong_values
 
 lesson = Lesson(
     "ex03", "layer normalisation", minutes=75,
@@ -45,25 +49,13 @@ BACKWARD = "dx = r (g - mean(g) - xhat mean(g xhat)), with g = dy gain and means
 
 
 @lesson.check(2, "y", of="layer_norm_forward", formula=FORWARD)
+@also(*ROWS)
 def value(yours, draw):
     given = x, gain, bias, eps, _ = point(draw)
     y, _ = yours.layer_norm_forward(*given[:4])
     xhat, _ = normalised(x, eps)
-    centred, H = x - mean(x), x.shape[-1]
-    variance = mean(centred**2)
-    first = (x - x.mean(axis=0)) / np.sqrt(x.var(axis=0) + eps)
-    suspects = {
-        "eps is not added to the variance": centred / np.sqrt(variance) * gain + bias,
-        "eps is added to the root, where it belongs under it": centred / (np.sqrt(variance) + eps) * gain + bias,
-        "the variance is divided by H - 1, where it must be by H":
-            centred / np.sqrt(variance * H / (H - 1) + eps) * gain + bias,
-        "divided by the variance, where it must be by its root": centred / (variance + eps) * gain + bias,
-        "the gain is not multiplied with": xhat + bias,
-        "the bias is not added": xhat * gain,
-        "the mean is not subtracted": x / np.sqrt(variance + eps) * gain + bias,
-        "normalised over the first axis, where it must be the last": first * gain + bias,
-    }  # fmt: skip
-    same("y", y, reference(*given)[0], "bth", suspects=suspects)
+    terms = {"gain xhat": gain * xhat, "bias": np.broadcast_to(bias, x.shape)}
+    matches("y", y, reference(*given)[0], "bth", lambda: wrong_values(x, gain, bias, eps), lambda: terms)
 
 
 @lesson.check(0.5, "far from zero", of="layer_norm_forward", formula=f"{FORWARD}: first subtract, then square")
@@ -71,27 +63,35 @@ def far(yours, draw):
     x, gain, bias, _, _ = point(draw)
     x = x + 1e7
     y, _ = yours.layer_norm_forward(x, gain, bias, TINY)
+    name = "y of numbers near ten million"
+    near, _ = yours.layer_norm_forward(x - 1e7, gain, bias, TINY)
     try:
-        same("y of numbers near ten million", y, reference(x, gain, bias, TINY, x)[0], "bth")
+        same(name, y, reference(x, gain, bias, TINY, x)[0], "bth")
     except Wrong as error:
-        raise Wrong(error.seen, "if y passes its check: mean(x²) - mean(x)² subtracts two numbers near 1e14, and what "
-                    "they differ by is lost in rounding; subtract the mean before you square") from None  # fmt: skip
+        try:
+            same(name, near, reference(x - 1e7, gain, bias, TINY, x)[0])
+        except Wrong:
+            raise Wrong(error.seen, "other numbers are wrong, too") from None
+        raise Wrong(error.seen, "perhaps: mean(x²) - mean(x)² subtracts two numbers near 1e14, and what they differ by "
+                    "is lost in rounding; subtract the mean before you square") from None  # fmt: skip
 
 
 @lesson.check(2, "dx", of="layer_norm_backward", formula=BACKWARD)
+@also(*ROWS)
 def input_gradient(yours, draw):
     given = x, gain, _, eps, dy = point(draw)
     dx, _, _ = gradients_of(yours, *given)
     laws = Law(SHIFT, lambda dx: dx.sum(axis=-1)), scale_law(x, gain, eps, dy, True, "variance")
     expected = reference(*given)[1][0]
-    xhat, rstd = normalised(x, eps)
+    xhat, r = normalised(x, eps)
     g = dy * gain
-    suspects = {
-        "the gain is missing: g is dy gain": reference(x, np.ones_like(gain), x[0, 0], eps, dy)[1][0],
-        "the factor r is missing": expected / rstd,
-        "mean(g xhat) is a mean over the wrong axis": rstd * (g - mean(g) - xhat * (g * xhat).mean(axis=0)),
+    terms = {
+        "the direct path, r g,": r * g,
+        "the path through the mean, - r mean(g),": -r * np.broadcast_to(mean(g), x.shape),
+        "the path through the variance, - r xhat mean(g xhat),": -r * xhat * mean(g * xhat),
     }
-    same("dx", dx, expected, "bth", laws=unless_known(dx, expected, laws, suspects), suspects=suspects)
+    matches("dx", dx, expected, "bth", lambda: wrong_gradients(expected, x, gain, eps, dy), lambda: terms, laws,
+            natural=np.abs(r * g).max())  # fmt: skip
 
 
 @lesson.check(1, "two laws", of="layer_norm_backward", formula="eps → 0: Σ_j dx_j = Σ_j dx_j xhat_j = 0 in each row")
@@ -101,31 +101,44 @@ def laws(yours, draw):
     dx = unit(dx, x)
     xhat, _ = normalised(x, TINY)
     obeyed("Σ_j dx_j", dx, np.ones_like(x), SHIFT)
-    cause = "scaling a row of x changes nothing; usually the path through the variance is missing"
+    cause = "scaling a row of x changes nothing. Perhaps the path through the variance is missing"
     obeyed("Σ_j dx_j xhat_j", dx, xhat, cause)
 
 
 @lesson.check(1.5, "dgain", of="layer_norm_backward", formula="dgain = Σ over rows of dy xhat")
+@also(*SPREAD)
 def gain_gradient(yours, draw):
     x, gain, bias, _, dy = point(draw)
     _, dgain, _ = gradients_of(yours, x, gain, bias, TINY, dy)
+    xhat, r = normalised(x, TINY)
     rows = tuple(range(x.ndim - 1))
-    xhat, _ = normalised(x, TINY)
-    suspects = {
-        "with x, where xhat is meant": (dy * x).sum(axis=rows),
-        "with x - mean, where xhat is meant": (dy * (x - mean(x))).sum(axis=rows),
-        "with y, where xhat is meant": (dy * (gain * xhat + bias)).sum(axis=rows),
-        "with gain xhat, where xhat is meant": (dy * gain * xhat).sum(axis=rows),
-    }
-    per_feature("dgain", dgain, reference(x, gain, bias, TINY, dy)[1][1], dy, suspects)
+
+    def suspects():
+        ways = {"x": x, "x - mean": x - mean(x), "y": gain * xhat + bias, "gain xhat": gain * xhat, "xhat r": xhat * r,
+                "xhat + bias": xhat + bias, "xhat / gain": xhat / gain, "xhat²": xhat**2, "|xhat|": np.abs(xhat),
+                "x r": x * r, "1": np.ones_like(x)}  # fmt: skip
+        return {f"with {other}, where xhat is meant": (dy * array).sum(axis=rows) for other, array in ways.items()}
+
+    per_feature("dgain", dgain, reference(x, gain, bias, TINY, dy)[1][1], dy, xhat, suspects)
 
 
 @lesson.check(1, "dbias", of="layer_norm_backward", formula="dbias = Σ over rows of dy")
+@also(*ROWS)
 def bias_gradient(yours, draw):
-    given = _, gain, _, _, dy = point(draw)
+    given = x, gain, bias, eps, dy = point(draw)
     _, _, dbias = gradients_of(yours, *given)
     expected = reference(*given)[1][2]
-    per_feature("dbias", dbias, expected, dy, {"multiplied with the gain, which bias does not pass": expected * gain})
+    rows = tuple(range(x.ndim - 1))
+
+    def suspects():
+        return {
+            "multiplied with the gain, which bias does not pass": expected * gain,
+            "multiplied with the bias, on which its gradient does not depend": expected * bias,
+            "this is dgain: bias comes last": (dy * normalised(x, eps)[0]).sum(axis=rows),
+            "multiplied with x, which bias does not pass": (dy * x).sum(axis=rows),
+        }
+
+    per_feature("dbias", dbias, expected, dy, 1.0, suspects)
 
 
 @lesson.check(0.5, "other leading axes", of="layer_norm_backward", formula="x: (..., H), whatever stands for the dots")
@@ -149,5 +162,7 @@ def outside(yours, draw):
 
 @lesson.check(0.5, "inputs untouched", of="layer_norm_forward")
 def purity(yours, draw):
-    gradients_of(yours, *point(draw))
+    given = point(draw)
+    dx, dgain, dbias = gradients_of(yours, *given)
+    something(y=yours.layer_norm_forward(*given[:4])[0], dx=dx, dgain=dgain, dbias=dbias)
     yours.untouched()

@@ -8,9 +8,12 @@ import numpy as np
 from minalbert.gradcheck.numeric import gradient, slope
 from minalbert.layers import layer_norm_backward, layer_norm_forward
 
-from ..compare import agrees, same
+from ..compare import agrees
 from ..lesson import Lesson
-from .norms import TINY, as_pytorch, mean, normalised, obeyed, per_feature, point, ramps, scale_law, unit, unless_known
+from .corners import also, something
+from .matches import matches
+from .norms import ROWS, SPREAD, TINY, as_pytorch, mean, normalised, obeyed, per_feature, point, ramps, scale_law, unit
+from .wrong_norms import wrong_rms_gradients, wrong_rms_values
 
 variant = Lesson(
     "ex03-rms", "RMS normalisation", minutes=60, variant_of="ex03",
@@ -44,39 +47,28 @@ def rms_point(draw, *axes):
 
 
 @variant.check(2, "y", of="rms_norm_forward", formula=RMS)
+@also(*ROWS)
 def rms_forward(yours, draw):
     x, gain, eps, _ = rms_point(draw)
     y, _ = yours.rms_norm_forward(x, gain, eps)
-    square = mean(x * x)
-    suspects = {
-        "eps is not added to the mean of squares": x / np.sqrt(square) * gain,
-        "eps is added to the root, where it belongs under it": x / (np.sqrt(square) + eps) * gain,
-        "the mean is subtracted, which is layer norm": normalised(x, eps)[0] * gain,
-        "divided by the standard deviation: squares are taken of x itself here": x / np.sqrt(x.var(-1)[..., None] + eps)
-            * gain,
-        "a sum of squares, where their mean is meant": x / np.sqrt(square * x.shape[-1] + eps) * gain,
-        "divided by the mean of squares, where it must be by its root": x / (square + eps) * gain,
-        "the gain is not multiplied with": x / np.sqrt(square + eps),
-        "squares are averaged over the first axis, where it must be the last":
-            x / np.sqrt((x * x).mean(axis=0) + eps) * gain,
-    }  # fmt: skip
-    same("y", y, rms_value(x, gain, eps), "bth", suspects=suspects)
+    matches("y", y, rms_value(x, gain, eps), "bth", lambda: wrong_rms_values(x, gain, eps))
 
 
 @variant.check(3, "dx", of="rms_norm_backward", formula=f"{RMS}; x_j reaches y_j directly, and every y_i through r")
+@also(*ROWS)
 def rms_input_gradient(yours, draw):
     given = x, gain, eps, dy = rms_point(draw)
     dx, _ = rms_gradients(yours, *given)
     expected = rms_reference(*given)[0]
-    _, r = normalised(x, eps, centre=False)
-    suspects = {
-        "the gain is missing: g is dy gain": rms_reference(x, np.ones_like(gain), eps, dy)[0],
-        "a factor r is missing": expected / r,
-        "the way back of layer norm: no mean was subtracted here, so none comes back": expected - r * mean(dy * gain),
-        "only the direct path: x_j also changes r, and with it every entry of its row": dy * gain * r,
+    xhat, r = normalised(x, eps, centre=False)
+    g = dy * gain
+    terms = {
+        "the direct path, r g,": r * g,
+        "the path through r, - r xhat mean(g xhat),": -r * xhat * mean(g * xhat),
     }
     laws = (scale_law(x, gain, eps, dy, False, "mean of squares"),)
-    same("dx", dx, expected, "bth", laws=unless_known(dx, expected, laws, suspects), suspects=suspects)
+    matches("dx", dx, expected, "bth", lambda: wrong_rms_gradients(expected, *given), lambda: terms, laws,
+            natural=np.abs(r * g).max())  # fmt: skip
 
 
 @variant.check(1, "a law", of="rms_norm_backward", formula="eps → 0: Σ_j dx_j x_j = 0 of each row")
@@ -84,20 +76,24 @@ def rms_law(yours, draw):
     x, gain, _, dy = rms_point(draw)
     dx, _ = rms_gradients(yours, x, gain, TINY, dy)
     xhat, _ = normalised(x, TINY, centre=False)
-    cause = "scaling a row of x changes nothing; usually the path through the mean of squares is missing"
+    cause = "scaling a row of x changes nothing. Perhaps the path through the mean of squares is missing"
     obeyed("Σ_j dx_j xhat_j", unit(dx, x), xhat, cause)
 
 
 @variant.check(2, "dgain", of="rms_norm_backward", formula="dgain = Σ over rows of dy times what gain multiplies")
+@also(*SPREAD)
 def rms_gain_gradient(yours, draw):
     x, gain, _, dy = rms_point(draw)
     _, dgain = rms_gradients(yours, x, gain, TINY, dy)
     rows = tuple(range(x.ndim - 1))
-    suspects = {
-        "with x, where xhat = x r is meant": (dy * x).sum(axis=rows),
-        "with y, where xhat = x r is meant": (dy * rms_value(x, gain, TINY)).sum(axis=rows),
-    }
-    per_feature("dgain", dgain, rms_reference(x, gain, TINY, dy)[1], dy, suspects)
+    xhat, r = normalised(x, TINY, centre=False)
+
+    def suspects():
+        ways = {"x": x, "y": gain * xhat, "xhat r": xhat * r, "xhat / gain": xhat / gain, "xhat²": xhat**2,
+                "|xhat|": np.abs(xhat), "x - mean": x - mean(x), "1": np.ones_like(x)}  # fmt: skip
+        return {f"with {other}, where xhat is meant": (dy * array).sum(axis=rows) for other, array in ways.items()}
+
+    per_feature("dgain", dgain, rms_reference(x, gain, TINY, dy)[1], dy, xhat, suspects)
 
 
 @variant.check(0.5, "other leading axes", of="rms_norm_backward", formula="x: (..., H), whatever stands for the dots")
@@ -120,5 +116,7 @@ def rms_outside(yours, draw):
 
 @variant.check(0.5, "inputs untouched", of="rms_norm_forward")
 def rms_purity(yours, draw):
-    rms_gradients(yours, *rms_point(draw))
+    x, gain, eps, dy = rms_point(draw)
+    dx, dgain = rms_gradients(yours, x, gain, eps, dy)
+    something(y=yours.rms_norm_forward(x, gain, eps)[0], dx=dx, dgain=dgain)
     yours.untouched()

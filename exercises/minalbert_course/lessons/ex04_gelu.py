@@ -14,10 +14,13 @@ from minalbert.layers import (
 )
 from minalbert.layers.erf import erf
 
-from ..compare import Wrong, same
+from ..compare import LIMIT, Wrong, same
 from ..compare import numbers as array_of
 from ..lesson import Lesson
 from ..outside import numbers, ramp
+from .corners import Corner, also, something, upstream
+from .matches import matches
+from .wrong_gates import A, C, NO_DY, cdf, gates, of_erf, pdf, slopes, slopes_of_erf, wrong_tanh, wrong_tanh_slopes
 
 lesson = Lesson(
     "ex04", "tanh and GELU", minutes=40,
@@ -41,106 +44,87 @@ variant = Lesson(
 )  # fmt: skip
 LESSONS = [lesson, variant]
 
-C, A = math.sqrt(2 / math.pi), 0.044715
-NO_DY = "dy is not multiplied in: this is dy/dx alone, which the chain rule multiplies by what comes from above"
 TANH = "; np.tanh does not"
+SHAPES = (
+    Corner(B=1, T=1, K=1),
+    Corner("tiny", B=2, T=4, K=1),
+    Corner("large", B=4, T=1, K=2),
+    Corner("zero", B=3, T=2, K=4),
+    Corner(B=1, T=3, K=3),
+)
 
 
 def point(draw):
     """x and dy, of the size at which the forms and their derivatives differ"""
     shape = draw.sizes(B=2, T=3, K=5)
-    return draw.normal(*shape, scale=1.5), draw.normal(*shape)
+    return draw.normal(*shape, scale=1.5), upstream(draw, *shape)
 
 
-def cdf(x):
-    return 0.5 * (1 + erf(x / math.sqrt(2)))
+def far(x):
+    """Numbers from -6 to 6, whole ones among them, in one axis and in four: (name, array)"""
+    ways = np.linspace(-6, 6, 97), np.linspace(-4.5, -3, 13).reshape(1, 13, 1, 1), x[0], x[..., None]
+    return {f"for x of shape {array.shape}, {array.min():.3g} to {array.max():.3g}": array for array in ways}
 
 
-def pdf(x):
-    return np.exp(-x * x / 2) / math.sqrt(2 * math.pi)
+def closely(x):
+    """The limit for gates that are nearly shut: rounding is as large as for open ones."""
+    return 100 * LIMIT if x.max() <= -3 else LIMIT
 
 
 @lesson.check(1, "tanh", of="tanh_forward", formula="y = tanh(x) = (exp(x) - exp(-x)) / (exp(x) + exp(-x))")
+@also(*SHAPES)
 def tanh_value(yours, draw):
     x, _ = point(draw)
     y, _ = yours.tanh_forward(x)
-    suspects = {
-        "this is the logistic function 1 / (1 + exp(-x))": 1 / (1 + np.exp(-x)),
-        "this is tanh(x / 2)": np.tanh(x / 2),
-        "this is tanh(2 x)": np.tanh(2 * x),
-    }
-    same("y", y, np.tanh(x), "btk", suspects=suspects)
+    matches("y", y, np.tanh(x), "btk", lambda: wrong_tanh(x))
+    for name, other in far(x).items():
+        matches(f"y {name}", yours.tanh_forward(other)[0], np.tanh(other))
 
 
 @lesson.check(1.5, "tanh dx", of="tanh_backward", formula="dx = dy (1 - y²)")
+@also(*SHAPES)
 def tanh_gradient(yours, draw):
     x, dy = point(draw)
     _, cache = yours.tanh_forward(x)
-    y = np.tanh(x)
-    suspects = {
-        NO_DY: 1 - y * y,
-        "1 - y is used where 1 - y² is meant": dy * (1 - y),
-        "1 - x² is used where 1 - y² is meant": dy * (1 - x * x),
-        "tanh is taken twice: the cache holds y already, and dx = dy (1 - y²)": dy * (1 - np.tanh(y) ** 2),
-    }
-    same("dx", yours.tanh_backward(dy, cache), dy * (1 - y * y), "btk", suspects=suspects)
+    dx = yours.tanh_backward(dy, cache)
+    matches("dx", dx, dy * (1 - np.tanh(x) ** 2), "btk", lambda: wrong_tanh_slopes(x, dy))
+    for name, other in far(x).items():
+        _, cache = yours.tanh_forward(other)
+        matches(f"dx {name}", yours.tanh_backward(other + 7, cache), (other + 7) * (1 - np.tanh(other) ** 2))
 
 
 @lesson.check(2.5, "GELU", of="gelu_forward", formula="y = ½ x (1 + tanh u), u = √(2/π) (x + 0.044715 x³)")
+@also(*SHAPES)
 def gelu_value(yours, draw):
     x, _ = point(draw)
     y, _ = yours.gelu_forward(x)
 
-    def gate(u):
-        return 0.5 * x * (1 + np.tanh(u))
-
-    suspects = {
-        "this is the erf form x Φ(x); ALBERT's is the tanh form": x * cdf(x),
-        "the constant is 0.044715, not 0.44715": gate(C * (x + 0.44715 * x**3)),
-        "√(2/π) is missing in u": gate(x + A * x**3),
-        "√(2/π) multiplies x alone, not the sum x + 0.044715 x³": gate(C * x + A * x**3),
-        "√(2/π) multiplies x³ alone, not the sum x + 0.044715 x³": gate(x + C * A * x**3),
-        "the term 0.044715 x³ is missing in u": gate(C * x),
-        "x² is used where x³ is meant": gate(C * (x + A * x**2)),
-        "√(2π) or 1/√(2π) is used where √(2/π) is meant": gate(math.sqrt(2 * math.pi) * (x + A * x**3)),
-        "2/π is used where √(2/π) is meant": gate(2 / math.pi * (x + A * x**3)),
-        "the 1 in 1 + tanh u is missing": 0.5 * x * np.tanh(C * (x + A * x**3)),
-        "the factor x is missing: this is the gate alone": 0.5 * (1 + np.tanh(C * (x + A * x**3))),
-    }
-    same("y", y, gelu_forward(x)[0], "btk", suspects=suspects)
-
-
-def slopes(x):
-    """What a mistake makes of dy/dx: {mistake: array}"""
-    t, u1 = np.tanh(C * (x + A * x**3)), C * (1 + 3 * A * x**2)
-    gate, bend = 0.5 * (1 + t), 0.5 * x * (1 - t * t)
-    t10, u10 = np.tanh(C * (x + 10 * A * x**3)), C * (1 + 30 * A * x**2)
-    return {
-        "this is the derivative of the erf form, Φ(x) + x φ(x), which differs by up to a thousandth; forward is the "
-        "tanh form": cdf(x) + x * pdf(x),
-        "the factor 3 in u' is missing: the derivative of x³ is 3 x²": gate + bend * C * (1 + A * x**2),
-        "the product rule's second term, ½ x (1 - tanh² u) u', is missing": gate,
-        "the product rule's first term, ½ (1 + tanh u), is missing": bend * u1,
-        "u' is missing: the chain rule goes on from tanh into u": gate + bend,
-        "√(2/π) is missing in u'": gate + bend * u1 / C,
-        "the factor x of the product rule's second term is missing": gate + 0.5 * (1 - t * t) * u1,
-        "1 - tanh u is used where 1 - tanh² u is meant": gate + 0.5 * x * (1 - t) * u1,
-        "the ½ of the product rule's second term is missing": gate + 2 * bend * u1,
-        "u' is taken to be √(2/π): the derivative of 0.044715 x³ is missing": gate + bend * C,
-        "the constant is 0.044715, not 0.44715": 0.5 * (1 + t10) + 0.5 * x * (1 - t10 * t10) * u10,
-    }
+    u = C * (x + A * x**3)
+    terms = {"½ x": x / 2, "½ x tanh u": x * np.tanh(u) / 2}
+    matches("y", y, gelu_forward(x)[0], "btk", lambda: gates(x), lambda: terms)
+    for name, other in far(x).items():
+        y, _ = yours.gelu_forward(other)
+        matches(f"y {name}", y, gelu_forward(other)[0], limit=closely(other))
 
 
 @lesson.check(
     3.5, "GELU dx", of="gelu_backward",
     formula="dx = dy (½ (1 + tanh u) + ½ x (1 - tanh² u) u'), u' = √(2/π) (1 + 3 · 0.044715 x²)",
 )  # fmt: skip
+@also(*SHAPES)
 def gelu_gradient(yours, draw):
     x, dy = point(draw)
     _, cache = yours.gelu_forward(x)
+    t, c = np.tanh(C * (x + A * x**3)), dy * 0.5 * x * C
     suspects = {NO_DY: gelu_backward(np.ones_like(x), (x,))[0]}
-    suspects |= {says: dy * slope for says, slope in slopes(x).items()}
-    same("dx", yours.gelu_backward(dy, cache), gelu_backward(dy, (x,))[0], "btk", suspects=suspects)
+    terms = {"½": dy / 2, "½ tanh u": dy * t / 2, "½ x (1 - tanh² u) √(2/π)": c * (1 - t * t),
+             "½ x (1 - tanh² u) √(2/π) 3 · 0.044715 x²": 3 * A * c * (1 - t * t) * x**2}  # fmt: skip
+    matches("dx", yours.gelu_backward(dy, cache), gelu_backward(dy, (x,))[0], "btk",
+            lambda: suspects | {says: dy * slope for says, slope in slopes(x).items()}, lambda: terms)  # fmt: skip
+    for name, other in far(x).items():
+        _, cache = yours.gelu_forward(other)
+        dx = yours.gelu_backward(other + 7, cache)
+        matches(f"dx {name}", dx, gelu_backward(other + 7, (other,))[0], limit=closely(other))
 
 
 @lesson.check(0.5, "large numbers", of="gelu_forward", formula="far from 0, y is x or 0, and dx is dy or 0")
@@ -174,69 +158,86 @@ def outside(yours, draw):
 @lesson.check(0.5, "inputs untouched", of="gelu_backward")
 def purity(yours, draw):
     x, dy = point(draw)
-    _, cache = yours.tanh_forward(x)
-    yours.tanh_backward(dy, cache)
-    _, cache = yours.gelu_forward(x)
-    yours.gelu_backward(dy, cache)
+    for forward, backward in ((yours.tanh_forward, yours.tanh_backward), (yours.gelu_forward, yours.gelu_backward)):
+        y, cache = forward(x)
+        something(y=y, dx=backward(dy, cache))
     yours.untouched()
 
 
 @variant.check(1.5, "Phi", of="Phi", formula="Φ(x) = ½ (1 + erf(x / √2))")
+@also(*SHAPES)
 def Phi_value(yours, draw):
     x, _ = point(draw)
-    suspects = {
-        "erf is asked at x, not at x / √2": 0.5 * (1 + erf(x)),
-        "erf is asked at x / 2, not at x / √2": 0.5 * (1 + erf(x / 2)),
-        "the 1 in 1 + erf is missing": 0.5 * erf(x / math.sqrt(2)),
-        "erf itself runs from -1 to 1; Φ is a probability": erf(x / math.sqrt(2)),
-        "this is the tanh form's gate; Φ is asked with erf": 0.5 * (1 + np.tanh(C * (x + A * x**3))),
-    }
-    same("Φ", yours.Phi(x), cdf(x), "btk", suspects=suspects)
+    terms = {"½": np.full_like(x, 0.5), "½ erf(x / √2)": erf(x / math.sqrt(2)) / 2}
+    matches("Φ", yours.Phi(x), cdf(x), "btk", lambda: of_erf(x), lambda: terms)
+    for name, other in far(x).items():
+        matches(f"Φ {name}", yours.Phi(other), cdf(other), limit=100 * closely(other))
 
 
 @variant.check(1.5, "phi", of="phi", formula="φ(x) = exp(-x²/2) / √(2π), the derivative of Φ")
+@also(*SHAPES)
 def phi_value(yours, draw):
     x, _ = point(draw)
     known = {"√(2π)": math.sqrt(2 * math.pi), "√2": math.sqrt(2), "√π": math.sqrt(math.pi), "2": 2.0}
+    root = math.sqrt(2 * math.pi)
     suspects = {
-        "this is exp(-x²) / √(2π): the ½ in the exponent is missing": np.exp(-x * x) / math.sqrt(2 * math.pi),
+        "this is exp(-x²) / √(2π): the ½ in the exponent is missing": np.exp(-x * x) / root,
         "this is exp(-x²) / √π: the slope of erf(x) / 2, without the √2 inside": np.exp(-x * x) / math.sqrt(math.pi),
-        "the sign in the exponent is missing": np.exp(x * x / 2) / math.sqrt(2 * math.pi),
+        "this is exp(-x² / 4) / √(2π): the exponent is -x² / 2": np.exp(-x * x / 4) / root,
+        "this is exp(-2 x²) / √(2π): the exponent is -x² / 2": np.exp(-x * x * 2) / root,
+        "the sign in the exponent is missing": np.exp(x * x / 2) / root,
+        "x is not squared": np.exp(-x / 2) / root,
+        "|x| is used where x² is meant": np.exp(-np.abs(x) / 2) / root,
+        "this is the exponent alone: exp is missing": -x * x / 2 / root,
+        "this is Φ, not its derivative": cdf(x),
+        "this is the derivative of φ": -x * pdf(x),
     }
-    same("φ", yours.phi(x), pdf(x), "btk", known=known, suspects=suspects)
+    matches("φ", yours.phi(x), pdf(x), "btk", lambda: suspects, known=known)
+    for name, other in far(x).items():
+        matches(f"φ {name}", yours.phi(other), pdf(other))
 
 
 @variant.check(2, "GELU", of="gelu_erf_forward", formula="y = x Φ(x)")
+@also(*SHAPES)
 def erf_value(yours, draw):
     x, _ = point(draw)
     y, _ = yours.gelu_erf_forward(x)
-    suspects = {
+    wrong = {
         "this is the tanh form, which differs by up to 4.7e-4; asked is x Φ(x)": gelu_forward(x)[0],
-        "erf is asked at x, not at x / √2": 0.5 * x * (1 + erf(x)),
         "the factor x is missing: this is Φ(x) alone": cdf(x),
         "this is x φ(x): the density, not the distribution Φ": x * pdf(x),
+        "this is x + Φ(x)": x + cdf(x),
+        "this is x² Φ(x)": x * x * cdf(x),
+        "this is |x| Φ(x)": np.abs(x) * cdf(x),
+        "this is x (1 - Φ(x))": x * (1 - cdf(x)),
+        "negative x are cut off before": np.maximum(x, 0) * cdf(x),
     }
-    same("y", y, x * cdf(x), "btk", suspects=suspects)
+
+    def suspects():
+        return wrong | {says: x * gate for says, gate in of_erf(x).items()}
+
+    terms = {"½ x": x / 2, "½ x erf(x / √2)": x * erf(x / math.sqrt(2)) / 2}
+    matches("y", y, x * cdf(x), "btk", suspects, lambda: terms)
+    for name, other in far(x).items():
+        y, _ = yours.gelu_erf_forward(other)
+        matches(f"y {name}", y, other * cdf(other), limit=closely(other))
 
 
 @variant.check(3.5, "GELU dx", of="gelu_erf_backward", formula="dx = dy (Φ(x) + x φ(x))")
+@also(*SHAPES)
 def erf_gradient(yours, draw):
     x, dy = point(draw)
     _, cache = yours.gelu_erf_forward(x)
     slope = cdf(x) + x * pdf(x)
-    suspects = {
-        NO_DY: slope,
-        "this is the derivative of the tanh form, which differs by up to a thousandth; forward is x Φ(x)":
-            gelu_backward(dy, (x,))[0],
-        "the product rule's second term, x φ(x), is missing": dy * cdf(x),
-        "the product rule's first term, Φ(x), is missing": dy * x * pdf(x),
-        "the factor x of the product rule's second term is missing": dy * (cdf(x) + pdf(x)),
-        "φ is not divided by √(2π)": dy * (cdf(x) + x * np.exp(-x * x / 2)),
-        "the inner derivative 1/√2 of erf(x / √2) is missing, or φ's constant is off by √2":
-            dy * (cdf(x) + math.sqrt(2) * x * pdf(x)),
-        "φ has exp(-x²), not exp(-x²/2)": dy * (cdf(x) + x * np.exp(-x * x) / math.sqrt(2 * math.pi)),
-    }  # fmt: skip
-    same("dx", yours.gelu_erf_backward(dy, cache), dy * slope, "btk", suspects=suspects)
+    terms = {"Φ(x)": dy * cdf(x), "x φ(x)": dy * x * pdf(x)}
+    suspects = {NO_DY: slope, "this is the derivative of the tanh form, which differs by up to a thousandth; forward "
+                "is x Φ(x)": gelu_backward(dy, (x,))[0]}  # fmt: skip
+    matches("dx", yours.gelu_erf_backward(dy, cache), dy * slope, "btk",
+            lambda: suspects | {says: dy * other for says, other in slopes_of_erf(x).items()}, lambda: terms)  # fmt: skip
+    for name, other in far(x).items():
+        _, cache = yours.gelu_erf_forward(other)
+        dx, slope = yours.gelu_erf_backward(other + 7, cache), cdf(other) + other * pdf(other)
+        matches(f"dx {name}", dx, (other + 7) * slope, limit=closely(other))
 
 
 @variant.check(0.5, "large numbers", of="gelu_erf_forward", formula="far from 0, y is x or 0, and dx is dy or 0")
@@ -258,8 +259,6 @@ def erf_outside(yours, draw):
 @variant.check(0.5, "inputs untouched", of="gelu_erf_backward")
 def erf_purity(yours, draw):
     x, dy = point(draw)
-    yours.Phi(x)
-    yours.phi(x)
-    _, cache = yours.gelu_erf_forward(x)
-    yours.gelu_erf_backward(dy, cache)
+    y, cache = yours.gelu_erf_forward(x)
+    something(Phi=yours.Phi(x), phi=yours.phi(x), y=y, dx=yours.gelu_erf_backward(dy, cache))
     yours.untouched()

@@ -20,6 +20,18 @@ from minalbert.layers import (
 from ..compare import Wrong, same
 from ..lesson import Lesson
 from ..outside import numbers, ramp
+from .corners import Corner, also, something, upstream
+from .matches import matches
+from .wrong_attention import (
+    hole,
+    probabilities,
+    softmax_way_back,
+    transposed,
+    wrong_contexts,
+    wrong_score_gradients,
+    wrong_softmax,
+    wrong_ways_back,
+)
 
 lesson = Lesson(
     "ex05", "softmax and attention", minutes=75,
@@ -34,52 +46,86 @@ lesson = Lesson(
 )  # fmt: skip
 LESSONS = [lesson]
 
-PULLED_BACK = Law(
-    "the rows of dx do not sum to zero, as they must: adding a constant to a row of x changes nothing. Usually the "
-    "term - y Σ_j dy_j y_j is missing, or summed over another axis",
+SUM_TO_ZERO = Law(
+    "the rows of dx do not sum to zero, as they must: adding a constant to a row of x changes nothing. Perhaps the "
+    "term - y Σ_j dy_j y_j is missing, or has another factor",
     lambda dx: dx.sum(axis=-1),
 )
 SCORES = "dq = dS k / √D, dk = dSᵀ q / √D, with dS = P (dP - Σ_j dP_j P_j) and dP = dcontext vᵀ"
+MASKED = -20.0                                       # below all scores, but not so far that what it meets is lost
+ROWS = (
+    Corner(B=1, T=1, K=1),
+    Corner("tiny", B=1, T=1, K=4),
+    Corner("large", B=2, T=3, K=1),
+    Corner("large", B=4, T=1, K=2),
+    Corner("zero", B=3, T=4, K=3),
+    Corner("zero", B=1, T=1, K=4),
+    Corner("tiny", B=3, T=2, K=17),
+    Corner(B=3, T=3, K=3),
+)
+HEADS = (
+    Corner(padding="none", B=1, N=1, T=1, D=1),
+    Corner("tiny", B=2, N=3, T=4, D=1),
+    Corner("large", B=4, N=1, T=3, D=2),
+    Corner("large", B=3, N=2, T=1, D=4),
+    Corner("zero", padding="none", B=3, N=4, T=2, D=3),
+    Corner(padding="all but one", B=1, N=4, T=4, D=16),
+    Corner(padding="none", B=1, N=2, T=17, D=3),
+    Corner(B=3, N=3, T=3, D=3),
+)
 
 
 @lesson.check(1, "softmax", of="softmax_forward", formula="y_i = exp(x_i) / Σ_j exp(x_j), over the last axis")
+@also(*ROWS)
 def softmax_value(yours, draw):
-    x = draw.normal(*draw.sizes(B=2, T=5, K=4), scale=2)
-    y, _ = yours.softmax_forward(x)
-    shifted = np.exp(x - x.max(axis=-1, keepdims=True))
-    suspects = {
-        "softmax over the wrong axis: it must be the last": softmax(x.swapaxes(-1, -2)).swapaxes(-1, -2),
-        "the sum is taken over the wrong axis: it must be the last": shifted / shifted.sum(axis=-2, keepdims=True),
-        "the sum is taken over all axes: it must be the last alone": shifted / shifted.sum(),
-    }
-    same("y", y, softmax(x), "btk", suspects=suspects)
+    drawn = draw.normal(*draw.sizes(B=2, T=5, K=4), scale=2)
+    for x in (drawn, drawn[0], drawn[0, 0], drawn[None]):
+        y, _ = yours.softmax_forward(x)
+        suspects = (lambda x=x: wrong_softmax(x)) if x.ndim > 1 else None
+        matches("y" if x.ndim == 3 else f"y for x of shape {x.shape}", y, softmax(x), suspects=suspects)
 
 
 @lesson.check(0.5, "large numbers", of="softmax_forward", formula="y is the same for x and x - max(x)")
 def softmax_large(yours, draw):
-    x = draw.normal(*draw.sizes(T=3, K=4)) + np.array([[2000.0]])
-    y, _ = yours.softmax_forward(x)
-    same("y of numbers near 2000", y, softmax(x), "tk")
+    x = draw.normal(*draw.sizes(T=3, K=4, least=2))
+    spread = 2000 * np.linspace(-1, 1, len(x))[:, None]
+    wide = np.where(np.arange(x.shape[-1]) % 2, x + 1500, x)
+    cases = {"numbers near 2000": x + 2000, "numbers near -2000": x - 2000, "rows from -2000 to 2000": x + spread,
+             "a row with 0 and 1500": wide}  # fmt: skip
+    for name, x in cases.items():
+        y, _ = yours.softmax_forward(x)
+        if np.shape(y) == x.shape and not np.isfinite(np.asarray(y, float)).all():
+            raise Wrong(f"y of {name} is not finite: exp of a large number overflows, or a sum of tiny ones is 0",
+                        hole(list(cases.values()), x, np.isfinite(np.asarray(y, float))))  # fmt: skip
+        matches(f"y of {name}", y, softmax(x), "tk", lambda x=x: wrong_softmax(x))
 
 
 @lesson.check(1.5, "softmax dx", of="softmax_backward", formula="dx = y (dy - Σ_j dy_j y_j)")
+@also(*ROWS)
 def softmax_gradient(yours, draw):
-    x = draw.normal(*draw.sizes(B=2, T=5, K=4), scale=2)
-    dy = draw.normal(*x.shape)
-    _, cache = yours.softmax_forward(x)
-    (dx,) = softmax_backward(dy, softmax_forward(x)[1])
-    same("dx", yours.softmax_backward(dy, cache), dx, "btk", laws=(PULLED_BACK,))
+    given = draw.normal(*draw.sizes(B=2, T=5, K=4), scale=2)
+    above = upstream(draw, *given.shape)
+    for place in ((), (0,), (0, 0), (None,)):
+        x, dy = given[place], above[place]
+        _, cache = yours.softmax_forward(x)
+        dx = yours.softmax_backward(dy, cache)
+        suspects = (lambda x=x, dy=dy: wrong_ways_back(dy, softmax(x))) if x.ndim > 1 else None
+        name = "dx" if x.ndim == 3 else f"dx for x of shape {x.shape}"
+        matches(name, dx, softmax_way_back(dy, softmax(x)), suspects=suspects, laws=(SUM_TO_ZERO,))
 
 
 def point(draw):
-    """q, k, v, mask and dcontext; the last key of some sequences is padding."""
+    """q, k, v, mask and dcontext; the last keys of some sequences are padding."""
     B, N, T, D = draw.sizes(B=2, N=3, T=5, D=8, least=2)
-    q, k, v, dcontext = (draw.normal(B, N, T, D) for _ in range(4))
-    return q, k, v, key_mask(draw.padding(B, T), np.float64), dcontext
+    q, k, v = (draw.normal(B, N, T, D) for _ in range(3))
+    mask = key_mask(draw.padding(B, T), np.float64)
+    return q, k, v, mask if draw.first else np.where(mask < 0, MASKED, 0.0), upstream(draw, B, N, T, D)
 
 
 def constants(q):
-    return {"√D": math.sqrt(q.shape[-1]), "D": q.shape[-1]}
+    _, N, T, D = q.shape
+    others = {"√T": T, "√(N D)": N * D, "√N": N}
+    return {"√D": math.sqrt(D), "D": D} | {f"√D/{name}": math.sqrt(D / size) for name, size in others.items()}
 
 
 def reference(q, k, v, mask, dcontext):
@@ -88,55 +134,75 @@ def reference(q, k, v, mask, dcontext):
 
 
 @lesson.check(1.5, "context", of="attention_forward", formula="context = softmax(q kᵀ / √D + mask) v")
+@also(*HEADS)
 def attention_value(yours, draw):
     q, k, v, mask, _ = point(draw)
     context, _ = yours.attention_forward(q, k, v, mask)
-    scores = q @ k.swapaxes(-1, -2)
-    scale = 1 / math.sqrt(q.shape[-1])
-    suspects = {
-        "the scores are not divided by √D": softmax(scores + mask) @ v,
-        "the scores are divided by D, not by √D": softmax(scores * scale**2 + mask) @ v,
-        "the mask is not added to the scores": softmax(scores * scale) @ v,
-        "softmax is taken over the queries, not over the keys (the last axis)":
-            softmax((scores * scale + mask).swapaxes(-1, -2)).swapaxes(-1, -2) @ v,
-        "the probabilities are used transposed": softmax(scores * scale + mask).swapaxes(-1, -2) @ v,
-    }  # fmt: skip
-    same("context", context, reference(q, k, v, mask, v)[0], "bntd", suspects=suspects)
+    expected = reference(q, k, v, mask, v)[0]
+    matches("context", context, expected, "bntd", lambda: wrong_contexts(q, k, v, mask))
 
 
 @lesson.check(1.5, "dv", of="attention_backward", formula="dv = Pᵀ dcontext")
+@also(*HEADS)
 def value_gradient(yours, draw):
     q, k, v, mask, dcontext = point(draw)
     _, cache = yours.attention_forward(q, k, v, mask)
     _, _, dv, _ = yours.attention_backward(dcontext, cache)
-    probs = softmax(q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[-1]) + mask)
-    suspects = {"the probabilities are not transposed in dv = Pᵀ dcontext": probs @ dcontext}
-    same("dv", dv, reference(q, k, v, mask, dcontext)[1][2], "bntd", suspects=suspects)
+    P = probabilities(q, k, mask)
+    suspects = {
+        "the probabilities are not transposed in dv = Pᵀ dcontext": P @ dcontext,
+        "the probabilities are missing: this is dcontext": dcontext,
+        "v is used where dcontext is meant": transposed(P) @ v,
+    }
+    matches("dv", dv, reference(q, k, v, mask, dcontext)[1][2], "bntd", lambda: suspects, known=constants(q))
+
+
+def natural(q, k, v, mask, dcontext):
+    """The size of the terms that dq and dk are a difference of."""
+    return float(max(np.abs(q).max(), np.abs(k).max()) * np.abs(v).max() * np.abs(dcontext).max())
 
 
 @lesson.check(1.5, "dq", of="attention_backward", formula=SCORES)
+@also(*HEADS)
 def query_gradient(yours, draw):
-    q, k, v, mask, dcontext = point(draw)
+    given = q, k, v, mask, dcontext = point(draw)
     _, cache = yours.attention_forward(q, k, v, mask)
     dq, _, _, _ = yours.attention_backward(dcontext, cache)
-    dprobs = dcontext @ v.swapaxes(-1, -2)
-    suspects = {"softmax's backward pass is left out: dS is taken to be dP": dprobs @ k / math.sqrt(q.shape[-1])}
-    expected = reference(q, k, v, mask, dcontext)[1][0]
-    same("dq", dq, expected, "bntd", known=constants(q), suspects=suspects)
+    _, (expected, dk, dv, _) = reference(*given)
+
+    def suspects():
+        dS = softmax_way_back(dcontext @ transposed(v), probabilities(q, k, mask)) / math.sqrt(q.shape[-1])
+        return {says: dS @ k for says, dS in wrong_score_gradients(*given).items()} | {
+            "q is used where k is meant": dS @ q, "v is used where k is meant": dS @ v,
+            "dS is transposed: dq = dS k / √D": transposed(dS) @ k,
+            "this is dk: dq comes first": dk, "this is dv: dq comes first": dv,
+        }  # fmt: skip
+
+    matches("dq", dq, expected, "bntd", suspects, known=constants(q), natural=natural(*given))
 
 
 @lesson.check(1, "dk", of="attention_backward", formula=SCORES)
+@also(*HEADS)
 def key_gradient(yours, draw):
-    q, k, v, mask, dcontext = point(draw)
+    given = q, k, v, mask, dcontext = point(draw)
     _, cache = yours.attention_forward(q, k, v, mask)
     _, dk, _, _ = yours.attention_backward(dcontext, cache)
     law = Law(
-        "Σ over keys of dk is not zero, as it must be: one vector added to all keys changes no probability. Usually "
-        "dS is not transposed in dk = dSᵀ q, or softmax's backward pass is left out",
+        "Σ over keys of dk is not zero, as it must be: one vector added to all keys changes no probability. Perhaps "
+        "dS is not transposed in dk = dSᵀ q, or something is amiss in softmax's backward pass",
         lambda dk: dk.sum(axis=-2),
     )
-    expected = reference(q, k, v, mask, dcontext)[1][1]
-    same("dk", dk, expected, "bntd", laws=(law,), known=constants(q))
+    _, (dq, expected, dv, _) = reference(*given)
+
+    def suspects():
+        dS = softmax_way_back(dcontext @ transposed(v), probabilities(q, k, mask)) / math.sqrt(q.shape[-1])
+        return {says: transposed(dS) @ q for says, dS in wrong_score_gradients(*given).items()} | {
+            "k is used where q is meant": transposed(dS) @ k, "v is used where q is meant": transposed(dS) @ v,
+            "dS is not transposed in dk = dSᵀ q": dS @ q,
+            "this is dq: dk comes second": dq, "this is dv: dk comes second": dv,
+        }  # fmt: skip
+
+    matches("dk", dk, expected, "bntd", suspects, laws=(law,), known=constants(q), natural=natural(*given))
 
 
 @lesson.check(0.5, "padding", of="attention_backward", formula="where P is 0, dk and dv are 0; never NaN")
@@ -147,10 +213,20 @@ def padding(yours, draw):
     context, cache = yours.attention_forward(q, k, v, mask)
     _, dk, dv, _ = yours.attention_backward(dcontext, cache)
     for name, gradient in (("dk", dk), ("dv", dv)):
+        something(**{name: gradient})
         same(f"{name} of a padded key", np.asarray(gradient, float)[0, :, 0], np.zeros_like(k[0, :, 0]))
-    context, _ = yours.attention_forward(q, k, v, np.full_like(mask, -10000.0))
+    context, _ = yours.attention_forward(100 * q, 100 * k, v, mask)
     if not np.isfinite(np.asarray(context, float)).all():
-        raise Wrong("context is not finite where all keys are padding", "the mask is made -inf somewhere")
+        raise Wrong("context is not finite where scores are above 1000", "exp of a large number overflows: subtract "
+                    "each row's largest first, here as in softmax", of="attention_forward")  # fmt: skip
+    everything = np.full_like(mask, -10000.0)
+    context, _ = yours.attention_forward(q, k, v, everything)
+    if not np.isfinite(np.asarray(context, float)).all():
+        raise Wrong("context is not finite where all keys are padding", "perhaps: the mask is made -inf somewhere, or "
+                    "no maximum is subtracted before exp", of="attention_forward")  # fmt: skip
+    middle, reach = v.mean(axis=-2, keepdims=True), np.ptp(v, axis=-2, keepdims=True)
+    if np.shape(context) != v.shape or not (np.abs(context - middle) <= reach + 1e-3).all():
+        raise Wrong("context is no weighted mean of the values where all keys are padding", of="attention_forward")
 
 
 @lesson.check(0.5, "as PyTorch", of="attention_backward", formula="PyTorch's scaled_dot_product_attention")
@@ -158,17 +234,20 @@ def outside(yours, draw):
     q, k, v, dcontext = (ramp(2, 2, 3, 4, start=start) for start in (1, 2, 3, 4))
     mask = key_mask(np.array([[1, 1, 1], [1, 1, 0]]), np.float64)
     context, cache = yours.attention_forward(q, k, v, mask)
-    gradients = yours.attention_backward(dcontext, cache)
-    for name, answer in zip(("context", "dq", "dk", "dv"), (context, *gradients[:3]), strict=True):
+    *gradients, dmask = yours.attention_backward(dcontext, cache)
+    for name, answer in zip(("context", "dq", "dk", "dv"), (context, *gradients), strict=True):
         same(f"{name} (PyTorch's numbers)", answer, numbers("ex05")[name], "bntd")
+    if dmask is not None:
+        raise Wrong("dmask is not None", "the mask is a constant, which has no gradient")
 
 
 @lesson.check(0.5, "inputs untouched", of="attention_forward")
 def purity(yours, draw):
     q, k, v, mask, dcontext = point(draw)
     x = draw.normal(3, 4)
-    _, cache = yours.softmax_forward(x)
-    yours.softmax_backward(draw.normal(3, 4), cache)
-    _, cache = yours.attention_forward(q, k, v, mask)
-    yours.attention_backward(dcontext, cache)
+    y, cache = yours.softmax_forward(x)
+    dx = yours.softmax_backward(draw.normal(3, 4), cache)
+    context, cache = yours.attention_forward(q, k, v, mask)
+    dq, dk, dv, _ = yours.attention_backward(dcontext, cache)
+    something(y=y, dx=dx, context=context, dq=dq, dk=dk, dv=dv)
     yours.untouched()

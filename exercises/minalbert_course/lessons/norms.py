@@ -4,27 +4,41 @@ import numpy as np
 
 from minalbert.gradcheck.diagnose import Law
 
-from ..compare import Wrong, agrees, numbers, same
+from ..compare import Wrong, agrees, numbers
 from ..outside import numbers as outside_numbers
 from ..outside import ramp
+from .corners import Corner, upstream
+from .matches import matches
 
+ROWS = (
+    Corner(B=1, T=1, H=2),
+    Corner("tiny", B=2, T=1, H=4),
+    Corner("large", B=4, T=3, H=2),
+    Corner("large", B=1, T=4, H=3),
+    Corner("zero", B=3, T=2, H=4),
+    Corner(B=3, T=1, H=1),
+    Corner(B=1, T=2, H=64),
+    Corner(B=3, T=3, H=3),
+)
+SPREAD = tuple(corner for corner in ROWS if corner.kind != "zero" and corner.sizes["H"] > 1)
 TINY = 1e-12                                         # the model's eps; elsewhere it is about 0.1, where it is seen
 SHIFT = (
-    "the rows of dx do not sum to zero, as they must: adding a constant to a row of x changes nothing. Usually the "
-    "path through the mean is missing, or that mean is taken of dy instead of g = dy gain, or over another axis"
+    "the rows of dx do not sum to zero, as they must: adding a constant to a row of x changes nothing. Perhaps the "
+    "path through the mean is missing, or that mean is taken of something else than g = dy gain"
 )
 SCALE = (
     "Σ_j dx_j xhat_j of a row is not eps r³ Σ_j g_j xhat_j, as it must be, and nearly zero: scaling a row of x "
-    "changes next to nothing. If y is right, the path through the {spread} is missing, or has another factor"
+    "changes next to nothing. Perhaps the path through the {spread} is missing, or has another factor"
 )
 
 
 def point(draw, *axes):
     """x, gain, bias, eps, dy; x: (B, T, H), or (*axes, H)"""
     B, T, H = draw.sizes(B=2, T=3, H=6, least=3)
-    x = 2 * draw.normal(*(axes or (B, T)), H) + 1
+    x = 2 * draw.normal(*(axes or (B, T)), H)
+    x = x + 1 if draw.first or not hasattr(draw, "corner") or draw.corner.kind == "usual" else x
     gain, bias = draw.gain(x.shape[-1]), draw.normal(x.shape[-1])
-    return x, gain, bias, 0.1 if draw.first else float(draw.uniform(0.05, 0.3)), draw.normal(*x.shape)
+    return x, gain, bias, 0.1 if draw.first else float(draw.uniform(0.05, 0.3)), upstream(draw, *x.shape)
 
 
 def mean(x):
@@ -44,17 +58,8 @@ def scale_law(x, gain, eps, dy, centre, spread):
     return Law(SCALE.format(spread=spread), lambda dx: (dx * xhat).sum(axis=-1) - expected)
 
 
-def unless_known(dx, expected, laws, suspects):
-    """The laws, or none if dx is one of the suspects, which say more."""
-    dx = numbers("dx", dx, expected.shape)
-    alike = dx.shape == expected.shape and any(
-        np.abs(dx - suspect).max() <= 1e-5 * np.abs(suspect).max() for suspect in suspects.values()
-    )
-    return () if alike else laws
-
-
-def per_feature(name, yours, expected, dy, suspects):
-    """A gradient of gain or bias, both of which every row uses."""
+def per_feature(name, yours, expected, dy, per_row, suspects):
+    """A gradient of gain or bias, both of which every row uses: the sum over rows of dy times per_row."""
     shape = numbers(name, yours, expected.shape).shape
     if shape != expected.shape:
         causes = {
@@ -64,9 +69,31 @@ def per_feature(name, yours, expected, dy, suspects):
             (): "everything is summed; each feature has its own gradient",
         }
         raise Wrong(f"{name} has shape {shape}; it must be {expected.shape}", causes.get(shape))
-    rows = dy.size // len(expected)
-    suspects = suspects | {"the mean over rows is taken, where the sum is meant": expected / rows}
-    same(name, yours, expected, "h", suspects=suspects)
+    H = len(expected)
+    parts = (dy * per_row).reshape(-1, H)
+    B, T = dy.shape[0], len(parts) // dy.shape[0]
+
+    def others():
+        total = dy * per_row
+        ways = suspects() | {"the mean over rows is taken, where the sum is meant": expected / len(parts)}
+        for axis, size in (("the first axis", B), ("the second axis", T)):
+            if 1 < size < len(parts):
+                ways[f"the mean over {axis} is taken, where the sum is meant"] = expected / size
+        first, last = total[0].reshape(-1, H).sum(axis=0), total[-1].reshape(-1, H).sum(axis=0)
+        return ways | {
+            "only the first row reached it": parts[0],
+            "only the last row reached it: add, do not assign": parts[-1],
+            "the first row is left out": expected - parts[0],
+            "the last row is left out": expected - parts[-1],
+            "only the first sequence reached it": first,
+            "only the last sequence reached it: add, do not assign": last,
+            "the first sequence is left out": expected - first,
+            "the last sequence is left out": expected - last,
+            "absolute values are added": np.abs(parts).sum(axis=0),
+            "everything is summed; each feature has its own gradient": np.broadcast_to(expected.sum(), expected.shape),
+        }  # fmt: skip
+
+    matches(name, yours, expected, "h", others)
 
 
 def unit(dx, x):

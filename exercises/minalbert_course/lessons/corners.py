@@ -1,0 +1,113 @@
+"""Where special cases show: axes of 1 to 4, no padding or nothing else, numbers that are tiny, zero or large.
+
+A check that `also` asks in corners runs there once more, with what its first draw leaves to be drawn:
+
+    @lesson.check(2, "y", of="forward", formula="y = x w")
+    @also(Corner(B=1, T=1), Corner("zero", B=2, T=3))
+    def value(yours, draw): ...
+"""
+
+import functools
+
+import numpy as np
+
+from ..compare import Wrong
+from ..yours import Stopped
+
+LARGE, UPSTREAM, TINY = 11.0, 100.0, 1e-3
+KINDS = {
+    "usual": "",
+    "tiny": "numbers of size 0.001",
+    "zero": "zeros alone",
+    "large": "some numbers above 10",
+}
+ELSEWHERE = (
+    "at the sizes and numbers before, this was right: is a case of its own made for some, a size written in, or an "
+    "axis of 1 dropped?"
+)
+
+
+class Corner:
+    """kind    what numbers are like, one of KINDS
+    padding    "none", or "all but one" token of each sequence; otherwise as drawn
+    sizes      by name; others are those of the first draw
+    """
+
+    def __init__(self, kind="usual", padding="", **sizes):
+        self.kind, self.padding, self.sizes = kind, padding, sizes
+
+    def __str__(self):
+        sizes = ", ".join(f"{name} = {size}" for name, size in self.sizes.items())
+        padding = {"none": "no padding", "all but one": "one token in each sequence"}.get(self.padding, "")
+        return "; ".join(words for words in (sizes, padding, KINDS[self.kind]) if words)
+
+
+class CornerDraw:
+    """A draw that gives what a corner has."""
+
+    first = False
+
+    def __init__(self, draw, corner):
+        self.draw, self.corner = draw, corner
+
+    def __getattr__(self, name):
+        return getattr(self.draw, name)
+
+    def sizes(self, least=1, **usual):
+        return [self.corner.sizes.get(name, size) for name, size in usual.items()]
+
+    def normal(self, *shape, scale=1.0):
+        return self.of_kind(self.draw.normal(*shape, scale=scale))
+
+    def matrix(self, inputs, outputs):
+        return self.of_kind(self.draw.matrix(inputs, outputs))
+
+    def gain(self, size):
+        return self.of_kind(self.draw.gain(size))
+
+    def of_kind(self, array):
+        array = array * {"tiny": TINY, "zero": 0.0}.get(self.corner.kind, 1.0)
+        if self.corner.kind == "large":
+            array.flat[-1], array.flat[0] = -LARGE, LARGE
+        return array
+
+    def padding(self, batch, length):
+        if not self.corner.padding:
+            return self.draw.padding(batch, length)
+        return np.broadcast_to(np.arange(length) < (length if self.corner.padding == "none" else 1), (batch, length))
+
+
+def upstream(draw, *shape):
+    """A gradient from above; where numbers are large it is large everywhere, so that what comes of it is, too."""
+    corner = getattr(draw, "corner", None)
+    return UPSTREAM * draw.draw.normal(*shape) if corner and corner.kind == "large" else draw.normal(*shape)
+
+
+def also(*corners):
+    """A decorator of a check: after the first draw it runs in these corners."""
+
+    def add(run):
+        @functools.wraps(run)
+        def everywhere(yours, draw):
+            run(yours, draw)
+            for corner in corners if draw.first else ():
+                try:
+                    run(yours, CornerDraw(draw, corner))
+                except Wrong as error:
+                    raise Wrong(f"{error.seen} ({corner})", ELSEWHERE, error.of) from None
+                except Stopped as error:
+                    stopped = Stopped(f"{error} ({corner})")
+                    stopped.of = error.of
+                    raise stopped from None
+
+        return everywhere
+
+    return add
+
+
+def something(**answers):
+    """Raise Wrong where an answer is zero everywhere: a check that asks for little else gives nothing for it."""
+    for name, answer in answers.items():
+        arrays = answer.values() if isinstance(answer, dict) else answer if isinstance(answer, list) else [answer]
+        if not any(np.any(np.asarray(array, object)) for array in arrays):
+            raise Wrong(f"{name} is zero everywhere", "zeros keep every rule that is asked for here, but are no answer")

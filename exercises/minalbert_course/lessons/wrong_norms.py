@@ -1,0 +1,159 @@
+"""What mistakes make of layer norm, of RMS norm, and of their gradients."""
+
+import numpy as np
+
+from .norms import mean, normalised
+
+
+def wrong_values(x, gain, bias, eps):
+    xhat, _ = normalised(x, eps)
+    centred, H = x - mean(x), x.shape[-1]
+    variance = mean(centred**2)
+    ways = {
+        "eps is not added to the variance": centred / np.sqrt(variance),
+        "eps is added to the root, where it belongs under it": centred / (np.sqrt(variance) + eps),
+        "eps is squared": centred / np.sqrt(variance + eps**2),
+        "eps is subtracted from the variance": centred / np.sqrt(variance - eps),
+        "eps is taken to be 1e-12, whatever is given": centred / np.sqrt(variance + 1e-12),
+        "the larger of variance and eps is taken, not their sum": centred / np.sqrt(np.maximum(variance, eps)),
+        "the variance is divided by H - 1, where it must be by H":
+            centred / np.sqrt(variance * H / max(H - 1, 1) + eps),
+        "the variance is a sum, where the mean is meant": centred / np.sqrt(variance * H + eps),
+        "divided by the variance, where it must be by its root": centred / (variance + eps),
+        "multiplied by the root of the variance, where it must be divided": centred * np.sqrt(variance + eps),
+        "not divided by the root of the variance": centred,
+        "divided by the mean distance from the mean, not by the root of the variance":
+            centred / (mean(np.abs(centred)) + eps),
+        "the mean is not subtracted": x / np.sqrt(variance + eps),
+        "the mean is not subtracted, from the squares' mean neither": normalised(x, eps, centre=False)[0],
+        "the mean is subtracted for the variance alone, or for y alone": centred / np.sqrt(mean(x * x) + eps),
+        "the mean is added, where it must be subtracted": (x + mean(x)) / np.sqrt(variance + eps),
+        "the mean of all rows is subtracted from each": (x - x.mean()) / np.sqrt(variance + eps),
+        "the mean of all rows is subtracted from each, in the variance, too":
+            normalised(x - x.mean(), eps, centre=False)[0],
+        "one variance for all rows": centred / np.sqrt((centred**2).mean() + eps),
+        "mean and variance are those of all rows together": (x - x.mean()) / np.sqrt(x.var() + eps),
+        "the median is subtracted, not the mean": normalised(x - np.median(x, axis=-1, keepdims=True), eps, False)[0],
+        "normalised over the first axis, where it must be the last":
+            (x - x.mean(axis=0)) / np.sqrt(x.var(axis=0) + eps),
+        "normalised over the last axis but one, where it must be the last":
+            (x - x.mean(axis=-2, keepdims=True)) / np.sqrt(x.var(axis=-2, keepdims=True) + eps),
+    }  # fmt: skip
+    return {says: other * gain + bias for says, other in ways.items()} | {
+        "the bias is added before the gain is multiplied": (xhat + bias) * gain,
+        "gain and bias are exchanged": xhat * bias + gain,
+        "the gain is not multiplied with": xhat + bias,
+        "1 + gain is used, where the gain is meant": xhat * (1 + gain) + bias,
+        "the bias is not added": xhat * gain,
+        "the bias is multiplied, where it must be added": xhat * gain * bias,
+        "divided by the gain": xhat / gain + bias,
+    }
+
+
+def wrong_gradients(expected, x, gain, eps, dy):
+    (xhat, r), g, H = normalised(x, eps), dy * gain, x.shape[-1]
+
+    def back(g, first=None, second=None):
+        first, second = mean(g) if first is None else first, mean(g * xhat) if second is None else second
+        return r * (g - first - xhat * second)
+
+    return {
+        "the gain is missing: g is dy gain": back(dy),
+        "g is divided by the gain, where dy gain is meant": back(dy / gain),
+        "1 + gain is used, where the gain is meant": back(dy * (1 + gain)),
+        "dy comes in twice": back(dy * g),
+        "the gain comes in twice": back(gain * g),
+        "the factor r is missing": expected / r,
+        "r² is used where r is meant": expected * r,
+        "r³ is used where r is meant": expected * r * r,
+        "divided by r, where it must be multiplied": expected / r / r,
+        "multiplied by the gain at the end, where g = dy gain is meant at the beginning": gain * back(dy),
+        "mean(dy), where mean(g) is meant": back(g, mean(dy)),
+        "mean(dy xhat), where mean(g xhat) is meant": back(g, None, mean(dy * xhat)),
+        "both means are of dy, not of g": back(g, mean(dy), mean(dy * xhat)),
+        "both means are sums": back(g, H * mean(g), H * mean(g * xhat)),
+        "mean(g) is a sum": back(g, H * mean(g)),
+        "mean(g xhat) is a sum": back(g, None, H * mean(g * xhat)),
+        "mean(g) is divided by H - 1, not by H": back(g, mean(g) * H / max(H - 1, 1)),
+        "mean(g xhat) is divided by H - 1, not by H": back(g, None, mean(g * xhat) * H / max(H - 1, 1)),
+        "mean(g) is a mean over the first axis": back(g, g.mean(axis=0)),
+        "mean(g xhat) is a mean over the wrong axis": back(g, None, (g * xhat).mean(axis=0)),
+        "mean(g) is a mean over all rows": back(g, g.mean()),
+        "mean(g xhat) is a mean over all rows": back(g, None, (g * xhat).mean()),
+        "mean(g x), where mean(g xhat) is meant": back(g, None, mean(g * x)),
+        "mean(g (x - mean)), where mean(g xhat) is meant": back(g, None, mean(g * xhat / r)),
+        "mean(g) mean(xhat), where mean(g xhat) is meant; this is 0": back(g, None, 0 * r),
+        "xhat stands within the mean, xhat² g, where xhat mean(g xhat) is meant": r * (g - mean(g) - mean(g * xhat**2)),
+        "mean(g xhat) is not multiplied by xhat": r * (g - mean(g) - mean(g * xhat)),
+        "x stands in the place of xhat": r * (g - mean(g) - x * mean(g * x)),
+        "mean(g xhat) is multiplied by x, where it must be by xhat": r * (g - mean(g) - x * mean(g * xhat)),
+        "this is g, dy gain": g,
+        "this is dy": dy,
+    }
+
+
+def wrong_rms_values(x, gain, eps):
+    square, H = mean(x * x), x.shape[-1]
+    ways = {
+        "eps is not added to the mean of squares": x / np.sqrt(square),
+        "eps is added to the root, where it belongs under it": x / (np.sqrt(square) + eps),
+        "eps is squared": x / np.sqrt(square + eps**2),
+        "eps is subtracted": x / np.sqrt(square - eps),
+        "the mean is subtracted, which is layer norm": normalised(x, eps)[0],
+        "divided by the standard deviation: squares are taken of x itself here":
+            x / np.sqrt(x.var(axis=-1, keepdims=True) + eps),
+        "a sum of squares, where their mean is meant": x / np.sqrt(square * H + eps),
+        "eps is added to the sum of squares, not to their mean": x / np.sqrt(square + eps / H),
+        "the squares are divided by H - 1, not by H": x / np.sqrt(square * H / max(H - 1, 1) + eps),
+        "divided by the mean of squares, where it must be by its root": x / (square + eps),
+        "multiplied by the root, where it must be divided": x * np.sqrt(square + eps),
+        "divided by the mean of absolute values": x / (mean(np.abs(x)) + eps),
+        "not divided at all": x,
+        "squares are averaged over the first axis, where it must be the last": x / np.sqrt((x * x).mean(axis=0) + eps),
+        "squares are averaged over the last axis but one, where it must be the last":
+            x / np.sqrt((x * x).mean(axis=-2, keepdims=True) + eps),
+        "one mean of squares for all rows": x / np.sqrt((x * x).mean() + eps),
+    }  # fmt: skip
+    xhat = x / np.sqrt(square + eps)
+    return {says: other * gain for says, other in ways.items()} | {
+        "the gain is not multiplied with": xhat,
+        "1 + gain is used, where the gain is meant": xhat * (1 + gain),
+        "divided by the gain": xhat / gain,
+        "the gain is added, where it must be multiplied": xhat + gain,
+        "the gain comes in twice": xhat * gain**2,
+    }
+
+
+def wrong_rms_gradients(expected, x, gain, eps, dy):
+    (xhat, r), g, H = normalised(x, eps, centre=False), dy * gain, x.shape[-1]
+
+    def back(g, inner=None):
+        return r * (g - xhat * (mean(g * xhat) if inner is None else inner))
+
+    return {
+        "the gain is missing: g is dy gain": back(dy),
+        "g is divided by the gain, where dy gain is meant": back(dy / gain),
+        "1 + gain is used, where the gain is meant": back(dy * (1 + gain)),
+        "a factor r is missing": expected / r,
+        "r² is used where r is meant": expected * r,
+        "r³ is used where r is meant": expected * r * r,
+        "divided by r, where it must be multiplied": expected / r / r,
+        "the way back of layer norm: no mean was subtracted here, so none comes back": expected - r * mean(g),
+        "only the direct path: x_j also changes r, and with it every entry of its row": g * r,
+        "mean(dy xhat), where mean(g xhat) is meant": back(g, mean(dy * xhat)),
+        "mean(g xhat) is a sum": back(g, H * mean(g * xhat)),
+        "mean(g xhat) is divided by H - 1, not by H": back(g, mean(g * xhat) * H / max(H - 1, 1)),
+        "mean(g xhat) is a mean over the first axis": back(g, (g * xhat).mean(axis=0)),
+        "mean(g xhat) is a mean over all rows": back(g, (g * xhat).mean()),
+        "mean(g x), where mean(g xhat) is meant": back(g, mean(g * x)),
+        "mean(g), where mean(g xhat) is meant": back(g, mean(g)),
+        "xhat stands within the mean, xhat² g, where xhat mean(g xhat) is meant": r * (g - mean(g * xhat**2)),
+        "mean(g xhat) is not multiplied by xhat": r * (g - mean(g * xhat)),
+        "the mean is missing: xhat² g, where xhat mean(g xhat) is meant": r * (g - g * xhat**2),
+        "x stands in the place of xhat": r * (g - x * mean(g * x)),
+        "mean(g xhat) is multiplied by x, where it must be by xhat": r * (g - x * mean(g * xhat)),
+        "r is missing in the second term, r³ x mean(g x)": r * g - r * r * x * mean(g * x),
+        "multiplied by the gain at the end, where g = dy gain is meant at the beginning": gain * back(dy),
+        "this is g, dy gain": g,
+        "this is dy": dy,
+    }
