@@ -12,6 +12,7 @@ import functools
 import numpy as np
 
 from ..compare import Wrong
+from ..own_forward import YoursByOwnForward
 from ..yours import Stopped
 
 LARGE, UPSTREAM, TINY = 11.0, 100.0, 1e-3
@@ -90,11 +91,13 @@ def also(*corners):
         @functools.wraps(run)
         def everywhere(yours, draw):
             run(yours, draw)
-            for corner in corners if draw.first else ():
+            if not draw.first or isinstance(yours, YoursByOwnForward):
+                return
+            for corner in corners:
                 try:
                     run(yours, CornerDraw(draw, corner))
                 except Wrong as error:
-                    raise Wrong(f"{error.seen} ({corner})", ELSEWHERE, error.of) from None
+                    raise Wrong(f"{error.seen} ({corner})", ELSEWHERE, error.of, error.near) from None
                 except Stopped as error:
                     stopped = Stopped(f"{error} ({corner})")
                     stopped.of = error.of

@@ -15,6 +15,7 @@ from .norms import (
     SPREAD,
     TINY,
     as_pytorch,
+    chosen,
     mean,
     normalised,
     obeyed,
@@ -24,7 +25,7 @@ from .norms import (
     scale_law,
     unit,
 )
-from .wrong_norms import wrong_gradients, wrong_values
+from .wrong_norms import eps_found, followed, wrong_gradients, wrong_values
 
 lesson = Lesson(
     "ex03", "layer normalisation", minutes=75,
@@ -55,7 +56,8 @@ def value(yours, draw):
     y, _ = yours.layer_norm_forward(*given[:4])
     xhat, _ = normalised(x, eps)
     terms = {"gain xhat": gain * xhat, "bias": np.broadcast_to(bias, x.shape)}
-    matches("y", y, reference(*given)[0], "bth", lambda: wrong_values(x, gain, bias, eps), lambda: terms)
+    matches("y", y, reference(*given)[0], "bth", lambda: wrong_values(x, gain, bias, eps), lambda: terms,
+            eps_found(x, gain, bias, eps))  # fmt: skip
 
 
 @lesson.check(0.5, "far from zero", of="layer_norm_forward", formula=f"{FORWARD}: first subtract, then square")
@@ -90,8 +92,8 @@ def input_gradient(yours, draw):
         "the path through the mean, - r mean(g),": -r * np.broadcast_to(mean(g), x.shape),
         "the path through the variance, - r xhat mean(g xhat),": -r * xhat * mean(g * xhat),
     }
-    matches("dx", dx, expected, "bth", lambda: wrong_gradients(expected, x, gain, eps, dy), lambda: terms, laws,
-            natural=np.abs(r * g).max())  # fmt: skip
+    matches("dx", dx, expected, "bth", lambda: wrong_gradients(expected, x, gain, eps, dy), lambda: terms, laws=laws,
+            natural=np.abs(r * g).max(), follows=lambda: chosen(followed(x, gain, eps, dy), 0))  # fmt: skip
 
 
 @lesson.check(1, "two laws", of="layer_norm_backward", formula="eps → 0: Σ_j dx_j = Σ_j dx_j xhat_j = 0 in each row")
@@ -119,7 +121,8 @@ def gain_gradient(yours, draw):
                 "x r": x * r, "1": np.ones_like(x)}  # fmt: skip
         return {f"with {other}, where xhat is meant": (dy * array).sum(axis=rows) for other, array in ways.items()}
 
-    per_feature("dgain", dgain, reference(x, gain, bias, TINY, dy)[1][1], dy, xhat, suspects)
+    per_feature("dgain", dgain, reference(x, gain, bias, TINY, dy)[1][1], dy, xhat, suspects,
+                lambda: chosen(followed(x, gain, TINY, dy), 1))  # fmt: skip
 
 
 @lesson.check(1, "dbias", of="layer_norm_backward", formula="dbias = Σ over rows of dy")

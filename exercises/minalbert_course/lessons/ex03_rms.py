@@ -12,8 +12,22 @@ from ..compare import agrees
 from ..lesson import Lesson
 from .corners import also, something
 from .matches import matches
-from .norms import ROWS, SPREAD, TINY, as_pytorch, mean, normalised, obeyed, per_feature, point, ramps, scale_law, unit
-from .wrong_norms import wrong_rms_gradients, wrong_rms_values
+from .norms import (
+    ROWS,
+    SPREAD,
+    TINY,
+    as_pytorch,
+    chosen,
+    mean,
+    normalised,
+    obeyed,
+    per_feature,
+    point,
+    ramps,
+    scale_law,
+    unit,
+)
+from .wrong_norms import eps_found, followed_rms, wrong_rms_gradients, wrong_rms_values
 
 variant = Lesson(
     "ex03-rms", "RMS normalisation", minutes=60, variant_of="ex03",
@@ -51,7 +65,8 @@ def rms_point(draw, *axes):
 def rms_forward(yours, draw):
     x, gain, eps, _ = rms_point(draw)
     y, _ = yours.rms_norm_forward(x, gain, eps)
-    matches("y", y, rms_value(x, gain, eps), "bth", lambda: wrong_rms_values(x, gain, eps))
+    matches("y", y, rms_value(x, gain, eps), "bth", lambda: wrong_rms_values(x, gain, eps), found=
+            eps_found(x, gain, 0.0, eps, centre=False))  # fmt: skip
 
 
 @variant.check(3, "dx", of="rms_norm_backward", formula=f"{RMS}; x_j reaches y_j directly, and every y_i through r")
@@ -67,8 +82,8 @@ def rms_input_gradient(yours, draw):
         "the path through r, - r xhat mean(g xhat),": -r * xhat * mean(g * xhat),
     }
     laws = (scale_law(x, gain, eps, dy, False, "mean of squares"),)
-    matches("dx", dx, expected, "bth", lambda: wrong_rms_gradients(expected, *given), lambda: terms, laws,
-            natural=np.abs(r * g).max())  # fmt: skip
+    matches("dx", dx, expected, "bth", lambda: wrong_rms_gradients(expected, *given), lambda: terms, laws=laws,
+            natural=np.abs(r * g).max(), follows=lambda: chosen(followed_rms(*given), 0))  # fmt: skip
 
 
 @variant.check(1, "a law", of="rms_norm_backward", formula="eps → 0: Σ_j dx_j x_j = 0 of each row")
@@ -93,7 +108,8 @@ def rms_gain_gradient(yours, draw):
                 "|xhat|": np.abs(xhat), "x - mean": x - mean(x), "1": np.ones_like(x)}  # fmt: skip
         return {f"with {other}, where xhat is meant": (dy * array).sum(axis=rows) for other, array in ways.items()}
 
-    per_feature("dgain", dgain, rms_reference(x, gain, TINY, dy)[1], dy, xhat, suspects)
+    per_feature("dgain", dgain, rms_reference(x, gain, TINY, dy)[1], dy, xhat, suspects,
+                lambda: chosen(followed_rms(x, gain, TINY, dy), 1))  # fmt: skip
 
 
 @variant.check(0.5, "other leading axes", of="rms_norm_backward", formula="x: (..., H), whatever stands for the dots")

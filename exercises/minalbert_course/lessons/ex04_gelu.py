@@ -20,7 +20,20 @@ from ..lesson import Lesson
 from ..outside import numbers, ramp
 from .corners import Corner, also, something, upstream
 from .matches import matches
-from .wrong_gates import A, C, NO_DY, cdf, gates, of_erf, pdf, slopes, slopes_of_erf, wrong_tanh, wrong_tanh_slopes
+from .wrong_gates import (
+    NO_DY,
+    A,
+    C,
+    cdf,
+    constants_found,
+    gates,
+    of_erf,
+    pdf,
+    slopes,
+    slopes_of_erf,
+    wrong_tanh,
+    wrong_tanh_slopes,
+)
 
 lesson = Lesson(
     "ex04", "tanh and GELU", minutes=40,
@@ -87,7 +100,11 @@ def tanh_gradient(yours, draw):
     x, dy = point(draw)
     _, cache = yours.tanh_forward(x)
     dx = yours.tanh_backward(dy, cache)
-    matches("dx", dx, dy * (1 - np.tanh(x) ** 2), "btk", lambda: wrong_tanh_slopes(x, dy))
+
+    def follows():
+        return {says: dy * (1 - wrong * wrong) for says, wrong in wrong_tanh(x).items()}
+
+    matches("dx", dx, dy * (1 - np.tanh(x) ** 2), "btk", lambda: wrong_tanh_slopes(x, dy), follows=follows)
     for name, other in far(x).items():
         _, cache = yours.tanh_forward(other)
         matches(f"dx {name}", yours.tanh_backward(other + 7, cache), (other + 7) * (1 - np.tanh(other) ** 2))
@@ -101,7 +118,7 @@ def gelu_value(yours, draw):
 
     u = C * (x + A * x**3)
     terms = {"½ x": x / 2, "½ x tanh u": x * np.tanh(u) / 2}
-    matches("y", y, gelu_forward(x)[0], "btk", lambda: gates(x), lambda: terms)
+    matches("y", y, gelu_forward(x)[0], "btk", lambda: gates(x), lambda: terms, lambda y: constants_found(x, y))
     for name, other in far(x).items():
         y, _ = yours.gelu_forward(other)
         matches(f"y {name}", y, gelu_forward(other)[0], limit=closely(other))
@@ -232,8 +249,13 @@ def erf_gradient(yours, draw):
     terms = {"Φ(x)": dy * cdf(x), "x φ(x)": dy * x * pdf(x)}
     suspects = {NO_DY: slope, "this is the derivative of the tanh form, which differs by up to a thousandth; forward "
                 "is x Φ(x)": gelu_backward(dy, (x,))[0]}  # fmt: skip
-    matches("dx", yours.gelu_erf_backward(dy, cache), dy * slope, "btk",
-            lambda: suspects | {says: dy * other for says, other in slopes_of_erf(x).items()}, lambda: terms)  # fmt: skip
+
+    def follows():
+        return {says: dy * (gate + x * pdf(x)) for says, gate in of_erf(x).items()}
+
+    ways = {says: dy * other for says, other in slopes_of_erf(x).items()}
+    dx = yours.gelu_erf_backward(dy, cache)
+    matches("dx", dx, dy * slope, "btk", lambda: suspects | ways, lambda: terms, follows=follows)
     for name, other in far(x).items():
         _, cache = yours.gelu_erf_forward(other)
         dx, slope = yours.gelu_erf_backward(other + 7, cache), cdf(other) + other * pdf(other)

@@ -25,9 +25,11 @@ from .matches import matches
 from .wrong_attention import (
     hole,
     probabilities,
+    scores_followed,
     softmax_way_back,
     transposed,
     wrong_contexts,
+    wrong_probabilities,
     wrong_score_gradients,
     wrong_softmax,
     wrong_ways_back,
@@ -154,7 +156,12 @@ def value_gradient(yours, draw):
         "the probabilities are missing: this is dcontext": dcontext,
         "v is used where dcontext is meant": transposed(P) @ v,
     }
-    matches("dv", dv, reference(q, k, v, mask, dcontext)[1][2], "bntd", lambda: suspects, known=constants(q))
+
+    def follows():
+        return {says: transposed(wrong) @ dcontext for says, wrong in wrong_probabilities(q, k, mask).items()}
+
+    matches("dv", dv, reference(q, k, v, mask, dcontext)[1][2], "bntd", lambda: suspects, known=constants(q),
+            follows=follows)  # fmt: skip
 
 
 def natural(q, k, v, mask, dcontext):
@@ -178,7 +185,10 @@ def query_gradient(yours, draw):
             "this is dk: dq comes first": dk, "this is dv: dq comes first": dv,
         }  # fmt: skip
 
-    matches("dq", dq, expected, "bntd", suspects, known=constants(q), natural=natural(*given))
+    def follows():
+        return {says: dS @ k for says, dS in scores_followed(*given).items()}
+
+    matches("dq", dq, expected, "bntd", suspects, known=constants(q), natural=natural(*given), follows=follows)
 
 
 @lesson.check(1, "dk", of="attention_backward", formula=SCORES)
@@ -202,7 +212,11 @@ def key_gradient(yours, draw):
             "this is dq: dk comes second": dq, "this is dv: dk comes second": dv,
         }  # fmt: skip
 
-    matches("dk", dk, expected, "bntd", suspects, laws=(law,), known=constants(q), natural=natural(*given))
+    def follows():
+        return {says: transposed(dS) @ q for says, dS in scores_followed(*given).items()}
+
+    matches("dk", dk, expected, "bntd", suspects, natural=natural(*given), laws=(law,), known=constants(q),
+            follows=follows)  # fmt: skip
 
 
 @lesson.check(0.5, "padding", of="attention_backward", formula="where P is 0, dk and dv are 0; never NaN")

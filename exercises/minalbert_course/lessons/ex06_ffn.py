@@ -4,16 +4,23 @@ from ..block import ATTENTION_NAMES, FFN_NAMES
 from ..compare import Wrong, same
 from ..lesson import Lesson
 from ..outside import numbers
+from .corners import also, something
+from .matches import matches
 from .passes import (
     COMPARED,
     DEEP,
     ENCODERS,
+    LAYERS,
     added,
     as_gone,
     as_transformers,
     by_name,
     drawn_weights,
+    how_many,
     list_by_name,
+    misled,
+    natural,
+    of_passes,
     outside_point,
     passes,
     point,
@@ -32,7 +39,7 @@ LESSONS = [lesson]
 
 
 def apart(draw, H, F):
-    first, *others = (drawn_weights(draw, H, F) for _ in range(3))
+    first, *others = (drawn_weights(draw, H, F) for _ in range(how_many(draw)))
     return [first] + [first | {name: other[name] for name in FFN_NAMES} for other in others]
 
 
@@ -46,13 +53,22 @@ def picked(weights, names):
 
 
 def other_ffns(p):
-    return {
-        "all layers have the first FFN": p.sets[:1] * 3,
-        "all layers have the last FFN": p.sets[-1:] * 3,
+    L = len(p.sets)
+    ways = {
+        "all layers have the first FFN": p.sets[:1] * L,
+        "all layers have the last FFN": p.sets[-1:] * L,
         "the FFNs are used in reverse order": p.sets[::-1],
         "the last layer is missing": p.sets[:-1],
+        "the first layer is missing": p.sets[1:],
         "this is the state after the first layer": p.sets[:1],
+        "this is the state after the second layer": p.sets[:2],
+        "this is the state after the third layer": p.sets[:3],
+        "each layer is applied twice": [weights for weights in p.sets for _ in range(2)],
+        "the last layer is applied twice": p.sets + p.sets[-1:],
+        "each layer has the FFN of the next": p.sets[1:] + p.sets[:1],
+        "each layer has the FFN of the one before": p.sets[-1:] + p.sets[:-1],
     }
+    return {says: sets for says, sets in ways.items() if sets and [id(a) for a in sets] != [id(a) for a in p.sets]}
 
 
 def passed(yours, p):
@@ -61,32 +77,38 @@ def passed(yours, p):
 
 
 @lesson.check(2, "encoder", of="encoder_forward", formula="layer l has the shared attention and its own FFN")
+@also(*LAYERS)
 def encoder_value(yours, draw):
     p = point(draw, apart)
     y, _ = yours.encoder_forward(p.x, *parts(p), p.mask, p.heads, p.eps)
-    same("y", y, passes(p).y, "bth", suspects=suspects_of(p, other_ffns(p)), limit=DEEP)
+    ways = suspects_of(p, other_ffns(p))
+    matches("y", y, passes(p).y, "bth", lambda: ways | misled(p), limit=DEEP)
 
 
 @lesson.check(2, "encoder dx", of="encoder_backward", formula="from the last layer to the first, each with its cache")
+@also(*LAYERS)
 def encoder_gradient(yours, draw):
     p = point(draw, apart)
     y, dx, _, _ = passed(yours, p)
     p = as_gone(p, y, other_ffns(p))
-    suspects = {says: back[0] for says, back in slips(p).items()}
-    same("dx", dx, passes(p).dx, "bth", suspects=suspects, limit=DEEP)
+    matches("dx", dx, passes(p).dx, "bth", lambda: {says: back[0] for says, back in slips(p).items()}, limit=DEEP,
+            natural=natural(p))  # fmt: skip
 
 
 @lesson.check(2.5, "dattention", of="encoder_backward", formula="dattention = Σ over layers")
+@also(*LAYERS)
 def attention_weights(yours, draw):
     p = point(draw, apart)
     y, _, dattention, _ = passed(yours, p)
     p = as_gone(p, y, other_ffns(p))
     by_name("dattention", dattention, parts(p)[0])
-    expected = picked(added(passes(p).gradients), ATTENTION_NAMES)
-    same_gradients("dattention", dattention, expected, wrong_sums(p, added))
+    gradients = passes(p).gradients
+    expected = picked(added(gradients), ATTENTION_NAMES)
+    same_gradients("dattention", dattention, expected, lambda: wrong_sums(p, added), of_passes(gradients))
 
 
 @lesson.check(1.5, "dffns", of="encoder_backward", formula="dffns[l] is layer l's own gradient, not a sum")
+@also(*LAYERS)
 def ffn_weights(yours, draw):
     p = point(draw, apart)
     y, _, _, dffns = passed(yours, p)
@@ -102,7 +124,8 @@ def ffn_weights(yours, draw):
             "this is the sum over all layers; no two layers share an FFN": added(right),
             "later layers' gradients are in it, too; no two layers share an FFN": added(right[layer:]),
         }  # fmt: skip
-        same_gradients(f"dffns[{layer}]", dffns[layer], picked(right[layer], FFN_NAMES), suspects)
+        suspects |= {f"this is the gradient of layer {i}": other for i, other in enumerate(right) if i != layer}
+        same_gradients(f"dffns[{layer}]", dffns[layer], picked(right[layer], FFN_NAMES), lambda: suspects, of_passes(right))
 
 
 @lesson.check(1.5, "as transformers", of="encoder_backward", formula="AlbertModel's encoder, one attention for all")
@@ -121,5 +144,8 @@ def outside(yours, draw):
 
 @lesson.check(0.5, "inputs untouched", of="encoder_backward")
 def purity(yours, draw):
-    passed(yours, point(draw, apart))
+    y, dx, dattention, dffns = passed(yours, point(draw, apart))
+    something(y=y, dx=dx, dattention=dattention)
+    for own in dffns:
+        something(dffns=own)
     yours.untouched()

@@ -5,6 +5,8 @@ import numpy as np
 from ..compare import same
 from ..lesson import Lesson
 from ..outside import numbers
+from .corners import Corner, also, something
+from .matches import matches
 from .passes import (
     COMPARED,
     DEEP,
@@ -14,6 +16,9 @@ from .passes import (
     as_transformers,
     drawn_weights,
     list_by_name,
+    misled,
+    natural,
+    of_passes,
     outside_point,
     passes,
     point,
@@ -31,11 +36,30 @@ lesson = Lesson(
 LESSONS = [lesson]
 
 
+GROUPS = (
+    Corner(L=1, G=1, B=1, T=1, N=1, D=2, F=3),
+    Corner("tiny", L=4, G=4, B=2, T=3, N=1, D=4, F=2),
+    Corner("zero", padding="none", L=3, G=1, B=3, T=2, N=3, D=1, F=1),
+    Corner(padding="all but one", L=7, G=5, B=4, T=4, N=2, D=1, F=4),
+    Corner(padding="none", L=12, G=5, B=1, T=2, N=1, D=3, F=2),
+    Corner(L=18, G=14, B=1, T=1, N=1, D=2, F=2),     # where l / (L / G), in floats, falls short
+    Corner("large", L=2, G=2, B=4, T=1, N=2, D=2, F=3),
+    Corner(L=4, G=3, B=1, T=2, N=1, D=3, F=2),
+)
+
+
+def drawn_layers(draw):
+    """L, G"""
+    if corner := getattr(draw, "corner", None):
+        return corner.sizes["L"], corner.sizes["G"]
+    return (5, 2) if draw.first else (int(draw.integers(5, 8)), int(draw.integers(2, 5)))
+
+
 class Grouped:
     """A point of L layers in G groups, and how their gradients come together."""
 
     def __init__(self, draw, weights=None, layers=None):
-        L, G = layers or ((5, 2) if draw.first else (int(draw.integers(4, 7)), int(draw.integers(2, 4))))
+        L, G = layers or drawn_layers(draw)
         self.of = [layer * G // L for layer in range(L)]
         if weights is None:
             self.p = point(draw, lambda draw, H, F: self.spread([drawn_weights(draw, H, F) for _ in range(G)]))
@@ -68,8 +92,26 @@ class Grouped:
             "one layer for each group: this is the state after G layers, not L": list(range(G)),
             "the last layers all fall to the last group: layer l has group l G // L, not l // (L // G)":
                 [min(layer // (L // G), G - 1) for layer in range(L)],
+            "layer l has group l G // L, not l // (L // G), which begins anew at the end":
+                [layer // (L // G) % G for layer in range(L)],
+            "L / G is rounded up: layer l has group l G // L": [layer // -(-L // G) for layer in range(L)],
+            "L / G is rounded: layer l has group l G // L": [min(layer // round(L / G), G - 1) for layer in range(L)],
+            "l G / L is rounded to the nearest, not down": [min(round(layer * G / L), G - 1) for layer in range(L)],
+            "l G / L is rounded up, not down": [min(-(-layer * G // L), G - 1) for layer in range(L)],
+            "layers are counted from 1: layer l has group l G // L, from 0":
+                [min((layer + 1) * G // L, G - 1) for layer in range(L)],
+            "the last group begins where layers are counted from the end: layer l has group l G // L":
+                [G - 1 - (L - 1 - layer) * G // L for layer in range(L)],
+            "the first groups get the layers that are left over": [
+                group for group in range(G) for _ in range(L // G + (group < L % G))],
+            "l (G - 1) / (L - 1) is taken, where l G / L is meant":
+                [layer * (G - 1) // max(1, L - 1) for layer in range(L)],
+            "the second half of the layers is missing": self.of[: (L + 1) // 2],
+            "the last layer is missing": self.of[:-1],
+            "the first layer is missing": self.of[1:],
+            "the last layer is applied twice": self.of + self.of[-1:],
         }  # fmt: skip
-        return {says: of for says, of in ways.items() if of != self.of}
+        return {says: of for says, of in ways.items() if of and of != self.of}
 
     def ways(self):
         return {says: [self.weights[group] for group in of] for says, of in self.others().items()}
@@ -81,38 +123,48 @@ class Grouped:
 
 
 @lesson.check(2, "encoder", of="encoder_forward", formula="layer l has the weights of group l G // L")
+@also(*GROUPS)
 def encoder_value(yours, draw):
     g = Grouped(draw)
     p = g.p
     y, _ = yours.encoder_forward(p.x, g.weights, p.mask, p.heads, p.eps, len(g.of))
-    same("y", y, passes(p).y, "bth", suspects=suspects_of(p, g.ways()), limit=DEEP)
+    matches("y", y, passes(p).y, "bth", lambda: suspects_of(p, g.ways()) | misled(p), limit=DEEP)
 
 
 @lesson.check(2, "encoder dx", of="encoder_backward", formula="from the last layer to the first, each with its cache")
+@also(*GROUPS)
 def encoder_gradient(yours, draw):
     g = Grouped(draw)
     y, dx, _ = g.passed(yours)
     g.follow(y)
-    suspects = {says: back[0] for says, back in slips(g.p).items()}
-    same("dx", dx, passes(g.p).dx, "bth", suspects=suspects, limit=DEEP)
+    matches("dx", dx, passes(g.p).dx, "bth", lambda: {says: back[0] for says, back in slips(g.p).items()}, limit=DEEP,
+            natural=natural(g.p))  # fmt: skip
 
 
 @lesson.check(4, "encoder dweights", of="encoder_backward", formula="of each group: Σ over its layers")
+@also(*GROUPS)
 def encoder_weights(yours, draw):
     g = Grouped(draw)
     y, _, dweights = g.passed(yours)
     list_by_name("dweights", dweights, g.weights)
     g.follow(y)
-    suspects = wrong_sums(g.p, g.fold)
     right = passes(g.p).gradients
     everything, expected = added(right), g.fold(right)
-    suspects["the gradients of all layers are in every group; a group has those of its own layers"] = (
-        lambda: [everything] * len(g.weights))  # fmt: skip
-    suspects["the list is in reverse order: the last group comes first on the way back, and last in the list"] = (
-        lambda: expected[::-1])  # fmt: skip
+
+    def suspects(group):
+        folded = wrong_sums(g.p, g.fold)
+        ways = {says: (lambda given=given: given()[group]) for says, given in folded.items()}
+        ways |= {f"this is the gradient of group {i}": other for i, other in enumerate(expected) if i != group}
+        return ways | {
+            "the gradients of all layers are in every group; a group has those of its own layers": everything,
+            "the list is in reverse order: the last group comes first on the way back, and last in the list":
+                expected[len(expected) - 1 - group],
+        }  # fmt: skip
+
     for group in reversed(range(len(g.weights))):
-        suspected = {says: (lambda given=given, group=group: given()[group]) for says, given in suspects.items()}
-        same_gradients(f"dweights[{group}]", dweights[group], expected[group], suspected)
+        parts = [part for part, of in zip(right, g.of, strict=True) if of == group]
+        named = f"dweights[{group}]"
+        same_gradients(named, dweights[group], expected[group], lambda group=group: suspects(group), of_passes(parts))
 
 
 @lesson.check(1.5, "as transformers", of="encoder_backward", formula="AlbertModel's encoder, 4 layers in 2 groups")
@@ -129,5 +181,8 @@ def outside(yours, draw):
 
 @lesson.check(0.5, "inputs untouched", of="encoder_backward")
 def purity(yours, draw):
-    Grouped(draw).passed(yours)
+    y, dx, dweights = Grouped(draw).passed(yours)
+    something(y=y, dx=dx)
+    for own in dweights:
+        something(dweights=own)
     yours.untouched()

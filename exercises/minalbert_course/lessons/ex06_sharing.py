@@ -6,16 +6,24 @@ from ..block import block_backward, block_forward
 from ..compare import same
 from ..lesson import Lesson
 from ..outside import numbers
+from .corners import also, something
+from .matches import matches
 from .passes import (
+    BLOCKS,
     COMPARED,
     DEEP,
     ENCODERS,
+    LAYERS,
     added,
     as_gone,
     as_transformers,
     by_name,
     drawn_weights,
     encoder_check,
+    how_many,
+    misled,
+    natural,
+    of_passes,
     outside_point,
     point,
     ramps,
@@ -26,7 +34,7 @@ from .passes import (
 )
 from .wrong_blocks import forms, gone_back, left_out
 
-BLOCKS = (
+GIVEN_BLOCKS = (
     block.block_forward, block.block_backward, block.attention_half_forward, block.attention_half_backward,
     block.ffn_half_forward, block.ffn_half_backward, block_forward, block_backward,
 )  # fmt: skip
@@ -38,7 +46,7 @@ lesson = Lesson(
         "encoder_forward": "y, cache",
         "encoder_backward": "dx, dweights",
     },
-    withheld=ENCODERS + BLOCKS,
+    withheld=ENCODERS + GIVEN_BLOCKS,
 )  # fmt: skip
 LESSONS = [lesson]
 
@@ -50,36 +58,41 @@ def one(draw, H, F):
 
 
 def shared(draw, H, F):
-    return one(draw, H, F) * 3
+    return one(draw, H, F) * how_many(draw)
 
 
 @lesson.check(1.5, "block", of="block_forward", formula="x = norm(x + attention(x)), x = norm(x + down(gelu(up(x))))")
+@also(*BLOCKS)
 def block_value(yours, draw):
     p = point(draw, one)
     y, _ = yours.block_forward(p.x, p.sets[0], p.mask, p.heads, p.eps)
     expected, _ = block_forward(p.x, p.sets[0], p.mask, p.heads, p.eps)
-    same("y", y, expected, "bth", suspects=forms(p))
+    matches("y", y, expected, "bth", lambda: forms(p))
 
 
 @lesson.check(1.5, "block dx", of="block_backward", formula="through the norm to d, then dx = d + the branch's dx of d")
+@also(*BLOCKS)
 def block_gradient(yours, draw):
     p = point(draw, one)
     _, cache = yours.block_forward(p.x, p.sets[0], p.mask, p.heads, p.eps)
     dx, _ = yours.block_backward(p.dy, cache)
-    same("dx", dx, gone_back(p)[0], "bth", suspects={says: back[0] for says, back in left_out(p).items()})
+    matches("dx", dx, gone_back(p)[0], "bth", lambda: {says: back[0] for says, back in left_out(p).items()},
+            natural=natural(p))  # fmt: skip
 
 
 @lesson.check(2, "block dweights", of="block_backward", formula="a gradient for each of the 16 tensors, under its name")
+@also(*BLOCKS)
 def block_weights(yours, draw):
     p = point(draw, one)
     _, cache = yours.block_forward(p.x, p.sets[0], p.mask, p.heads, p.eps)
     _, dweights = yours.block_backward(p.dy, cache)
     by_name("dweights", dweights, p.sets[0])
-    same_gradients("dweights", dweights, gone_back(p)[1], {says: back[1] for says, back in left_out(p).items()})
+    same_gradients("dweights", dweights, gone_back(p)[1], lambda: {says: back[1] for says, back in left_out(p).items()})
 
 
 def counts(p):
-    return {f"this is the state after {n} of {len(p.sets)} passes": p.sets[:1] * n for n in (1, 2, 4)}
+    L = len(p.sets)
+    return {f"this is the state after {n} of {L} passes": p.sets[:1] * n for n in range(1, L + 3) if n != L}
 
 
 def forward(yours, p):
@@ -87,34 +100,44 @@ def forward(yours, p):
 
 
 @lesson.check(1, "encoder", of="encoder_forward", formula="x = block(x), `layers` times, always with the same weights")
+@also(*LAYERS)
 def encoder_value(yours, draw):
     p = point(draw, shared)
     y, _ = forward(yours, p)
-    suspects = suspects_of(p, counts(p)) | {"this is x itself: no pass was made": p.x}
-    encoder_check(yours, p, lambda right: same("y", y, right.y, "bth", suspects=suspects, limit=DEEP))
+    ways = counts(p)
+
+    def suspects():
+        return suspects_of(p, ways) | misled(p)
+
+    encoder_check(yours, p, lambda right: matches("y", y, right.y, "bth", suspects, limit=DEEP))
 
 
 @lesson.check(1, "encoder dx", of="encoder_backward", formula="from the last pass to the first, each with its cache")
+@also(*LAYERS)
 def encoder_gradient(yours, draw):
     p = point(draw, shared)
     y, cache = forward(yours, p)
     dx, _ = yours.encoder_backward(p.dy, cache)
     p = as_gone(p, y, counts(p))
-    suspects = {says: back[0] for says, back in slips(p).items()}
-    encoder_check(yours, p, lambda right: same("dx", dx, right.dx, "bth", suspects=suspects, limit=DEEP))
+
+    def compare(right):
+        matches("dx", dx, right.dx, "bth", lambda: {says: back[0] for says, back in slips(p).items()}, limit=DEEP,
+                natural=natural(p))  # fmt: skip
+
+    encoder_check(yours, p, compare)
 
 
 @lesson.check(2, "encoder dweights", of="encoder_backward", formula=SUM)
+@also(*LAYERS)
 def encoder_weights(yours, draw):
     p = point(draw, shared)
     y, cache = forward(yours, p)
     _, dweights = yours.encoder_backward(p.dy, cache)
     by_name("dweights", dweights, p.sets[0])
     p = as_gone(p, y, counts(p))
-    suspects = wrong_sums(p, added)
 
     def compare(right):
-        same_gradients("dweights", dweights, added(right.gradients), suspects)
+        same_gradients("dweights", dweights, added(right.gradients), lambda: wrong_sums(p, added), of_passes(right.gradients))
 
     encoder_check(yours, p, compare)
 
@@ -134,8 +157,9 @@ def outside(yours, draw):
 @lesson.check(0.5, "inputs untouched", of="encoder_backward")
 def purity(yours, draw):
     p = point(draw, shared)
-    _, cache = yours.block_forward(p.x, p.sets[0], p.mask, p.heads, p.eps)
-    yours.block_backward(p.dy, cache)
-    _, cache = forward(yours, p)
-    yours.encoder_backward(p.dy, cache)
+    out, cache = yours.block_forward(p.x, p.sets[0], p.mask, p.heads, p.eps)
+    back, dblock = yours.block_backward(p.dy, cache)
+    y, cache = forward(yours, p)
+    dx, dweights = yours.encoder_backward(p.dy, cache)
+    something(block=out, dx_of_block=back, dweights_of_block=dblock, y=y, dx=dx, dweights=dweights)
     yours.untouched()

@@ -2,32 +2,35 @@
 
 import numpy as np
 
-from ..compare import LIMIT, Wrong, numbers, same
+from ..compare import LIMIT, OwnGradient, Wrong, same
 
 
 def matches(
-    name, yours, expected, axes=None, suspects=None, terms=None, laws=(), known=None, limit=LIMIT, natural=None
-):
+    name, yours, expected, axes=None, suspects=None, terms=None, found=None, natural=None, limit=LIMIT, follows=None,
+    **known,
+):  # fmt: skip
     """Raise Wrong unless yours is expected.
 
     suspects   a function that gives {mistake: what it makes}; it is called where something is wrong
     terms      a function that gives {term: its array}; expected is their sum
-    laws       what is said where none of these fits
+    found      a function of yours that gives the mistake, or None
     natural    the size of what expected is a difference of: rounding is relative to that
+    follows    a function that gives what `same` is told by that name; known: what else it is told
     """
     expected = np.asarray(expected)
     if natural:
         limit *= max(1.0, natural / (np.abs(expected).max(initial=0.0) or 1.0))
+    with np.errstate(all="ignore"):
+        follows = follows() if follows and isinstance(yours, OwnGradient) else None
     try:
-        same(name, yours, expected, axes, limit=limit)
+        same(name, yours, expected, axes, limit=limit, follows=follows, **known)
     except Wrong as error:
-        array = numbers(name, yours, expected.shape).astype(float)
+        array = np.asarray(yours, float)
         if array.shape == expected.shape and array.any() and np.isfinite(array).all():
             with np.errstate(all="ignore"):
-                cause = mistake(array, suspects) or factors(array, terms)
-            if cause:
-                raise Wrong(error.seen, cause) from None
-        same(name, yours, expected, axes, laws, known, limit=limit)
+                cause = mistake(array, suspects) or factors(array, terms) or (found(array) if found else None)
+            error.cause = cause or error.cause
+        raise
 
 
 def mistake(yours, suspects):

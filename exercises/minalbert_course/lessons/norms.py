@@ -58,7 +58,11 @@ def scale_law(x, gain, eps, dy, centre, spread):
     return Law(SCALE.format(spread=spread), lambda dx: (dx * xhat).sum(axis=-1) - expected)
 
 
-def per_feature(name, yours, expected, dy, per_row, suspects):
+def chosen(pairs, place):
+    return {says: pair[place] for says, pair in pairs.items()}
+
+
+def per_feature(name, yours, expected, dy, per_row, suspects, follows=None):
     """A gradient of gain or bias, both of which every row uses: the sum over rows of dy times per_row."""
     shape = numbers(name, yours, expected.shape).shape
     if shape != expected.shape:
@@ -93,7 +97,7 @@ def per_feature(name, yours, expected, dy, per_row, suspects):
             "everything is summed; each feature has its own gradient": np.broadcast_to(expected.sum(), expected.shape),
         }  # fmt: skip
 
-    matches(name, yours, expected, "h", others)
+    matches(name, yours, expected, "h", others, follows=follows)
 
 
 def unit(dx, x):

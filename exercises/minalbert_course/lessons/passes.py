@@ -16,11 +16,31 @@ from ..compare import LIMIT, Wrong, numbers, same, shown
 from ..outside import numbers as outside_numbers
 from ..outside import ramp
 from ..yours import NotWritten, Stopped
+from .corners import Corner, upstream
+from .matches import matches
 
 ENCODERS = (encoder.encoder_forward, encoder.encoder_backward)
 COMPARED = ("attention.query.w", "attention.output.b", "attention.norm.gain", "ffn.up.w", "ffn.down.b", "ffn.norm.bias")
 KEY_BIAS = "attention.key.b"
 DEEP = 10 * LIMIT                                    # through several layers float32 loses one digit more
+
+
+BLOCKS = (
+    Corner(B=1, T=1, N=1, D=2, F=1),
+    Corner("tiny", B=2, T=3, N=4, D=1, F=2),
+    Corner("large", B=4, T=1, N=2, D=2, F=3),
+    Corner("zero", padding="none", B=3, T=4, N=1, D=1, F=4),
+    Corner(padding="all but one", B=1, T=2, N=3, D=1, F=3),
+    Corner(padding="none", B=3, T=3, N=3, D=1, F=3),
+)
+LAYERS = (
+    Corner(L=1, B=1, T=1, N=1, D=2, F=3),
+    Corner("tiny", L=2, B=2, T=3, N=1, D=4, F=2),
+    Corner("zero", padding="none", L=3, B=3, T=2, N=3, D=1, F=1),
+    Corner(padding="all but one", L=5, B=4, T=4, N=2, D=1, F=4),
+    Corner(padding="none", L=13, B=1, T=2, N=1, D=3, F=2),
+    Corner("large", L=1, B=4, T=1, N=2, D=2, F=3),
+)
 
 
 class Point(NamedTuple):
@@ -66,8 +86,21 @@ def ramps(H, F, start=0):
 def point(draw, sets):
     """sets: (draw, H, F) -> the weights of each layer"""
     B, T, N, D, F = draw.sizes(B=2, T=5, N=3, D=2, F=7, least=2)
-    x, dy = draw.normal(B, T, N * D), draw.normal(B, T, N * D)
-    return Point(x, key_mask(draw.padding(B, T), np.float64), N, 0.1, dy, sets(draw, N * D, F))
+    x, dy = draw.normal(B, T, N * D), upstream(draw, B, T, N * D)
+    eps = 0.1 if draw.first else float(draw.uniform(0.02, 0.3))
+    return Point(x, key_mask(draw.padding(B, T), np.float64), N, eps, dy, sets(draw, N * D, F))
+
+
+def natural(p):
+    """The size of what dx is a sum of: dy through the last norm."""
+    return 0.1 * float(np.abs(p.dy).max() * max(np.abs(weights["ffn.norm.gain"]).max() for weights in p.sets))
+
+
+def how_many(draw):
+    """Layers: three, or as many as the draw has."""
+    if corner := getattr(draw, "corner", None):
+        return corner.sizes["L"]
+    return 3 if draw.first else int(draw.integers(2, 7))
 
 
 def outside_point(sets):
@@ -183,9 +216,29 @@ def suspects_of(p, ways):
     return {says: (lambda sets=sets: passes(p._replace(sets=sets)).y) for says, sets in ways.items()}
 
 
+def misled(p):
+    """Where an argument does not reach the layers: {mistake: y}"""
+    return {
+        "the mask does not reach the layers": lambda: passes(p._replace(mask=0 * p.mask)).y,
+        "the mask reaches the first layer alone": lambda: after(p, lambda i: p._replace(mask=p.mask * (i == 0))),
+        "eps does not reach the layers": lambda: passes(p._replace(eps=1e-12)).y,
+        "eps is taken to be 0.1": lambda: passes(p._replace(eps=0.1)).y,
+        "heads is taken to be 1": lambda: passes(p._replace(heads=1)).y,
+        "this is x itself: no layer was applied": p.x,
+    }
+
+
+def after(p, point_of):
+    x = p.x
+    for i, weights in enumerate(p.sets):
+        own = point_of(i)
+        x, _ = block_forward(x, weights, own.mask, own.heads, own.eps)
+    return x
+
+
 def as_gone(p, y, ways):
     """The point with the layers that an encoder did go through: the way back is marked by the way there."""
-    for sets in ways.values():
+    for sets in [p.sets, *ways.values()]:
         try:
             same("y", y, passes(p._replace(sets=sets)).y, limit=DEEP)
             return p._replace(sets=sets)
@@ -215,8 +268,9 @@ def list_by_name(what, gradients, sets):
         by_name(f"{what}[{i}]", gradients[i], weights)
 
 
-def same_gradients(what, yours, expected, suspects):
-    """suspects: {what went wrong: gradients by name, or a function that gives them}
+def same_gradients(what, yours, expected, suspects, parts=None):
+    """suspects: a function that gives {what went wrong: gradients by name, or a function that gives them}
+    parts: {term: gradients by name}, which expected is the sum of
 
     The first that is wrong on the way back is reported, because others may follow from it.
     """
@@ -225,15 +279,34 @@ def same_gradients(what, yours, expected, suspects):
         size = np.abs(expected[name]).max()
         if name == KEY_BIAS:
             of_size = np.abs(real(f"{what}[{name!r}]", yours[name], expected[name])).max()
-            if not of_size <= DEEP * largest:
+            if not of_size <= DEEP * (largest or 1):
                 raise Wrong(
                     f"{what}[{name!r}] is {of_size:.3g} at its largest; it must be 0",
-                    "one vector added to all keys changes no probability, so the key's bias has no gradient",
+                    others(yours, expected, name)
+                    or "one vector added to all keys changes no probability, so the key's bias has no gradient",
                 )
             continue
-        suspected = {says: (lambda given=given, name=name: value(given)[name]) for says, given in suspects.items()}
-        limit = max(DEEP, 0.1 * LIMIT * largest / (size or largest))    # and small ones more still
-        same(f"{what}[{name!r}]", yours[name], expected[name], suspects=suspected, limit=limit)
+
+        def suspected(name=name):
+            ways = {says: value(given)[name] for says, given in suspects().items()}
+            return ways | {f"this is the gradient of {other!r}": expected[other] for other in expected if other != name}
+
+        limit = max(DEEP, 0.1 * LIMIT * largest / (size or largest or 1))    # and small ones more still
+        terms = (lambda name=name: {term: array[name] for term, array in parts.items()}) if parts else None
+        matches(f"{what}[{name!r}]", yours[name], expected[name], suspects=suspected, terms=terms, limit=limit)
+
+
+def others(yours, expected, name):
+    """Whose gradient stands under this name?"""
+    given = np.asarray(yours[name], float)
+    for other, array in expected.items():
+        if array.shape == given.shape and np.abs(array).max() and np.allclose(given, array, rtol=0, atol=1e-6):
+            return f"this is the gradient of {other!r}"
+    return None
+
+
+def of_passes(gradients):
+    return {f"the gradient of layer {layer}, counted from 0,": part for layer, part in enumerate(gradients)}
 
 
 def value(given):

@@ -80,36 +80,43 @@ def transposed(x):
     return x.swapaxes(-1, -2)
 
 
-def wrong_contexts(q, k, v, mask):
+def wrong_probabilities(q, k, mask):
+    """Forward, before the values come in."""
     _, N, T, D = q.shape
     scores, root = q @ transposed(k), math.sqrt(D)
-    P = softmax(scores / root + mask)
-    later = softmax(scores / root) * (mask == 0)
     return {
-        "the scores are not divided by √D": softmax(scores + mask) @ v,
-        "the scores are divided by D, not by √D": softmax(scores / D + mask) @ v,
-        "the scores are multiplied by √D, not divided": softmax(scores * root + mask) @ v,
-        "the scores are divided by √T, not by √D": softmax(scores / math.sqrt(T) + mask) @ v,
-        "the scores are divided by √N, not by √D": softmax(scores / math.sqrt(N) + mask) @ v,
-        "the scores are divided by √(N D), not by √D": softmax(scores / math.sqrt(N * D) + mask) @ v,
-        "the mask is divided by √D, too: it is added after": softmax((scores + mask) / root) @ v,
-        "the mask is not added to the scores": softmax(scores / root) @ v,
-        "the mask is subtracted from the scores": softmax(scores / root - mask) @ v,
-        "the mask is multiplied with the scores": softmax(scores / root * mask) @ v,
-        "all sequences get the mask of the first": softmax(scores / root + mask[:1]) @ v,
-        "the mask hides queries, where it must hide keys": softmax(scores / root + transposed(mask)) @ v,
-        "the mask comes after softmax, so that rows no longer sum to one": later @ v,
-        "the scores have the wrong sign": softmax(mask - scores / root) @ v,
-        "the scores are transposed: rows are queries": softmax(transposed(scores) / root + mask) @ v,
+        "the scores are not divided by √D": softmax(scores + mask),
+        "the scores are divided by D, not by √D": softmax(scores / D + mask),
+        "the scores are multiplied by √D, not divided": softmax(scores * root + mask),
+        "the scores are divided by √T, not by √D": softmax(scores / math.sqrt(T) + mask),
+        "the scores are divided by √N, not by √D": softmax(scores / math.sqrt(N) + mask),
+        "the scores are divided by √(N D), not by √D": softmax(scores / math.sqrt(N * D) + mask),
+        "the mask is divided by √D, too: it is added after": softmax((scores + mask) / root),
+        "the mask is not added to the scores": softmax(scores / root),
+        "the mask is subtracted from the scores": softmax(scores / root - mask),
+        "the mask is multiplied with the scores": softmax(scores / root * mask),
+        "all sequences get the mask of the first": softmax(scores / root + mask[:1]),
+        "the mask hides queries, where it must hide keys": softmax(scores / root + transposed(mask)),
+        "the mask comes after softmax, so that rows no longer sum to one": softmax(scores / root) * (mask == 0),
+        "the scores have the wrong sign": softmax(mask - scores / root),
+        "the scores are transposed: rows are queries": softmax(transposed(scores) / root + mask),
         "softmax is taken over the queries, not over the keys (the last axis)":
-            transposed(softmax(transposed(scores / root + mask))) @ v,
-        "the probabilities are used transposed": transposed(P) @ v,
-        "softmax is left out": (scores / root + mask) @ v,
+            transposed(softmax(transposed(scores / root + mask))),
+        "the probabilities are used transposed": transposed(softmax(scores / root + mask)),
+        "softmax is left out": scores / root + mask,
+        "q is used where k is meant": softmax(q @ transposed(q) / root + mask),
+        "k is used where q is meant": softmax(k @ transposed(k) / root + mask),
+    } | {says: P for says, P in wrong_softmax(scores / root + mask).items()}  # fmt: skip
+
+
+def wrong_contexts(q, k, v, mask):
+    P = probabilities(q, k, mask)
+    return {says: wrong @ v for says, wrong in wrong_probabilities(q, k, mask).items()} | {
         "k is used where v is meant": P @ k,
         "q is used where v is meant": P @ q,
-        "q is used where k is meant": softmax(q @ transposed(q) / root + mask) @ v,
-        "k is used where q is meant": softmax(k @ transposed(k) / root + mask) @ v,
-    }  # fmt: skip
+        "all heads have the values of the first": P @ v[:, :1],
+        "all sequences have the values of the first": P @ v[:1],
+    }
 
 
 def wrong_score_gradients(q, k, v, mask, dcontext):
@@ -123,3 +130,9 @@ def wrong_score_gradients(q, k, v, mask, dcontext):
         "dP is made with q, where v is meant": softmax_way_back(dcontext @ transposed(q), P),
     }
     return {says: dS / math.sqrt(q.shape[-1]) for says, dS in ways.items()}
+
+
+def scores_followed(q, k, v, mask, dcontext):
+    """dS / √D where all is right but the probabilities of forward: {mistake: array}"""
+    dP, root = dcontext @ transposed(v), math.sqrt(q.shape[-1])
+    return {says: softmax_way_back(dP, P) / root for says, P in wrong_probabilities(q, k, mask).items()}

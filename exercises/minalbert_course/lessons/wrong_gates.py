@@ -101,6 +101,22 @@ def gates(x):
     }
 
 
+def constants_found(x, y):
+    """Does y follow from other constants in u? Which?"""
+    sure = (np.abs(x) > 0.05) & (np.abs(y / x - 0.5) < 0.49)
+    x, y = x[sure], y[sure]
+    if x.size < 4:
+        return None
+    u, powers = np.arctanh(2 * y / x - 1), np.stack([x, x**3], axis=1)
+    first, second = np.linalg.lstsq(powers, u, rcond=None)[0]
+    if not np.abs(powers @ [first, second] - u).max() < 1e-6:
+        return None
+    return (
+        f"your u is {first:.6g} (x + {second / first:.6g} x³); it must be √(2/π) (x + 0.044715 x³), and √(2/π) is "
+        "0.797885"
+    )
+
+
 def slopes(x):
     """Of dy/dx."""
     t, u1 = np.tanh(C * (x + A * x**3)), C * (1 + 3 * A * x**2)

@@ -5,41 +5,49 @@ import numpy as np
 from .norms import mean, normalised
 
 
-def wrong_values(x, gain, bias, eps):
-    xhat, _ = normalised(x, eps)
+def wrong_rows(x, eps):
+    """Wrong ways to normalise: {mistake: (what stands in the place of x - mean, of r)}"""
     centred, H = x - mean(x), x.shape[-1]
     variance = mean(centred**2)
-    ways = {
-        "eps is not added to the variance": centred / np.sqrt(variance),
-        "eps is added to the root, where it belongs under it": centred / (np.sqrt(variance) + eps),
-        "eps is squared": centred / np.sqrt(variance + eps**2),
-        "eps is subtracted from the variance": centred / np.sqrt(variance - eps),
-        "eps is taken to be 1e-12, whatever is given": centred / np.sqrt(variance + 1e-12),
-        "the larger of variance and eps is taken, not their sum": centred / np.sqrt(np.maximum(variance, eps)),
-        "the variance is divided by H - 1, where it must be by H":
-            centred / np.sqrt(variance * H / max(H - 1, 1) + eps),
-        "the variance is a sum, where the mean is meant": centred / np.sqrt(variance * H + eps),
-        "divided by the variance, where it must be by its root": centred / (variance + eps),
-        "multiplied by the root of the variance, where it must be divided": centred * np.sqrt(variance + eps),
-        "not divided by the root of the variance": centred,
+    early, middle = x - x.mean(), x - np.median(x, axis=-1, keepdims=True)
+    first, second = x - x.mean(axis=0, keepdims=True), x - x.mean(axis=-2, keepdims=True)
+
+    def root(squares):
+        return 1 / np.sqrt(squares)
+
+    return {
+        "eps is not added to the variance": (centred, root(variance)),
+        "eps is added to the root, where it belongs under it": (centred, 1 / (np.sqrt(variance) + eps)),
+        "eps is squared": (centred, root(variance + eps**2)),
+        "eps is subtracted from the variance": (centred, root(variance - eps)),
+        "eps is taken to be 1e-12, whatever is given": (centred, root(variance + 1e-12)),
+        "the larger of variance and eps is taken, not their sum": (centred, root(np.maximum(variance, eps))),
+        "the variance is divided by H - 1, where it must be by H": (centred, root(variance * H / max(H - 1, 1) + eps)),
+        "the variance is a sum, where the mean is meant": (centred, root(variance * H + eps)),
+        "divided by the variance, where it must be by its root": (centred, 1 / (variance + eps)),
+        "multiplied by the root of the variance, where it must be divided": (centred, np.sqrt(variance + eps)),
+        "not divided by the root of the variance": (centred, np.ones_like(variance)),
         "divided by the mean distance from the mean, not by the root of the variance":
-            centred / (mean(np.abs(centred)) + eps),
-        "the mean is not subtracted": x / np.sqrt(variance + eps),
-        "the mean is not subtracted, from the squares' mean neither": normalised(x, eps, centre=False)[0],
-        "the mean is subtracted for the variance alone, or for y alone": centred / np.sqrt(mean(x * x) + eps),
-        "the mean is added, where it must be subtracted": (x + mean(x)) / np.sqrt(variance + eps),
-        "the mean of all rows is subtracted from each": (x - x.mean()) / np.sqrt(variance + eps),
-        "the mean of all rows is subtracted from each, in the variance, too":
-            normalised(x - x.mean(), eps, centre=False)[0],
-        "one variance for all rows": centred / np.sqrt((centred**2).mean() + eps),
-        "mean and variance are those of all rows together": (x - x.mean()) / np.sqrt(x.var() + eps),
-        "the median is subtracted, not the mean": normalised(x - np.median(x, axis=-1, keepdims=True), eps, False)[0],
+            (centred, 1 / (mean(np.abs(centred)) + eps)),
+        "the mean is not subtracted": (x, root(variance + eps)),
+        "the mean is not subtracted, from the squares' mean neither": (x, root(mean(x * x) + eps)),
+        "the mean is subtracted from x, but not from the numbers that are squared": (centred, root(mean(x * x) + eps)),
+        "the mean is added, where it must be subtracted": (x + mean(x), root(variance + eps)),
+        "the mean of all rows is subtracted from each": (early, root(variance + eps)),
+        "the mean of all rows is subtracted from each, in the variance, too": (early, root(mean(early**2) + eps)),
+        "one variance for all rows": (centred, root((centred**2).mean(keepdims=True) + eps)),
+        "mean and variance are those of all rows together": (early, root(x.var(keepdims=True) + eps)),
+        "the median is subtracted, not the mean": (middle, root(mean(middle**2) + eps)),
         "normalised over the first axis, where it must be the last":
-            (x - x.mean(axis=0)) / np.sqrt(x.var(axis=0) + eps),
+            (first, root((first**2).mean(axis=0, keepdims=True) + eps)),
         "normalised over the last axis but one, where it must be the last":
-            (x - x.mean(axis=-2, keepdims=True)) / np.sqrt(x.var(axis=-2, keepdims=True) + eps),
+            (second, root((second**2).mean(axis=-2, keepdims=True) + eps)),
     }  # fmt: skip
-    return {says: other * gain + bias for says, other in ways.items()} | {
+
+
+def wrong_values(x, gain, bias, eps):
+    xhat, _ = normalised(x, eps)
+    return {says: c * r * gain + bias for says, (c, r) in wrong_rows(x, eps).items()} | {
         "the bias is added before the gain is multiplied": (xhat + bias) * gain,
         "gain and bias are exchanged": xhat * bias + gain,
         "the gain is not multiplied with": xhat + bias,
@@ -48,6 +56,32 @@ def wrong_values(x, gain, bias, eps):
         "the bias is multiplied, where it must be added": xhat * gain * bias,
         "divided by the gain": xhat / gain + bias,
     }
+
+
+def followed(x, gain, eps, dy):
+    """What a right way back makes of rows normalised wrongly: {mistake: (dx, dgain)}"""
+    g, result = dy * gain, {}
+    for says, (centred, r) in wrong_rows(x, eps).items():
+        xhat = centred * r
+        dx = r * (g - mean(g) - xhat * mean(g * xhat))
+        result[says] = dx, (dy * xhat).reshape(-1, dy.shape[-1]).sum(axis=0)
+    return result
+
+
+def eps_found(x, gain, bias, eps, centre=True):
+    """A function of y: does it follow from another multiple of eps?"""
+
+    def found(y):
+        centred = x - mean(x) if centre else x
+        squares = (centred * gain / (y - bias)) ** 2
+        shares = (squares - mean(centred**2)) / eps
+        share = float(np.median(shares))
+        if not np.isfinite(share) or abs(share - 1) < 1e-3:
+            return None
+        made = centred / np.sqrt(mean(centred**2) + share * eps) * gain + bias
+        return f"eps comes in {share:.4g} times" if np.abs(made - y).max() < 1e-5 * np.abs(y).max() else None
+
+    return found
 
 
 def wrong_gradients(expected, x, gain, eps, dy):
@@ -92,36 +126,54 @@ def wrong_gradients(expected, x, gain, eps, dy):
     }
 
 
-def wrong_rms_values(x, gain, eps):
-    square, H = mean(x * x), x.shape[-1]
-    ways = {
-        "eps is not added to the mean of squares": x / np.sqrt(square),
-        "eps is added to the root, where it belongs under it": x / (np.sqrt(square) + eps),
-        "eps is squared": x / np.sqrt(square + eps**2),
-        "eps is subtracted": x / np.sqrt(square - eps),
-        "the mean is subtracted, which is layer norm": normalised(x, eps)[0],
-        "divided by the standard deviation: squares are taken of x itself here":
-            x / np.sqrt(x.var(axis=-1, keepdims=True) + eps),
-        "a sum of squares, where their mean is meant": x / np.sqrt(square * H + eps),
-        "eps is added to the sum of squares, not to their mean": x / np.sqrt(square + eps / H),
-        "the squares are divided by H - 1, not by H": x / np.sqrt(square * H / max(H - 1, 1) + eps),
-        "divided by the mean of squares, where it must be by its root": x / (square + eps),
-        "multiplied by the root, where it must be divided": x * np.sqrt(square + eps),
-        "divided by the mean of absolute values": x / (mean(np.abs(x)) + eps),
-        "not divided at all": x,
-        "squares are averaged over the first axis, where it must be the last": x / np.sqrt((x * x).mean(axis=0) + eps),
+def wrong_rms_rows(x, eps):
+    """{mistake: (what stands in the place of x, of r)}"""
+    square, centred, H = mean(x * x), x - mean(x), x.shape[-1]
+
+    def root(squares):
+        return 1 / np.sqrt(squares)
+
+    return {
+        "eps is not added to the mean of squares": (x, root(square)),
+        "eps is added to the root, where it belongs under it": (x, 1 / (np.sqrt(square) + eps)),
+        "eps is squared": (x, root(square + eps**2)),
+        "eps is subtracted": (x, root(square - eps)),
+        "the mean is subtracted, which is layer norm": (centred, root(mean(centred**2) + eps)),
+        "divided by the standard deviation: squares are taken of x itself here": (x, root(mean(centred**2) + eps)),
+        "a sum of squares, where their mean is meant": (x, root(square * H + eps)),
+        "divided by the length of the row, with eps added to that": (x, 1 / (np.sqrt(square * H) + eps)),
+        "eps is added to the sum of squares, not to their mean": (x, root(square + eps / H)),
+        "the squares are divided by H - 1, not by H": (x, root(square * H / max(H - 1, 1) + eps)),
+        "divided by the mean of squares, where it must be by its root": (x, 1 / (square + eps)),
+        "multiplied by the root, where it must be divided": (x, np.sqrt(square + eps)),
+        "divided by the mean of absolute values": (x, 1 / (mean(np.abs(x)) + eps)),
+        "not divided at all": (x, np.ones_like(square)),
+        "squares are averaged over the first axis, where it must be the last":
+            (x, root((x * x).mean(axis=0, keepdims=True) + eps)),
         "squares are averaged over the last axis but one, where it must be the last":
-            x / np.sqrt((x * x).mean(axis=-2, keepdims=True) + eps),
-        "one mean of squares for all rows": x / np.sqrt((x * x).mean() + eps),
+            (x, root((x * x).mean(axis=-2, keepdims=True) + eps)),
+        "one mean of squares for all rows": (x, root((x * x).mean(keepdims=True) + eps)),
     }  # fmt: skip
-    xhat = x / np.sqrt(square + eps)
-    return {says: other * gain for says, other in ways.items()} | {
+
+
+def wrong_rms_values(x, gain, eps):
+    xhat, _ = normalised(x, eps, centre=False)
+    return {says: c * r * gain for says, (c, r) in wrong_rms_rows(x, eps).items()} | {
         "the gain is not multiplied with": xhat,
         "1 + gain is used, where the gain is meant": xhat * (1 + gain),
         "divided by the gain": xhat / gain,
         "the gain is added, where it must be multiplied": xhat + gain,
         "the gain comes in twice": xhat * gain**2,
     }
+
+
+def followed_rms(x, gain, eps, dy):
+    """What a right way back makes of rows normalised wrongly: {mistake: (dx, dgain)}"""
+    g, result = dy * gain, {}
+    for says, (centred, r) in wrong_rms_rows(x, eps).items():
+        xhat = centred * r
+        result[says] = r * (g - xhat * mean(g * xhat)), (dy * xhat).reshape(-1, dy.shape[-1]).sum(axis=0)
+    return result
 
 
 def wrong_rms_gradients(expected, x, gain, eps, dy):
