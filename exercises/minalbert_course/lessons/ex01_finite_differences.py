@@ -5,11 +5,14 @@ import numpy as np
 from minalbert.gradcheck.diagnose import guess_shape
 from minalbert.gradcheck.numeric import gradient, slope
 
-from ..compare import Wrong, numbers, same, shown
+from ..compare import LIMIT, Wrong, numbers, same, shown
 from ..given import Given
 from ..lesson import Lesson
 from ..makers import ex01 as ex01  # what this exercise hands out
 from ..outside import numbers as outside_numbers
+from ..yours import NotWritten, Stopped
+from .corners import ELSEWHERE, something
+from .matches import matches
 
 lesson = Lesson(
     "ex01", "finite differences", minutes=60,
@@ -26,12 +29,26 @@ LESSONS = [lesson]
 ONE_NUMBER = "all entries were moved at once; the gradient has a number for each entry, so move one at a time"
 
 
-def point(draw, offset=0.0):
+def point(draw, offset=0.0, shape=None, scale=1.0):
     """(what the student's function is given for f, f, x, f's gradient at x)"""
-    x = draw.normal(*draw.sizes(R=2, C=3, least=2))
+    x = draw.normal(*(shape or draw.sizes(R=2, C=3, least=2)))
     a = draw.gain(x.size).reshape(x.shape)
-    given = Given.of("function", "waves", a, offset)
-    return given, given.make(), x, a * np.cos(x) + x * (x * x).sum() / 2
+    given = Given.of("function", "waves", a, offset, scale)
+    return given, given.make(), x, scale * (a * np.cos(x) + x * (x * x).sum() / 2)
+
+
+def points(draw):
+    """The draw's, and after the first draw others: (where, given, f, x, gradient)"""
+    yield "", *point(draw)
+    if draw.first:
+        for i, shape in enumerate(SHAPES):
+            scale = (1.0, 1e-7, 1e5)[i % 3]
+            yield f" at x of shape {shape}{f', f times {scale:g}' * (scale != 1)}", *point(draw, 0.0, shape, scale)
+        given, f, x, _ = point(draw)
+        yield " at x = 0", given, f, 0 * x, given.args[1]
+        given, f, x, _ = point(draw)
+        x = x + 11 * np.sign(x)
+        yield " at x above 10", given, f, x, given.args[1] * np.cos(x) + x * (x * x).sum() / 2
 
 
 def moved(f, x, h):
@@ -44,8 +61,12 @@ def moved(f, x, h):
     return result
 
 
-def gradient_of(x, yours):
+def gradient_of(x, yours, where=""):
     """An array of x's shape, or Wrong."""
+    if where:
+        cause = ELSEWHERE
+        if np.shape(yours) != x.shape:
+            raise Wrong(f"the gradient{where} has shape {np.shape(yours)}; it must be {x.shape}", cause)
     yours = numbers("the gradient", yours, x.shape)
     if yours.shape != x.shape:
         cause = guess_shape(yours.shape, x.shape, {}) if yours.ndim else ONE_NUMBER
@@ -58,20 +79,50 @@ CENTRAL = "gradient_i = (f(x + h e_i) - f(x - h e_i)) / 2h, e_i: one at entry i,
 
 @lesson.check(1.5, "central difference", of="central_difference", formula=CENTRAL)
 def central(yours, draw):
-    given, f, x, exact = point(draw)
-    h = 0.1 if draw.first else draw.uniform(0.05, 0.2)
-    right = moved(f, x, h) - moved(f, x, -h)
-    suspects = {
-        "a one-sided difference, (f(x + h) - f(x)) / h": (moved(f, x, h) - f(x)) / h,
-        "a one-sided difference, (f(x) - f(x - h)) / h": (f(x) - moved(f, x, -h)) / h,
+    for where, given, f, x, exact in points(draw):
+        h = float(0.1 if draw.first and not where else draw.uniform(0.05, 0.2))
+        name = f"the gradient for h = {h:.3g}{where}"
+        answer = gradient_of(x, yours.central_difference(given, x, h), where)
+        right = (moved(f, x, h) - moved(f, x, -h)) / (2 * h)
+        if where:
+            elsewhere(name, answer, right, 1e-8)
+        else:
+            suspects = functools.partial(other_differences, f, x, h, exact)
+            matches(name, answer, right, "ij", suspects, known={"2h": 2 * h}, limit=1e-9)
+
+
+def elsewhere(name, answer, right, limit):
+    try:
+        same(name, answer, right, limit=limit)
+    except Wrong as error:
+        raise Wrong(error.seen, ELSEWHERE) from None
+
+
+def other_differences(f, x, h, exact):
+    above, below, here = moved(f, x, h), moved(f, x, -h), f(x)
+    wide = moved(f, x, 2 * h), moved(f, x, -2 * h)
+    return {
+        "a one-sided difference, (f(x + h) - f(x)) / h": (above - here) / h,
+        "a one-sided difference, (f(x) - f(x - h)) / h": (here - below) / h,
         "this is nearer to the derivative than the formula is: is the h used that is given, and no other formula?":
-            exact,
+            lambda: exact,
         ONE_NUMBER: np.full(x.shape, (f(x + h) - f(x - h)) / (2 * h)),
         "steps pile up: put an entry back before the next is moved": piled(f, x, h),
+        "half the step is used": (moved(f, x, h / 2) - moved(f, x, -h / 2)) / h,
+        "twice the step is used": (wide[0] - wide[1]) / (4 * h),
+        "both values are added, where one must be subtracted": (above + below) / (2 * h),
+        "absolute values are taken": np.abs(above - below) / (2 * h),
+        "divided by 2, but not by h": (above - below) / 2,
+        "this is the second derivative": (above - 2 * here + below) / h**2,
+        "a formula of higher order; what is asked for is the plain one":
+            (8 * (above - below) - (wide[0] - wide[1])) / (12 * h),
+        "half of a one-sided difference, (f(x + h) - f(x)) / 2h": (above - here) / (2 * h),
+        "half of a one-sided difference, (f(x) - f(x - h)) / 2h": (here - below) / (2 * h),
+        "the first entry is left out": np.where(np.arange(x.size).reshape(x.shape) == 0, 0, (above - below) / (2 * h)),
+        "the last entry is left out": np.where(np.arange(x.size).reshape(x.shape) == x.size - 1, 0,
+                                               (above - below) / (2 * h)),
+        "divided by h as well as by x": (above - below) / (2 * h) / x,
     }  # fmt: skip
-    answer = gradient_of(x, yours.central_difference(given, x, h))
-    same(f"the gradient for h = {h:.3g}", answer, right / (2 * h), "ij", known={"2h": 2 * h}, suspects=suspects,
-         limit=1e-9)  # fmt: skip
 
 
 def piled(f, x, h):
@@ -113,18 +164,26 @@ def exactly(name, x, yours, expected, limit):
     if expected.any() and not yours.any():
         raise Wrong(f"{name} is zero everywhere", "the imaginary part was lost: a complex number put into an array of "
                     "floats (a copy of x is one), or the real part of f taken")  # fmt: skip
+    places = np.arange(x.size).reshape(x.shape)
     suspects = {
         "right, but not to the last digits: with a complex step there is nothing to subtract, so h may be 1e-30. "
         "Either h is larger, and leaves an error of h², or a difference was taken": expected,
         ONE_NUMBER: np.full(x.shape, expected.sum()),
+        "absolute values are taken": np.abs(expected),
+        "the first entry is left out": np.where(places == 0, 0, expected),
+        "the last entry is left out": np.where(places == x.size - 1, 0, expected),
     }
-    same(name, yours, expected, suspects=suspects, limit=limit)
+    matches(name, yours, expected, suspects=lambda: suspects, limit=limit)
 
 
 @lesson.check(2, "complex step", of="complex_step", formula=STEP)
 def complex_value(yours, draw):
-    given, _, x, exact = point(draw)
-    exactly("the gradient", x, yours.complex_step(given, x), exact, 1e-12)
+    for where, given, _, x, exact in points(draw):
+        answer = yours.complex_step(given, x)
+        if where:
+            elsewhere(f"the gradient{where}", gradient_of(x, answer, where), exact, 1e-12)
+        else:
+            exactly("the gradient", x, answer, exact, 1e-12)
 
 
 @lesson.check(0.5, "Squire and Trapp's", of="complex_step", formula=f"{STEP}; f = exp(x) / (sin³x + cos³x), x = 1.5")
@@ -154,16 +213,44 @@ def error_value(yours, draw):
         "the signs are kept: take absolute values first": (wrong - expected) / expected.max(),
         "the sign of expected is kept: take absolute values first": off / expected.max(),
     }
-    suspects = {cause: np.array([values.max()]) for cause, values in suspects.items()}
-    suspects["a mean, where the largest is asked for"] = np.array([off.mean() / np.abs(expected).max()])
-    same("the error", yours.relative_error(wrong, expected), off.max() / np.abs(expected).max(), suspects=suspects)
+    suspects = {cause: np.array(values.max()) for cause, values in suspects.items()}
+    largest, length = np.abs(expected).max(), np.linalg.norm
+    suspects |= {
+        "a mean, where the largest is asked for": off.mean() / largest,
+        "means of both, where the largest are asked for": off.mean() / np.abs(expected).mean(),
+        "sums of both, where the largest are asked for": off.sum() / np.abs(expected).sum(),
+        "lengths of both, where the largest are asked for": length(wrong - expected) / length(expected),
+        "the smallest difference, where the largest is asked for": off.min() / largest,
+        "squares, where absolute values are asked for": (off**2).max() / largest,
+        "the relative error is turned over": largest / off.max(),
+        "both are multiplied, where they must be divided": off.max() * largest,
+        "divided by the smallest of expected, not by the largest": off.max() / np.abs(expected).min(),
+        "divided by yours as well as expected, the larger": off.max() / max(np.abs(wrong).max(), largest),
+        "the largest of yours less the largest of expected is taken": abs(np.abs(wrong).max() - largest) / largest,
+        "the sizes are added": (np.abs(wrong) + np.abs(expected)).max() / largest,
+    }
+    answer = yours.relative_error(wrong, expected)
+    matches("the error", answer, off.max() / largest, suspects=lambda: suspects)
+    for scale in (1e-12, 1e-3, 1e6):
+        answer = yours.relative_error(scale * wrong, scale * expected)
+        elsewhere(f"the error of arrays {scale:g} times as large", answer, off.max() / largest, LIMIT)
+    for shape in SHAPES if draw.first else ():
+        expected = draw.normal(*shape)
+        wrong, largest = expected + 0.1 * draw.normal(*shape), np.abs(expected).max()
+        answer = yours.relative_error(wrong, expected)
+        elsewhere(f"the error of arrays of shape {shape}", answer, np.abs(wrong - expected).max() / largest, LIMIT)
+    elsewhere("the error of equal arrays", yours.relative_error(expected, expected), 0.0, LIMIT)
 
 
 @lesson.check(0.5, "expected is zero", of="relative_error", formula=ERROR)
 def error_of_zero(yours, draw):
     wrong = draw.normal(*draw.sizes(R=3, C=4))
     wrong.flat[0], zeros = -9.0, np.zeros(wrong.shape)
-    same("the error where expected is zero", yours.relative_error(wrong, zeros), np.abs(wrong).max())
+    answer = yours.relative_error(wrong, zeros)
+    ways = {"the sign is kept: take absolute values first": wrong.max(), "a mean, where the largest is asked for":
+            np.abs(wrong).mean(), "a sum, where the largest is asked for": np.abs(wrong).sum()}  # fmt: skip
+    matches("the error where expected is zero", answer, np.abs(wrong).max(), suspects=lambda: ways)
+    same("the error where expected is zero", yours.relative_error(1e-9 * wrong, zeros), 1e-9 * np.abs(wrong).max())
     same("the error where both are zero", yours.relative_error(zeros, zeros), 0.0)
     for some in ([-3.0, 0.0], [1.0, -1.0]):
         error = yours.relative_error(np.array(some) + 0.5, np.array(some))
@@ -184,16 +271,26 @@ def named(result, gradients):
     return set(result)
 
 
-def judged(yours, draw, given, x, candidates):
+def judged(yours, draw, given, x, exact, candidates, where=""):
     """candidates: [(what it is, the array, the usual cause if it is judged wrongly, is it wrong)]"""
-    names = [f"d{letter}" for letter in "abcdefgh"]
-    rows = [candidates[i] for i in draw.rng.permutation(len(candidates))]
-    gradients = {name: row[1] for name, row in zip(names, rows, strict=False)}
+    names = [f"d{letter}" for letter in "abcdefghijklmnop"[: len(candidates)]]
+    names = dict(zip(draw.rng.permutation(len(candidates)), names, strict=True))
+    gradients = {names[i]: candidates[i][1] for i in sorted(names, key=names.get)}
     found = named(yours.find_wrong(given, gradients, x), gradients)
-    for name, (what, _, cause, wrong) in zip(names, rows, strict=False):
-        if wrong != (name in found):
+    for i, (what, array, cause, wrong) in enumerate(candidates):
+        told_apart = 0 < len(found) < len(names)
+        if wrong != (names[i] in found) and not (told_apart and by_own_error(yours, array, exact, wrong)):
             verdict = "is wrong, but was not named" if wrong else "is right, but was called wrong"
-            raise Wrong(f"{name}, {what}, {verdict}", cause)
+            raise Wrong(f"{names[i]}, {what}{where}, {verdict}", cause)
+
+
+def by_own_error(yours, array, exact, wrong):
+    """Does the student's relative error, which has its own check, say otherwise of a candidate?"""
+    try:
+        fits = array.shape == exact.shape and np.isfinite(array).all()
+        return bool(fits and wrong == (yours.relative_error(array, exact) <= 1e-10))
+    except (NotWritten, Stopped, TypeError, ValueError):
+        return False
 
 
 NOISE = (
@@ -202,39 +299,80 @@ NOISE = (
 )
 
 
+LOOSE = "the limit is looser than 1e-10, or a mean is taken, or not all entries are looked at"
+STRICT = "the limit is stricter than 1e-10, or each entry is divided by its own size, not by the largest"
+SIGNS = "perhaps: absolute values are missing"
+
+
 @lesson.check(1.5, "find wrong", of="find_wrong", formula=NAMED)
 def find(yours, draw):
+    for scale in (1.0, 1e-6, 1e4):
+        given, _, x, exact = point(draw, offset=10000.0, scale=scale)
+        size, last = np.abs(exact).max(), np.unravel_index(np.abs(exact).argmin(), exact.shape)
+
+        def off(by, exact=exact, size=size, last=last):
+            """One entry, the smallest, off by so much of the largest."""
+            moved = exact.copy()
+            moved[last] += by * size
+            return moved
+
+        judged(yours, draw, given, x, exact, [
+            ("the gradient itself", exact, NOISE, False),
+            ("the gradient with its last digits rounded", exact * (1 + 1e-13), NOISE, False),
+            ("off by 5e-11 of the largest in one entry", off(5e-11), STRICT, False),
+            ("off by 2e-10 of the largest in one entry", off(2e-10), LOOSE, True),
+            ("off by 1e-8 in one entry", off(1e-8), LOOSE, True),
+            ("off by -1e-8 in one entry", off(-1e-8), SIGNS, True),
+            ("of the wrong sign", -exact, SIGNS, True),
+            ("twice as large", 2 * exact, SIGNS, True),
+            ("zero everywhere", np.zeros(x.shape), None, True),
+        ], "" if scale == 1 else f", where f is {scale:g} times as large")  # fmt: skip
+    given, _, x, exact = point(draw, offset=10000.0, scale=0.0)
+    judged(yours, draw, given, x, exact, [
+        ("zero everywhere", exact, "perhaps: the error is divided by 0", False),
+        ("not zero", exact + 1e-8, "perhaps: the error is divided by 0", True),
+        ("off by 1e-12", exact + 1e-12, "where expected is zero, the error is max|yours - expected| itself", False),
+    ], ", where the gradient is zero")  # fmt: skip
     given, _, x, exact = point(draw, offset=10000.0)
-    off = exact.copy()
-    off.flat[1] += 1e-8 * np.abs(exact).max()
-    judged(yours, draw, given, x, [
-        ("the gradient itself", exact, NOISE, False),
-        ("the gradient with its last digits rounded", exact * (1 + 1e-13), NOISE, False),
-        ("off by 1e-8 in one entry", off, "the limit is looser than 1e-10, or not all entries are looked at", True),
-        ("of the wrong sign", -exact, "absolute values are missing", True),
-        ("zero everywhere", np.zeros(x.shape), None, True),
-    ])  # fmt: skip
+    if found := named(yours.find_wrong(given, {}, x), {}):
+        raise Wrong(f"of no candidates, {found} are called wrong")
 
 
 @lesson.check(1, "nan and shapes", of="find_wrong", formula=NAMED)
 def find_hidden(yours, draw):
     given, _, x, exact = point(draw, offset=10000.0)
-    hole = exact.copy()
-    hole.flat[-1] = np.nan
-    judged(yours, draw, given, x, [
-        ("the gradient itself", exact, NOISE, False),
-        ("with a nan in it", hole, "nan > 1e-10 is False, as every comparison with nan: ask for not error <= 1e-10",
-         True),
-        (f"of shape {exact[None].shape}", exact[None], f"broadcasting: its difference to an array of shape {x.shape} "
-         "can be taken, so the shape has to be asked for", True),
-    ])  # fmt: skip
+    filled = {}
+    for what, number in (("a nan", np.nan), ("inf", np.inf), ("-inf", -np.inf)):
+        for place, where in (("first", 0), ("second", 1), ("last", -1)):
+            filled[f"with {what} in its {place} entry"] = exact.copy()
+            filled[f"with {what} in its {place} entry"].flat[where] = number
+    nans = "nan > 1e-10 is False, as every comparison with nan: ask for not error <= 1e-10"
+    shapes = "perhaps broadcasting: differences to some other shapes can be taken, so the shape has to be asked for"
+    others = (exact[None], exact[:1], exact[:, :1], exact[0], exact[:, None], exact[0, 0])       # these broadcast
+    others += (exact[..., None], exact.T, exact.ravel(), exact[:, :1, None])
+    candidates = [("the gradient itself", exact, NOISE, False)]
+    for what, array in filled.items():
+        candidates.append((what, array, nans if "nan" in what else "inf is not finite", True))
+    candidates += [(f"of shape {np.shape(array)}", np.array(array), shapes, True) for array in others
+                   if np.shape(array) != exact.shape]  # fmt: skip
+    for some in (candidates[:10], candidates[:1] + candidates[10:15], candidates[:1] + candidates[15:]):
+        judged(yours, draw, given, x, exact, some)
+    single = point(draw, 10000.0, (3, 3))
+    alike = [("the gradient itself", single[3], NOISE, False),
+             ("transposed", single[3].T.copy(), "perhaps: not all entries are looked at", True)]  # fmt: skip
+    judged(yours, draw, single[0], single[2], single[3], alike)
+    for shape in SHAPES if draw.first else ():
+        given, _, x, exact = point(draw, 10000.0, shape)
+        judged(yours, draw, given, x, exact, [("the gradient itself", exact, ELSEWHERE, False),
+                                       ("off by 1e-8", exact * (1 + 1e-8), ELSEWHERE, True)])  # fmt: skip
 
 
 @lesson.check(0.5, "inputs untouched", of="central_difference")
 def purity(yours, draw):
     given, _, x, exact = point(draw)
-    yours.central_difference(given, x, 0.1)
-    yours.complex_step(given, x)
-    yours.relative_error(exact + x, exact)
+    central = yours.central_difference(given, x, 0.1)
+    step = yours.complex_step(given, x)
+    error = yours.relative_error(exact + x, exact)
     yours.find_wrong(given, {"dx": exact + x}, x)
+    something(gradient=central, gradient_by_complex_step=step, error=error)
     yours.untouched()

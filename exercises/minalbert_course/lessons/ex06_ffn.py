@@ -117,15 +117,20 @@ def ffn_weights(yours, draw):
     if len(p.sets) != len(dffns):
         raise Wrong(f"y is the state after {len(p.sets)} of {len(dffns)} layers: not every FFN was asked")
     right = passes(p).gradients
-    for layer in reversed(range(len(right))):
-        suspects = {
-            "the list is in reverse order: the last layer comes first on the way back, and last in the list":
-                right[len(right) - 1 - layer],
+
+    def suspects(layer):
+        backwards = right[len(right) - 1 - layer]
+        return {"the list is in reverse order: the last layer comes first on the way back, and last in the list":
+                backwards} | {f"this is the gradient of layer {i}": other for i, other in enumerate(right) if i != layer
+        } | {
             "this is the sum over all layers; no two layers share an FFN": added(right),
             "later layers' gradients are in it, too; no two layers share an FFN": added(right[layer:]),
+            "earlier layers' gradients are in it, too; no two layers share an FFN": added(right[: layer + 1]),
         }  # fmt: skip
-        suspects |= {f"this is the gradient of layer {i}": other for i, other in enumerate(right) if i != layer}
-        same_gradients(f"dffns[{layer}]", dffns[layer], picked(right[layer], FFN_NAMES), lambda: suspects, of_passes(right))
+
+    for layer in reversed(range(len(right))):
+        own = picked(right[layer], FFN_NAMES)
+        same_gradients(f"dffns[{layer}]", dffns[layer], own, lambda layer=layer: suspects(layer), of_passes(right))
 
 
 @lesson.check(1.5, "as transformers", of="encoder_backward", formula="AlbertModel's encoder, one attention for all")

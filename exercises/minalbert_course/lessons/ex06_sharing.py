@@ -87,7 +87,8 @@ def block_weights(yours, draw):
     _, cache = yours.block_forward(p.x, p.sets[0], p.mask, p.heads, p.eps)
     _, dweights = yours.block_backward(p.dy, cache)
     by_name("dweights", dweights, p.sets[0])
-    same_gradients("dweights", dweights, gone_back(p)[1], lambda: {says: back[1] for says, back in left_out(p).items()})
+    expected = gone_back(p)[1]
+    same_gradients("dweights", dweights, expected, lambda: {says: way[1] for says, way in left_out(p).items()})
 
 
 def counts(p):
@@ -137,7 +138,8 @@ def encoder_weights(yours, draw):
     p = as_gone(p, y, counts(p))
 
     def compare(right):
-        same_gradients("dweights", dweights, added(right.gradients), lambda: wrong_sums(p, added), of_passes(right.gradients))
+        gradients = right.gradients
+        same_gradients("dweights", dweights, added(gradients), lambda: wrong_sums(p, added), of_passes(gradients))
 
     encoder_check(yours, p, compare)
 

@@ -40,18 +40,72 @@ PAPER = (                                            # tables 1 and 3, in millio
 BERT = ((108, "BERT-base", (30000, 768, *BASE[2:])), (334, "BERT-large", (30000, 1024, *LARGE[2:])))
 
 
-def whole(name, yours, expected, suspects, own=()):
+OTHERS = {                                           # what else a released config file says
+    "model_type": "albert", "hidden_act": "gelu_new", "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0,
+    "type_vocab_size": 2, "initializer_range": 0.02, "layer_norm_eps": 1e-12, "num_attention_heads": 1,
+    "num_hidden_groups": 1, "inner_group_num": 1, "pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3,
+}  # fmt: skip
+ELSEWHERE = "other sizes were right: what is special in these? A width that is larger than another, equal to it, or one"
+CORNERS = (                                          # V, E, H, M, F, L
+    (1, 1, 1, 1, 1, 1), (7, 5, 3, 2, 4, 1), (9, 3, 5, 1, 2, 2), (2, 4, 1, 3, 16, 3), (4, 2, 2, 6, 2, 24),
+    (50, 40, 8, 20, 3, 2), (3, 1, 4, 4, 8, 48),
+)  # fmt: skip
+
+
+PAIRS = (                                            # V, H: even ones, and those where E is nearly H, or large
+    (6, 3), (12, 4), (4, 4), (100, 100), (30000, 10), (30000, 4096), (50, 300), (3, 6), (12345, 678),
+)  # fmt: skip
+
+
+def config_of(sizes):
+    return OTHERS | dict(zip(KEYS, sizes, strict=True))
+
+
+def off_by(amount, terms):
+    """Which multiples of one or two terms, {name: number}, make up the amount; or None."""
+    ways = [(abs(i) + abs(j), i, first, j, second) for first in terms for second in terms for i in range(-8, 9)
+            for j in range(-8, 9) if i and (first < second if j else first == second)
+            and i * terms[first] + j * terms[second] == amount]  # fmt: skip
+    if not ways:
+        return None
+    _, i, first, j, second = min(ways)
+    parts = [f"{sign(i)} {first}", f"{sign(j)} {second}"] if j else [f"{sign(i)} {first}"]
+    return f"off by {', '.join(parts)}"
+
+
+def sign(count):
+    return f"{'+' if count > 0 else '-'} {abs(count)}"
+
+
+def whole(name, yours, expected, suspects, own=(), terms=None):
     """Raise Wrong unless yours is that number.
 
     suspects   {mistake: the number it gives}
     own        numbers that follow from a mistake which has cost its points elsewhere
+    terms      {name: number} of what is counted
     """
     yours = counted(name, yours)
     if yours == expected or yours in own:
         return
     cause = next((says for says, number in suspects.items() if number == yours), None)
-    amount, way = abs(yours - expected), "large" if yours > expected else "small"
-    raise Wrong(f"{name}: yours {yours:,}   expected {expected:,}", cause or f"a count {amount:,} too {way}")
+    cause = cause or (off_by(yours - expected, terms) if terms else None) or times(yours, expected)
+    raise Wrong(f"{name}: yours {yours:,}   expected {expected:,}   off by {yours - expected:,}", cause)
+
+
+def times(yours, expected):
+    for n in range(2, 65):
+        if yours in (expected * n, -expected * n):
+            return f"{'-' if yours < 0 else ''}{n} times what is expected"
+        if yours and expected in (yours * n, -yours * n):
+            return f"{'-' if yours < 0 else ''}1/{n} of what is expected"
+    return "the sign is wrong" if yours == -expected else None
+
+
+def whole_in_corner(name, yours, expected):
+    try:
+        whole(name, yours, expected, {})
+    except Wrong as error:
+        raise Wrong(error.seen, ELSEWHERE) from None
 
 
 def counted(name, yours):
@@ -105,7 +159,13 @@ def embedding(yours, draw):
         "positions, token types and norm are E wide, not H": right + (M + 4) * (H - E),
         "words are E wide, not H": right + V * (H - E),
     }
-    whole(f"embedding_parameters({V}, {E}, {H}, {M})", yours.embedding_parameters(V, E, H, M), right, suspects)
+    terms = {"E": E, "H": H, "V E": V * E, "M E": M * E, "E H": E * H, "V H": V * H, "M H": M * H, "V": V, "M": M}
+    name = f"embedding_parameters({V}, {E}, {H}, {M})"
+    whole(name, yours.embedding_parameters(V, E, H, M), right, suspects, terms=terms)
+    for V, E, H, M, _, _ in CORNERS if draw.first else ():
+        if E != H:
+            answer = yours.embedding_parameters(V, E, H, M)
+            whole_in_corner(f"embedding_parameters({V}, {E}, {H}, {M})", answer, embeddings(V, E, H, M))
 
 
 @lesson.check(0.5, "E = H", of="embedding_parameters", formula="where E = H there is no projection")
@@ -116,6 +176,10 @@ def no_projection(yours, draw):
                 "where E = H there is no projection: its H H are too many": right + H * H}  # fmt: skip
     own = [right - missing for missing in (H, 2 * H, 4 * H, M * H)]
     whole(f"embedding_parameters({V}, {H}, {H}, {M})", yours.embedding_parameters(V, H, H, M), right, suspects, own)
+    if yours.embedding_parameters(V, H, H, M) == right:
+        for V, _, H, M, _, _ in CORNERS if draw.first else ():
+            name = f"embedding_parameters({V}, {H}, {H}, {M})"
+            whole_in_corner(name, yours.embedding_parameters(V, H, H, M), embeddings(V, H, H, M))
 
 
 @lesson.check(1.5, "layer", of="layer_parameters", formula="4 (H H + H) + (H F + F) + (F H + H) + 2 · 2 H")
@@ -134,7 +198,10 @@ def of_layer(yours, draw):
         "up has F biases, down has H; here both have F": right - H + F,
         "up has F biases, down has H; here both have H": right + H - F,
     }
-    whole(f"layer_parameters({H}, {F})", yours.layer_parameters(H, F), right, suspects)
+    terms = {"H": H, "F": F, "H H": H * H, "H F": H * F, "F F": F * F, "1": 1}
+    whole(f"layer_parameters({H}, {F})", yours.layer_parameters(H, F), right, suspects, terms=terms)
+    for _, _, H, _, F, _ in CORNERS if draw.first else ():
+        whole_in_corner(f"layer_parameters({H}, {F})", yours.layer_parameters(H, F), layer(H, F))
 
 
 def from_own_parts(yours, sizes, sets):
@@ -163,10 +230,21 @@ def whole_model(yours, draw, shared):
         suspects["shared weights are there once, however often they are used"] = right + (L - 1) * one
     else:
         suspects["shared is False: each of the L layers has weights of its own"] = right - (L - 1) * one
-    config = dict(zip(KEYS, sizes, strict=True))
-    answer = yours.albert_parameters(config, shared)
+    answer = yours.albert_parameters(config_of(sizes), shared)
+    yours.untouched()
     own = from_own_parts(yours, sizes, 1 if shared else L)
-    whole(f"albert_parameters(config, {shared})", answer, right, suspects, own)
+    terms = {"H": H, "H H": H * H, "layer": one, "embedding": embeddings(V, E, H, M), "V": V, "E": E, "M E": M * E}
+    whole(f"albert_parameters(config, {shared})", answer, right, suspects, own, terms)
+    for sizes in CORNERS if draw.first else ():
+        V, E, H, M, F, L = sizes
+        right = embeddings(V, E, H, M) + (1 if shared else L) * layer(H, F) + H * H + H
+        answer = yours.albert_parameters(config_of(sizes), shared)
+        if answer not in from_own_parts(yours, sizes, 1 if shared else L):
+            whole_in_corner(f"albert_parameters(config, {shared}) of {config_words(sizes)}", answer, right)
+
+
+def config_words(sizes):
+    return ", ".join(f"{letter} = {size}" for letter, size in zip("VEHMFL", sizes, strict=True))
 
 
 @lesson.check(1, "shared", of="albert_parameters", formula="embeddings + one layer + pooler (H H + H)")
@@ -182,7 +260,7 @@ def unshared_model(yours, draw):
 @lesson.check(1, "gradient bytes", of="gradient_bytes", formula="4 bytes for each parameter, shared ones once")
 def of_gradients(yours, draw):
     sizes = drawn_sizes(draw)
-    config = dict(zip(KEYS, sizes, strict=True))
+    config = config_of(sizes)
     for shared in (True, False):
         right = library_count(sizes, shared)
         suspects = {
@@ -194,7 +272,15 @@ def of_gradients(yours, draw):
             "`shared` is not heeded": 4 * library_count(sizes, not shared),
         }
         answer, own = yours.gradient_bytes(config, shared), own_bytes(yours, config, shared)
+        yours.untouched()
         whole(f"gradient_bytes(config, {shared})", answer, 4 * right, suspects, own)
+        for sizes in CORNERS if draw.first else ():
+            V, E, H, M, F, L = sizes
+            right = embeddings(V, E, H, M) + (1 if shared else L) * layer(H, F) + H * H + H
+            given = config_of(sizes)
+            answer = yours.gradient_bytes(given, shared)
+            if answer not in own_bytes(yours, given, shared):
+                whole_in_corner(f"gradient_bytes(config, {shared}) of {config_words(sizes)}", answer, 4 * right)
 
 
 def own_bytes(yours, config, shared):
@@ -221,13 +307,17 @@ def of_operations(yours, draw):
         "up and down are missing": right - 4 * L * H * F,
         "this is forward and backward; asked is forward": 3 * right,
     }
-    whole(f"flops_per_token({H}, {F}, {L}, {T})", yours.flops_per_token(H, F, L, T), right, suspects)
+    terms = {"L H H": L * H * H, "L T H": L * T * H, "L H F": L * H * F, "L H": L * H, "L F": L * F, "L T": L * T}
+    whole(f"flops_per_token({H}, {F}, {L}, {T})", yours.flops_per_token(H, F, L, T), right, suspects, terms=terms)
+    for _, T, H, _, F, L in CORNERS if draw.first else ():
+        right = L * (8 * H * H + 4 * T * H + 4 * H * F)
+        whole_in_corner(f"flops_per_token({H}, {F}, {L}, {T})", yours.flops_per_token(H, F, L, T), right)
 
 
 @lesson.check(1, "break-even", of="break_even", formula="the largest whole E with V E + E H < V H")
 def of_break_even(yours, draw):
     V, _, H, _, _, _ = drawn_sizes(draw)
-    for words, width in ((V, H), (6, 3), (12, 4), (2, 2), (100, 100)):
+    for words, width in ((V, H), *PAIRS):
         right = (words * width - 1) // (words + width)
         suspects = {}
         if words * width == (right + 1) * (words + width):
@@ -237,6 +327,9 @@ def of_break_even(yours, draw):
             "a larger E is still less than V H": right - 1,
             "E H, the projection, costs as well": width - 1,
             "this is H: with E = H the table alone is V H": width,
+            "this is V H / (V + H) rounded to the nearest": round(words * width / (words + width)),
+            "this is V, not E": words,
+            "this is H / 2": width // 2,
         }
         whole(f"break_even({words}, {width})", yours.break_even(words, width), right, suspects)
 
@@ -244,7 +337,7 @@ def of_break_even(yours, draw):
 @lesson.check(0.5, "the paper's tables", of="albert_parameters", formula="Lan et al., 2020, tables 1 and 3")
 def paper(yours, draw):
     for millions, name, sizes in PAPER:
-        as_said(millions, name, yours.albert_parameters(dict(zip(KEYS, sizes, strict=True)), True))
+        as_said(millions, name, yours.albert_parameters(config_of(sizes), True))
     for millions, name, (V, E, H, M, F, L) in BERT:
         embedding = counted(f"{name}'s embedding", yours.embedding_parameters(V, E, H, M))
         one = counted(f"{name}'s layer", yours.layer_parameters(H, F))
@@ -260,5 +353,5 @@ def as_said(millions, name, answer):
 @lesson.check(0.5, "as transformers", of="albert_parameters", formula="num_parameters() of transformers' AlbertModel")
 def outside(yours, draw):
     for *sizes, shared, expected in numbers("ex07")["counts"].astype(int).tolist():
-        answer = yours.albert_parameters(dict(zip(KEYS, sizes, strict=True)), bool(shared))
+        answer = yours.albert_parameters(config_of(sizes), bool(shared))
         whole(f"the count of H = {sizes[2]}, L = {sizes[5]} (transformers')", answer, expected, {})

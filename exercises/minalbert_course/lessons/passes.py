@@ -38,7 +38,7 @@ LAYERS = (
     Corner("tiny", L=2, B=2, T=3, N=1, D=4, F=2),
     Corner("zero", padding="none", L=3, B=3, T=2, N=3, D=1, F=1),
     Corner(padding="all but one", L=5, B=4, T=4, N=2, D=1, F=4),
-    Corner(padding="none", L=13, B=1, T=2, N=1, D=3, F=2),
+    Corner(padding="none", L=6, B=1, T=2, N=1, D=3, F=2),
     Corner("large", L=1, B=4, T=1, N=2, D=2, F=3),
 )
 

@@ -7,9 +7,9 @@ import numpy as np
 from ..given import maker
 
 
-def waves(a, offset, x):
-    """Σ a sin(x) + (Σ x²)² / 8 + offset: no derivative of it is zero, and every entry feels the others."""
-    return (a * np.sin(x)).sum() + (x * x).sum() ** 2 / 8 + offset
+def waves(a, offset, scale, x):
+    """scale (Σ a sin(x) + (Σ x²)² / 8) + offset: no derivative of it is zero, and every entry feels the others."""
+    return scale * ((a * np.sin(x)).sum() + (x * x).sum() ** 2 / 8) + offset
 
 
 def squire_trapp(x):
