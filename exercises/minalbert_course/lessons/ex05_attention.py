@@ -84,7 +84,8 @@ def softmax_value(yours, draw):
     for x in (drawn, drawn[0], drawn[0, 0], drawn[None]):
         y, _ = yours.softmax_forward(x)
         suspects = (lambda x=x: wrong_softmax(x)) if x.ndim > 1 else None
-        matches("y" if x.ndim == 3 else f"y for x of shape {x.shape}", y, softmax(x), suspects=suspects)
+        given = softmax, {"x": x}
+        matches("y" if x.ndim == 3 else f"y for x of shape {x.shape}", y, softmax(x), suspects=suspects, given=given)
 
 
 @lesson.check(0.5, "large numbers", of="softmax_forward", formula="y is the same for x and x - max(x)")
@@ -113,7 +114,8 @@ def softmax_gradient(yours, draw):
         dx = yours.softmax_backward(dy, cache)
         suspects = (lambda x=x, dy=dy: wrong_ways_back(dy, softmax(x))) if x.ndim > 1 else None
         name = "dx" if x.ndim == 3 else f"dx for x of shape {x.shape}"
-        matches(name, dx, softmax_way_back(dy, softmax(x)), suspects=suspects, laws=(SUM_TO_ZERO,))
+        matches(name, dx, softmax_way_back(dy, softmax(x)), suspects=suspects, laws=(SUM_TO_ZERO,),
+                given=(softmax_way_back, {"dy": dy, "y": softmax(x)}))  # fmt: skip
 
 
 def point(draw):
@@ -141,7 +143,20 @@ def attention_value(yours, draw):
     q, k, v, mask, _ = point(draw)
     context, _ = yours.attention_forward(q, k, v, mask)
     expected = reference(q, k, v, mask, v)[0]
-    matches("context", context, expected, "bntd", lambda: wrong_contexts(q, k, v, mask))
+    matches("context", context, expected, "bntd", lambda: wrong_contexts(q, k, v, mask), natural=np.abs(v).max(),
+            given=(contexts, {"q": q, "k": k, "v": v, "mask": mask}))  # fmt: skip
+
+
+def contexts(q, k, v, mask):
+    return probabilities(q, k, mask) @ v
+
+
+def gradient(place, **given):
+    return reference(**given)[1][place]
+
+
+def named(*given):
+    return dict(zip(("q", "k", "v", "mask", "dcontext"), given, strict=True))
 
 
 @lesson.check(1.5, "dv", of="attention_backward", formula="dv = Pᵀ dcontext")

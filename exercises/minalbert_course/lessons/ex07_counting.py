@@ -1,5 +1,7 @@
 """Exercise 7: what sharing and a narrow embedding save, and what they do not."""
 
+import functools
+
 import numpy as np
 
 from minalbert.analysis import cost, parameters
@@ -11,6 +13,7 @@ from ..compare import Wrong, is_number, shown
 from ..lesson import Lesson
 from ..outside import numbers
 from ..yours import NotWritten, Stopped
+from .polynomials import miscounted, quotients
 
 lesson = Lesson(
     "ex07", "counting: what sharing saves", minutes=45,
@@ -61,34 +64,18 @@ def config_of(sizes):
     return OTHERS | dict(zip(KEYS, sizes, strict=True))
 
 
-def off_by(amount, terms):
-    """Which multiples of one or two terms, {name: number}, make up the amount; or None."""
-    ways = [(abs(i) + abs(j), i, first, j, second) for first in terms for second in terms for i in range(-8, 9)
-            for j in range(-8, 9) if i and (first < second if j else first == second)
-            and i * terms[first] + j * terms[second] == amount]  # fmt: skip
-    if not ways:
-        return None
-    _, i, first, j, second = min(ways)
-    parts = [f"{sign(i)} {first}", f"{sign(j)} {second}"] if j else [f"{sign(i)} {first}"]
-    return f"off by {', '.join(parts)}"
-
-
-def sign(count):
-    return f"{'+' if count > 0 else '-'} {abs(count)}"
-
-
-def whole(name, yours, expected, suspects, own=(), terms=None):
+def whole(name, yours, expected, suspects, own=(), found=None):
     """Raise Wrong unless yours is that number.
 
     suspects   {mistake: the number it gives}
     own        numbers that follow from a mistake which has cost its points elsewhere
-    terms      {name: number} of what is counted
+    found      a function of none that finds the mistake, or gives None
     """
     yours = counted(name, yours)
     if yours == expected or yours in own:
         return
     cause = next((says for says, number in suspects.items() if number == yours), None)
-    cause = cause or (off_by(yours - expected, terms) if terms else None) or times(yours, expected)
+    cause = cause or (found() if found else None) or times(yours, expected)
     raise Wrong(f"{name}: yours {yours:,}   expected {expected:,}   off by {yours - expected:,}", cause)
 
 
@@ -134,6 +121,10 @@ def layer(H, F):
     return 4 * (H * H + H) + 2 * H * F + F + H + 4 * H
 
 
+def operations(H, F, L, T):
+    return L * (8 * H * H + 4 * T * H + 4 * H * F)
+
+
 def library_count(sizes, shared):
     """By the table that the library's model is built from."""
     sharing = "all" if shared else "none"
@@ -159,9 +150,9 @@ def embedding(yours, draw):
         "positions, token types and norm are E wide, not H": right + (M + 4) * (H - E),
         "words are E wide, not H": right + V * (H - E),
     }
-    terms = {"E": E, "H": H, "V E": V * E, "M E": M * E, "E H": E * H, "V H": V * H, "M H": M * H, "V": V, "M": M}
     name = f"embedding_parameters({V}, {E}, {H}, {M})"
-    whole(name, yours.embedding_parameters(V, E, H, M), right, suspects, terms=terms)
+    asked = functools.partial(miscounted, yours.embedding_parameters, embeddings, "VEHM", (V, E, H, M))
+    whole(name, yours.embedding_parameters(V, E, H, M), right, suspects, found=asked)
     for V, E, H, M, _, _ in CORNERS if draw.first else ():
         if E != H:
             answer = yours.embedding_parameters(V, E, H, M)
@@ -198,8 +189,8 @@ def of_layer(yours, draw):
         "up has F biases, down has H; here both have F": right - H + F,
         "up has F biases, down has H; here both have H": right + H - F,
     }
-    terms = {"H": H, "F": F, "H H": H * H, "H F": H * F, "F F": F * F, "1": 1}
-    whole(f"layer_parameters({H}, {F})", yours.layer_parameters(H, F), right, suspects, terms=terms)
+    asked = functools.partial(miscounted, yours.layer_parameters, layer, "HF", (H, F))
+    whole(f"layer_parameters({H}, {F})", yours.layer_parameters(H, F), right, suspects, found=asked)
     for _, _, H, _, F, _ in CORNERS if draw.first else ():
         whole_in_corner(f"layer_parameters({H}, {F})", yours.layer_parameters(H, F), layer(H, F))
 
@@ -233,12 +224,19 @@ def whole_model(yours, draw, shared):
     answer = yours.albert_parameters(config_of(sizes), shared)
     yours.untouched()
     own = from_own_parts(yours, sizes, 1 if shared else L)
-    terms = {"H": H, "H H": H * H, "layer": one, "embedding": embeddings(V, E, H, M), "V": V, "E": E, "M E": M * E}
-    whole(f"albert_parameters(config, {shared})", answer, right, suspects, own, terms)
+
+    def counted_by(*sizes):
+        return yours.albert_parameters(config_of(sizes), shared)
+
+    def right_count(V, E, H, M, F, L):
+        return embeddings(V, E, H, M) + (1 if shared else L) * layer(H, F) + H * H + H
+
+    asked = functools.partial(miscounted, counted_by, right_count, "VEHMFL", sizes, 3)
+    whole(f"albert_parameters(config, {shared})", answer, right, suspects, own, asked)
     for sizes in CORNERS if draw.first else ():
         V, E, H, M, F, L = sizes
-        right = embeddings(V, E, H, M) + (1 if shared else L) * layer(H, F) + H * H + H
-        answer = yours.albert_parameters(config_of(sizes), shared)
+        right = right_count(*sizes)
+        answer = counted_by(*sizes)
         if answer not in from_own_parts(yours, sizes, 1 if shared else L):
             whole_in_corner(f"albert_parameters(config, {shared}) of {config_words(sizes)}", answer, right)
 
@@ -274,13 +272,12 @@ def of_gradients(yours, draw):
         answer, own = yours.gradient_bytes(config, shared), own_bytes(yours, config, shared)
         yours.untouched()
         whole(f"gradient_bytes(config, {shared})", answer, 4 * right, suspects, own)
-        for sizes in CORNERS if draw.first else ():
-            V, E, H, M, F, L = sizes
+        for other in CORNERS if draw.first else ():
+            V, E, H, M, F, L = other
             right = embeddings(V, E, H, M) + (1 if shared else L) * layer(H, F) + H * H + H
-            given = config_of(sizes)
-            answer = yours.gradient_bytes(given, shared)
-            if answer not in own_bytes(yours, given, shared):
-                whole_in_corner(f"gradient_bytes(config, {shared}) of {config_words(sizes)}", answer, 4 * right)
+            answer = yours.gradient_bytes(config_of(other), shared)
+            if answer not in own_bytes(yours, config_of(other), shared):
+                whole_in_corner(f"gradient_bytes(config, {shared}) of {config_words(other)}", answer, 4 * right)
 
 
 def own_bytes(yours, config, shared):
@@ -294,7 +291,7 @@ def own_bytes(yours, config, shared):
 @lesson.check(2, "FLOPs", of="flops_per_token", formula="L (4 · 2 H H + 2 · 2 T H + 2 · 2 H F)")
 def of_operations(yours, draw):
     _, _, H, T, F, L = drawn_sizes(draw)
-    right = L * (8 * H * H + 4 * T * H + 4 * H * F)
+    right = operations(H, F, L, T)
     suspects = {
         "each multiply-add is counted once; it is two operations": right // 2,
         "L is missing: each layer multiplies, with or without weights of its own": right // L,
@@ -307,10 +304,10 @@ def of_operations(yours, draw):
         "up and down are missing": right - 4 * L * H * F,
         "this is forward and backward; asked is forward": 3 * right,
     }
-    terms = {"L H H": L * H * H, "L T H": L * T * H, "L H F": L * H * F, "L H": L * H, "L F": L * F, "L T": L * T}
-    whole(f"flops_per_token({H}, {F}, {L}, {T})", yours.flops_per_token(H, F, L, T), right, suspects, terms=terms)
+    asked = functools.partial(miscounted, yours.flops_per_token, operations, "HFLT", (H, F, L, T))
+    whole(f"flops_per_token({H}, {F}, {L}, {T})", yours.flops_per_token(H, F, L, T), right, suspects, found=asked)
     for _, T, H, _, F, L in CORNERS if draw.first else ():
-        right = L * (8 * H * H + 4 * T * H + 4 * H * F)
+        right = operations(H, F, L, T)
         whole_in_corner(f"flops_per_token({H}, {F}, {L}, {T})", yours.flops_per_token(H, F, L, T), right)
 
 
@@ -331,7 +328,9 @@ def of_break_even(yours, draw):
             "this is V, not E": words,
             "this is H / 2": width // 2,
         }
-        whole(f"break_even({words}, {width})", yours.break_even(words, width), right, suspects)
+        others = {says: number for says, number in quotients(words, width).items() if number != right}
+        answer = yours.break_even(words, width)
+        whole(f"break_even({words}, {width})", answer, right, suspects | others)
 
 
 @lesson.check(0.5, "the paper's tables", of="albert_parameters", formula="Lan et al., 2020, tables 1 and 3")

@@ -7,13 +7,14 @@ from ..compare import LIMIT, OwnGradient, Wrong, same
 
 def matches(
     name, yours, expected, axes=None, suspects=None, terms=None, found=None, natural=None, limit=LIMIT, follows=None,
-    **known,
+    given=None, **known,
 ):  # fmt: skip
     """Raise Wrong unless yours is expected.
 
     suspects   a function that gives {mistake: what it makes}; it is called where something is wrong
     terms      a function that gives {term: its array}; expected is their sum
     found      a function of yours that gives the mistake, or None
+    given      (a function of arguments by name that gives what is expected, the arguments): is one of them changed?
     natural    the size of what expected is a difference of: rounding is relative to that
     follows    a function that gives what `same` is told by that name; known: what else it is told
     """
@@ -29,8 +30,77 @@ def matches(
         if array.shape == expected.shape and array.any() and np.isfinite(array).all():
             with np.errstate(all="ignore"):
                 cause = mistake(array, suspects) or factors(array, terms) or (found(array) if found else None)
+                cause = cause or changed(name, array, expected, given)
             error.cause = cause or error.cause
         raise
+
+
+CHANGES = {
+    "the absolute values of {}": np.abs,
+    "{}, sorted along the last axis,": lambda a: np.sort(a) if a.ndim else a,
+    "{}, cut off above 1,": lambda a: np.minimum(a, 1),
+    "{}, cut off above 10,": lambda a: np.minimum(a, 10),
+    "{}, cut off below 0,": lambda a: np.maximum(a, 0),
+    "{}, kept between -1 and 1,": lambda a: np.clip(a, -1, 1),
+    "{}, kept between -10 and 10,": lambda a: np.clip(a, -10, 10),
+    "{}, kept between 0 and 1,": lambda a: np.clip(a, 0, 1),
+    "{}, rounded to whole numbers,": np.round,
+    "{}, rounded to two digits,": lambda a: np.round(a, 2),
+    "{}, rounded to three digits,": lambda a: np.round(a, 3),
+    "the whole part of {}": np.trunc,
+    "{} in float16": lambda a: a.astype(np.float16).astype(float),
+    "the signs of {}": np.sign,
+    "{} != 0, which is 0 or 1,": lambda a: (a != 0).astype(float),
+    "{} > 0, which is 0 or 1,": lambda a: (a > 0).astype(float),
+    "zeros for {}": np.zeros_like,
+    "-{}": np.negative,
+    "the square of {}": np.square,
+    "2 {}": lambda a: 2 * a,
+    "{} / 2": lambda a: a / 2,
+    "{} + 1": lambda a: a + 1,
+    "{} less its mean": lambda a: a - a.mean(),
+    "{} in reverse order of the first axis": lambda a: a[::-1] if a.ndim else a,
+    "{} in reverse order of the last axis": lambda a: a[..., ::-1] if a.ndim else a,
+    "{} in reverse order of the second axis": lambda a: a[:, ::-1] if a.ndim > 1 else a,
+    "the first of {} for all along the first axis": lambda a: np.broadcast_to(a[:1], a.shape) if a.ndim else a,
+    "the last of {} for all along the first axis": lambda a: np.broadcast_to(a[-1:], a.shape) if a.ndim else a,
+    "the first of {} for all along the last axis": lambda a: np.broadcast_to(a[..., :1], a.shape) if a.ndim else a,
+    "{}, moved by one along the first axis,": lambda a: np.roll(a, 1, axis=0) if a.ndim else a,
+    "{}, moved by one along the last axis,": lambda a: np.roll(a, 1, axis=-1) if a.ndim else a,
+    "{}, moved back by one along the first axis,": lambda a: np.roll(a, -1, axis=0) if a.ndim else a,
+    "{}, transposed,": lambda a: a.swapaxes(-1, -2) if a.ndim > 1 and a.shape[-1] == a.shape[-2] else a,
+    "the mean of {} in all its places": lambda a: np.full_like(a, a.mean()),
+    "{}, whose last row is 0,": lambda a: np.concatenate([a[:-1], 0 * a[-1:]]) if a.ndim else a,
+    "{}, whose first row is 0,": lambda a: np.concatenate([0 * a[:1], a[1:]]) if a.ndim else a,
+}
+
+
+def changed(name, yours, expected, given):
+    """Is this what is expected, changed in a simple way, or of an argument that was?"""
+    for says, change in CHANGES.items():
+        if equals(yours, change(expected)):
+            return f"this is {says.format(name).rstrip(',')}"
+    function, arguments = given or (None, {})
+    for argument, array in arguments.items():
+        if not isinstance(array, np.ndarray) or array.dtype.kind != "f":
+            continue
+        for says, change in CHANGES.items():
+            other = change(array)
+            if not np.array_equal(other, array) and equals(yours, function(**arguments | {argument: other})):
+                return f"this is right for {says.format(argument).rstrip(',')}, in the place of {argument}"
+    return exchanged(yours, function, arguments)
+
+
+def exchanged(yours, function, arguments):
+    """Is it right where one argument stands for another?"""
+    for one, array in arguments.items():
+        for other, instead in arguments.items():
+            if one != other and getattr(array, "shape", 0) == getattr(instead, "shape", 1):
+                if equals(yours, function(**arguments | {one: instead, other: array})):
+                    return f"{one} and {other} are exchanged"
+                if equals(yours, function(**arguments | {one: instead})):
+                    return f"{other} is used where {one} is meant"
+    return None
 
 
 def mistake(yours, suspects):
