@@ -27,7 +27,7 @@ def layer_norm_forward(x, gain, bias, eps):
     """x: (..., H)   gain, bias: (H,)   eps: a number   Returns y (..., H), cache."""
     ### HINT Mean and variance belong to a row: one of each for every token. keepdims=True keeps them in shape.
     ### HINT c = x - mean(x), r = 1 / √(mean(c²) + eps), xhat = c r, y = gain xhat + bias; all means over the last axis.
-    ### HINT c = x - x.mean(axis=-1, keepdims=True); r = 1 / np.sqrt((c * c).mean(axis=-1, keepdims=True) + eps).
+    ### HINT c = x - m(x), r = 1 / np.sqrt(m(c * c) + eps), y = gain * c * r + bias; m(z) = z.mean(-1, keepdims=True).
     ### BEGIN SOLUTION
     centred = x - x.mean(axis=-1, keepdims=True)
     rstd = 1 / np.sqrt((centred * centred).mean(axis=-1, keepdims=True) + eps)
@@ -54,7 +54,7 @@ def layer_norm_backward(dy, cache):
     """dy: (..., H)   Returns dx (..., H), dgain (H,), dbias (H,)."""
     ### HINT Parameters first: they are used by each row, so their gradients are sums over rows. Then dx, path by path.
     ### HINT dbias = Σ_rows dy, dgain = Σ_rows dy xhat, dx = r (g - mean(g) - xhat mean(g xhat)), g = dy gain.
-    ### HINT rows = tuple(range(dy.ndim - 1)) for both sums; g and g * xhat get means over axis -1, keepdims=True.
+    ### HINT Sums: axis=tuple(range(dy.ndim - 1)); dx = r * (g - m(g) - xhat * m(g * xhat)); m: mean(-1, keepdims=True)
     ### BEGIN SOLUTION
     xhat, rstd, gain = cache
     rows = tuple(range(dy.ndim - 1))

@@ -25,7 +25,7 @@ def rms_norm_forward(x, gain, eps):
     """x: (..., H)   gain: (H,)   eps: a number   Returns y (..., H), cache."""
     ### HINT A row has one mean square. keepdims=True keeps it in shape for the division.
     ### HINT r = 1 / √(mean(x²) + eps), with the mean over the last axis; xhat = x r, y = gain xhat.
-    ### HINT r = 1 / np.sqrt((x * x).mean(axis=-1, keepdims=True) + eps); backward will ask for x * r, r and gain.
+    ### HINT r = 1 / np.sqrt((x * x).mean(-1, keepdims=True) + eps), y = gain * x * r; the cache is (x * r, r, gain).
     ### BEGIN SOLUTION
     rrms = 1 / np.sqrt((x * x).mean(axis=-1, keepdims=True) + eps)
     xhat = x * rrms
@@ -50,7 +50,7 @@ def rms_norm_backward(dy, cache):
     """dy: (..., H)   Returns dx (..., H), dgain (H,)."""
     ### HINT gain first: every row uses it, so its gradient is a sum over rows. Then x: once directly, once through r.
     ### HINT ∂r/∂x_j = -r³ x_j / H, so dx = r (g - xhat mean(g xhat)), with g = dy gain; dgain = Σ_rows dy xhat.
-    ### HINT rows = tuple(range(dy.ndim - 1)) for the sum; inner = (g * xhat).mean(axis=-1, keepdims=True) for dx.
+    ### HINT Sum: axis=tuple(range(dy.ndim - 1)); dx = r * (g - xhat * m), m = (g * xhat).mean(-1, keepdims=True).
     ### BEGIN SOLUTION
     xhat, rrms, gain = cache
     dgain = (dy * xhat).sum(axis=tuple(range(dy.ndim - 1)))

@@ -44,7 +44,7 @@ def encoder_backward(dy, cache):
     """dy, dx: (B, T, H)   Returns dx, dattention (a dict), dffns (a list of dicts)."""
     ### HINT The last layer comes first. Its dx is what the layer before it is handed. Which gradients meet others?
     ### HINT From l = L-1 to 0: dx_l, g_l = block_backward(dx_{l+1}, cache_l); dattention = Σ_l g_l, dffns[l] = g_l.
-    ### HINT Add up those whose name.startswith("attention."); a dict of the others is dffns[l], so insert it at 0.
+    ### HINT for c in reversed(cache): dy, g = block_backward(dy, c); add up its "attention."; insert the others at 0.
     ### BEGIN SOLUTION
     dattention, dffns = {}, []
     for block_cache in reversed(cache):

@@ -49,7 +49,7 @@ def encoder_backward(dy, cache):
     """dy, dx: (B, T, H)   Returns dx, dweights: a list of dicts with the names of the weights, one for each group."""
     ### HINT The last layer comes first. Its dx is for the layer before. Its gradients meet those of its group.
     ### HINT From l = L-1 to 0: dx_l, g_l = block_backward(dx_{l+1}, cache_l); a group's dweights = Σ of its g_l.
-    ### HINT With total a list of empty dicts: total[group][name] = total[group].get(name, 0) + gradient.
+    ### HINT for group, c in reversed(caches): dy, g = block_backward(dy, c); add g[name] to total[group][name].
     ### BEGIN SOLUTION
     caches, groups = cache
     total = [{} for _ in range(groups)]

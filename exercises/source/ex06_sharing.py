@@ -58,7 +58,7 @@ def block_forward(x, weights, mask, heads, eps):
     """x, y: (B, T, H)   weights: a dict, see above   mask: (B, 1, 1, T)   Returns y, cache."""
     ### HINT Six calls of the pairs, two sums. Each pair gives a cache; keep all six.
     ### HINT a = attention(x), x = norm(x + a); then f = down(gelu(up(x))), and y = norm(x + f).
-    ### HINT multi_head_forward(x, *[weights[name] for name in PROJECTIONS], mask, heads) gives a; then norm(x + a).
+    ### HINT a: multi_head_forward(x, *[weights[n] for n in PROJECTIONS], mask, heads); x = norm(x + a), y = norm(x + f)
     ### BEGIN SOLUTION
     a, attention = multi_head_forward(x, *[weights[name] for name in PROJECTIONS], mask, heads)
     x, norm1 = layer_norm_forward(x + a, weights["attention.norm.gain"], weights["attention.norm.bias"], eps)
@@ -74,7 +74,7 @@ def block_backward(dy, cache):
     """dy, dx: (B, T, H)   Returns dx, dweights (a dict with the names of the weights)."""
     ### HINT Forward's lines from the last to the first, each by its backward. x is used twice in each half.
     ### HINT Back through the norm comes dsum. It goes into the branch and past it: dx = dsum + what the branch gives.
-    ### HINT dsum from layer_norm_backward(dy, ...); with it back through down, gelu, up to df; dx = dsum + df; so on.
+    ### HINT dsum by the norm's backward, df by down's, gelu's, up's; dx = dsum + df; dsum again; return dsum + da, d.
     ### BEGIN SOLUTION
     attention, norm1, up, gelu, down, norm2 = cache
     d = {}

@@ -80,7 +80,7 @@ CENTRAL = "gradient_i = (f(x + h e_i) - f(x - h e_i)) / 2h, e_i: one at entry i,
 @lesson.check(1.5, "central difference", of="central_difference", formula=CENTRAL)
 def central(yours, draw):
     for where, given, f, x, exact in points(draw):
-        h = float(0.1 if draw.first and not where else draw.uniform(0.05, 0.2))
+        h = float(0.1 if draw.first and not where else 2.0 if "above 10" in where else draw.uniform(0.05, 0.2))
         name = f"the gradient for h = {h:.3g}{where}"
         answer = gradient_of(x, yours.central_difference(given, x, h), where)
         right = (moved(f, x, h) - moved(f, x, -h)) / (2 * h)
@@ -361,6 +361,8 @@ def find_hidden(yours, draw):
     alike = [("the gradient itself", single[3], NOISE, False),
              ("transposed", single[3].T.copy(), "perhaps: not all entries are looked at", True)]  # fmt: skip
     judged(yours, draw, single[0], single[2], single[3], alike)
+    judged(yours, draw, single[0], single[2], single[3], alike[:1])
+    judged(yours, draw, single[0], single[2], single[3], alike[1:])
     for shape in SHAPES if draw.first else ():
         given, _, x, exact = point(draw, 10000.0, shape)
         judged(yours, draw, given, x, exact, [("the gradient itself", exact, ELSEWHERE, False),

@@ -78,7 +78,8 @@ def linear_value(yours, draw):
     def suspects():
         return {"w is transposed": x @ w.T + b} if w.shape[0] == w.shape[1] else {}
 
-    matches("y", y, expected, "bto", suspects, lambda: {"the product x w": x @ w, "b": b})
+    matches("y", y, expected, "bto", suspects, lambda: {"the product x w": x @ w, "b": b},
+            given=(lambda x, w, b: x @ w + b, {"x": x, "w": w, "b": b}))  # fmt: skip
 
 
 @lesson.check(1, "dx", of="linear_backward", formula=LINEAR)
@@ -89,7 +90,8 @@ def linear_dx(yours, draw):
     dx, _, _ = yours.linear_backward(dy, cache)
     expected = affine_reference(x, w, b, dy)[1][0]
     shaped("dx", dx, expected, {(x.shape[0] * x.shape[1], x.shape[2]): "dx has the shape of x, not of its rows"})
-    matches("dx", dx, expected, "bti", lambda: {"this is dy itself": dy, "x is used where dy is meant": x})
+    matches("dx", dx, expected, "bti", lambda: {"this is dy itself": dy, "x is used where dy is meant": x},
+            given=(lambda dy, w: dy @ w.T, {"dy": dy, "w": w}))  # fmt: skip
 
 
 @lesson.check(1.5, "dw", of="linear_backward", formula=LINEAR)
@@ -116,7 +118,8 @@ def linear_dw(yours, draw):
         }
 
     parts = {f"row [{b}, {t}]": np.outer(x[b, t], dy[b, t]) for b in range(B) for t in range(T)}
-    matches("dw", dw, expected, "io", suspects, lambda: parts)
+    matches("dw", dw, expected, "io", suspects, lambda: parts,
+            given=(lambda x, dy: np.einsum("bti,bto->io", x, dy), {"x": x, "dy": dy}))  # fmt: skip
 
 
 @lesson.check(0.5, "db", of="linear_backward", formula=LINEAR)
@@ -146,7 +149,7 @@ def linear_db(yours, draw):
             "multiplied by b, which the gradient of b does not need": expected * b,
         }  # fmt: skip
 
-    matches("db", db, expected, "o", suspects)
+    matches("db", db, expected, "o", suspects, given=(lambda dy: dy.sum(axis=(0, 1)), {"dy": dy}))
 
 
 def means(expected, B, T):
@@ -172,7 +175,7 @@ def sequences(parts):
 def leading_axes(yours, draw):
     R, S, T, I, O = draw.sizes(R=3, S=2, T=4, I=5, O=6, least=2)
     w, b = draw.matrix(I, O), draw.gain(O)
-    for axes in ((R,), (R, S, T)):
+    for axes in ((R,), (R, S, T), (S, 1, R, 2)):
         x, dy = draw.normal(*axes, I), draw.normal(*axes, O)
         y, cache = yours.linear_forward(x, w, b)
         expected, gradients = affine_reference(x, w, b, dy)
@@ -255,7 +258,9 @@ def embedding_value(yours, draw):
         return {says: expected - right + array for ways, right in groups for says, array in ways.items()}
 
     terms = {"word[ids]": word[ids], "position[t]": mine, "token_type[types]": token_type[types]}
-    matches("y", y, expected, "bte", suspects, lambda: terms)
+    matches("y", y, expected, "bte", suspects, lambda: terms,
+            given=(lambda **tables: embedding_forward(ids, types, **tables)[0],
+                   {"word": word, "position": position, "token_type": token_type}))  # fmt: skip
 
 
 @lesson.check(1.5, "dword", of="embedding_backward", formula=f"dword[ids[b, t]] += dy[b, t]: {TABLES}")
@@ -281,7 +286,8 @@ def word_gradient(yours, draw):
         "the rows are one too far up": np.roll(expected, -1, axis=0),
     }
     parts = {f"place [{b}, {t}]": overwritten(word, ids[b, t], dy[b, t]) for b, t in np.ndindex(ids.shape)}
-    matches("dword", dword, expected, "ve", lambda: suspects, lambda: parts)
+    matches("dword", dword, expected, "ve", lambda: suspects, lambda: parts,
+            given=(lambda dy: lookup_reference(*given[:5], dy)[1][2], {"dy": dy}))  # fmt: skip
 
 
 @lesson.check(1, "dposition", of="embedding_backward", formula=f"dposition[t] = Σ_b dy[b, t]: {TABLES}")
@@ -312,7 +318,8 @@ def position_gradient(yours, draw):
         }  # fmt: skip
 
     terms = {f"sequence {b}": part for b, part in enumerate(parts)}
-    matches("dposition", dposition, expected, "me", suspects, lambda: terms)
+    matches("dposition", dposition, expected, "me", suspects, lambda: terms,
+            given=(lambda dy: lookup_reference(*given[:5], dy)[1][3], {"dy": dy}))  # fmt: skip
 
 
 @lesson.check(0.5, "dtoken_type", of="embedding_backward", formula=f"dtoken_type[types[b, t]] += dy[b, t]: {TABLES}")
@@ -332,7 +339,8 @@ def type_gradient(yours, draw):
         "the second row is left out": np.array([expected[0], 0 * expected[1]]),
     }
     parts = {f"place [{b}, {t}]": overwritten(token_type, types[b, t], dy[b, t]) for b, t in np.ndindex(types.shape)}
-    matches("dtoken_type", dtoken_type, expected, "ke", lambda: suspects, lambda: parts)
+    matches("dtoken_type", dtoken_type, expected, "ke", lambda: suspects, lambda: parts,
+            given=(lambda dy: lookup_reference(*given[:5], dy)[1][4], {"dy": dy}))  # fmt: skip
 
 
 @lesson.check(0.5, "none for whole numbers", of="embedding_backward", formula="dids = dtypes = None")

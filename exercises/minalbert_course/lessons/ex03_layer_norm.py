@@ -45,6 +45,10 @@ def reference(x, gain, bias, eps, dy):
     return y, layer_norm_backward(dy, cache)
 
 
+def named(*given):
+    return dict(zip(("x", "gain", "bias", "eps", "dy"), given, strict=False))
+
+
 FORWARD = "y = gain xhat + bias, xhat = (x - mean) r, r = 1 / √(mean((x - mean)²) + eps)"
 BACKWARD = "dx = r (g - mean(g) - xhat mean(g xhat)), with g = dy gain and means over the last axis"
 
@@ -57,7 +61,8 @@ def value(yours, draw):
     xhat, _ = normalised(x, eps)
     terms = {"gain xhat": gain * xhat, "bias": np.broadcast_to(bias, x.shape)}
     matches("y", y, reference(*given)[0], "bth", lambda: wrong_values(x, gain, bias, eps), lambda: terms,
-            eps_found(x, gain, bias, eps))  # fmt: skip
+            eps_found(x, gain, bias, eps), given=(lambda **given: reference(**given, dy=x)[0],
+                                                  named(*given[:4])))  # fmt: skip
 
 
 @lesson.check(0.5, "far from zero", of="layer_norm_forward", formula=f"{FORWARD}: first subtract, then square")
@@ -93,7 +98,8 @@ def input_gradient(yours, draw):
         "the path through the variance, - r xhat mean(g xhat),": -r * xhat * mean(g * xhat),
     }
     matches("dx", dx, expected, "bth", lambda: wrong_gradients(expected, x, gain, eps, dy), lambda: terms, laws=laws,
-            natural=np.abs(r * g).max(), follows=lambda: chosen(followed(x, gain, eps, dy), 0))  # fmt: skip
+            natural=np.abs(r * g).max(), follows=lambda: chosen(followed(x, gain, eps, dy), 0),
+            given=(lambda **given: reference(**given)[1][0], named(*given)))  # fmt: skip
 
 
 @lesson.check(1, "two laws", of="layer_norm_backward", formula="eps → 0: Σ_j dx_j = Σ_j dx_j xhat_j = 0 in each row")
@@ -146,7 +152,7 @@ def bias_gradient(yours, draw):
 
 @lesson.check(0.5, "other leading axes", of="layer_norm_backward", formula="x: (..., H), whatever stands for the dots")
 def leading_axes(yours, draw):
-    for axes in ((5,), (3, 2, 4)):
+    for axes in ((5,), (3, 2, 4), (2, 1, 3, 2)):
         x, gain, bias, _, dy = point(draw, *axes)
         given = x, gain, bias, TINY, dy
         y, _ = yours.layer_norm_forward(*given[:4])

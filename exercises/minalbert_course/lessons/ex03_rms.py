@@ -65,8 +65,10 @@ def rms_point(draw, *axes):
 def rms_forward(yours, draw):
     x, gain, eps, _ = rms_point(draw)
     y, _ = yours.rms_norm_forward(x, gain, eps)
-    matches("y", y, rms_value(x, gain, eps), "bth", lambda: wrong_rms_values(x, gain, eps), found=
-            eps_found(x, gain, 0.0, eps, centre=False))  # fmt: skip
+    given = rms_value, {"x": x, "gain": gain, "eps": eps}
+    eps_factor = eps_found(x, gain, 0.0, eps, centre=False)
+    right = rms_value(x, gain, eps)
+    matches("y", y, right, "bth", lambda: wrong_rms_values(*given[1].values()), found=eps_factor, given=given)
 
 
 @variant.check(3, "dx", of="rms_norm_backward", formula=f"{RMS}; x_j reaches y_j directly, and every y_i through r")
@@ -83,7 +85,8 @@ def rms_input_gradient(yours, draw):
     }
     laws = (scale_law(x, gain, eps, dy, False, "mean of squares"),)
     matches("dx", dx, expected, "bth", lambda: wrong_rms_gradients(expected, *given), lambda: terms, laws=laws,
-            natural=np.abs(r * g).max(), follows=lambda: chosen(followed_rms(*given), 0))  # fmt: skip
+            natural=np.abs(r * g).max(), follows=lambda: chosen(followed_rms(*given), 0), given=(
+                lambda **given: rms_reference(**given)[0], {"x": x, "gain": gain, "eps": eps, "dy": dy}))  # fmt: skip
 
 
 @variant.check(1, "a law", of="rms_norm_backward", formula="eps → 0: Σ_j dx_j x_j = 0 of each row")
@@ -114,7 +117,7 @@ def rms_gain_gradient(yours, draw):
 
 @variant.check(0.5, "other leading axes", of="rms_norm_backward", formula="x: (..., H), whatever stands for the dots")
 def rms_leading_axes(yours, draw):
-    for axes in ((5,), (3, 2, 2)):
+    for axes in ((5,), (3, 2, 2), (2, 1, 1, 2)):
         x, gain, _, dy = rms_point(draw, *axes)
         given = x, gain, TINY, dy
         y, _ = yours.rms_norm_forward(*given[:3])

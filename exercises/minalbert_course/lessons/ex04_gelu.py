@@ -89,7 +89,7 @@ def closely(x):
 def tanh_value(yours, draw):
     x, _ = point(draw)
     y, _ = yours.tanh_forward(x)
-    matches("y", y, np.tanh(x), "btk", lambda: wrong_tanh(x))
+    matches("y", y, np.tanh(x), "btk", lambda: wrong_tanh(x), given=(lambda x: np.tanh(x), {"x": x}))
     for name, other in far(x).items():
         matches(f"y {name}", yours.tanh_forward(other)[0], np.tanh(other))
 
@@ -104,7 +104,8 @@ def tanh_gradient(yours, draw):
     def follows():
         return {says: dy * (1 - wrong * wrong) for says, wrong in wrong_tanh(x).items()}
 
-    matches("dx", dx, dy * (1 - np.tanh(x) ** 2), "btk", lambda: wrong_tanh_slopes(x, dy), follows=follows)
+    matches("dx", dx, dy * (1 - np.tanh(x) ** 2), "btk", lambda: wrong_tanh_slopes(x, dy), follows=follows,
+            given=(lambda dy, y: dy * (1 - y * y), {"dy": dy, "y": np.tanh(x)}))  # fmt: skip
     for name, other in far(x).items():
         _, cache = yours.tanh_forward(other)
         matches(f"dx {name}", yours.tanh_backward(other + 7, cache), (other + 7) * (1 - np.tanh(other) ** 2))
@@ -118,7 +119,8 @@ def gelu_value(yours, draw):
 
     u = C * (x + A * x**3)
     terms = {"½ x": x / 2, "½ x tanh u": x * np.tanh(u) / 2}
-    matches("y", y, gelu_forward(x)[0], "btk", lambda: gates(x), lambda: terms, lambda y: constants_found(x, y))
+    matches("y", y, gelu_forward(x)[0], "btk", lambda: gates(x), lambda: terms, lambda y: constants_found(x, y),
+            given=(lambda x: gelu_forward(x)[0], {"x": x}))  # fmt: skip
     for name, other in far(x).items():
         y, _ = yours.gelu_forward(other)
         matches(f"y {name}", y, gelu_forward(other)[0], limit=closely(other))
@@ -137,7 +139,8 @@ def gelu_gradient(yours, draw):
     terms = {"½": dy / 2, "½ tanh u": dy * t / 2, "½ x (1 - tanh² u) √(2/π)": c * (1 - t * t),
              "½ x (1 - tanh² u) √(2/π) 3 · 0.044715 x²": 3 * A * c * (1 - t * t) * x**2}  # fmt: skip
     matches("dx", yours.gelu_backward(dy, cache), gelu_backward(dy, (x,))[0], "btk",
-            lambda: suspects | {says: dy * slope for says, slope in slopes(x).items()}, lambda: terms)  # fmt: skip
+            lambda: suspects | {says: dy * slope for says, slope in slopes(x).items()}, lambda: terms,
+            given=(lambda dy, x: gelu_backward(dy, (x,))[0], {"dy": dy, "x": x}))  # fmt: skip
     for name, other in far(x).items():
         _, cache = yours.gelu_forward(other)
         dx = yours.gelu_backward(other + 7, cache)
@@ -186,7 +189,7 @@ def purity(yours, draw):
 def Phi_value(yours, draw):
     x, _ = point(draw)
     terms = {"½": np.full_like(x, 0.5), "½ erf(x / √2)": erf(x / math.sqrt(2)) / 2}
-    matches("Φ", yours.Phi(x), cdf(x), "btk", lambda: of_erf(x), lambda: terms)
+    matches("Φ", yours.Phi(x), cdf(x), "btk", lambda: of_erf(x), lambda: terms, given=(cdf, {"x": x}))
     for name, other in far(x).items():
         matches(f"Φ {name}", yours.Phi(other), cdf(other), limit=100 * closely(other))
 
@@ -209,7 +212,7 @@ def phi_value(yours, draw):
         "this is Φ, not its derivative": cdf(x),
         "this is the derivative of φ": -x * pdf(x),
     }
-    matches("φ", yours.phi(x), pdf(x), "btk", lambda: suspects, known=known)
+    matches("φ", yours.phi(x), pdf(x), "btk", lambda: suspects, known=known, given=(pdf, {"x": x}))
     for name, other in far(x).items():
         matches(f"φ {name}", yours.phi(other), pdf(other))
 
@@ -234,7 +237,7 @@ def erf_value(yours, draw):
         return wrong | {says: x * gate for says, gate in of_erf(x).items()}
 
     terms = {"½ x": x / 2, "½ x erf(x / √2)": x * erf(x / math.sqrt(2)) / 2}
-    matches("y", y, x * cdf(x), "btk", suspects, lambda: terms)
+    matches("y", y, x * cdf(x), "btk", suspects, lambda: terms, given=(lambda x: x * cdf(x), {"x": x}))
     for name, other in far(x).items():
         y, _ = yours.gelu_erf_forward(other)
         matches(f"y {name}", y, other * cdf(other), limit=closely(other))
@@ -255,7 +258,8 @@ def erf_gradient(yours, draw):
 
     ways = {says: dy * other for says, other in slopes_of_erf(x).items()}
     dx = yours.gelu_erf_backward(dy, cache)
-    matches("dx", dx, dy * slope, "btk", lambda: suspects | ways, lambda: terms, follows=follows)
+    matches("dx", dx, dy * slope, "btk", lambda: suspects | ways, lambda: terms, follows=follows,
+            given=(lambda dy, x: dy * (cdf(x) + x * pdf(x)), {"dy": dy, "x": x}))  # fmt: skip
     for name, other in far(x).items():
         _, cache = yours.gelu_erf_forward(other)
         dx, slope = yours.gelu_erf_backward(other + 7, cache), cdf(other) + other * pdf(other)

@@ -1,5 +1,6 @@
 """Exercise 5: softmax and attention."""
 
+import functools
 import math
 
 import numpy as np
@@ -176,7 +177,7 @@ def value_gradient(yours, draw):
         return {says: transposed(wrong) @ dcontext for says, wrong in wrong_probabilities(q, k, mask).items()}
 
     matches("dv", dv, reference(q, k, v, mask, dcontext)[1][2], "bntd", lambda: suspects, known=constants(q),
-            follows=follows)  # fmt: skip
+            follows=follows, given=(functools.partial(gradient, 2), named(q, k, v, mask, dcontext)))  # fmt: skip
 
 
 def natural(q, k, v, mask, dcontext):
@@ -203,7 +204,8 @@ def query_gradient(yours, draw):
     def follows():
         return {says: dS @ k for says, dS in scores_followed(*given).items()}
 
-    matches("dq", dq, expected, "bntd", suspects, known=constants(q), natural=natural(*given), follows=follows)
+    matches("dq", dq, expected, "bntd", suspects, known=constants(q), natural=natural(*given), follows=follows,
+            given=(functools.partial(gradient, 0), named(*given)))  # fmt: skip
 
 
 @lesson.check(1, "dk", of="attention_backward", formula=SCORES)
@@ -231,7 +233,7 @@ def key_gradient(yours, draw):
         return {says: transposed(dS) @ q for says, dS in scores_followed(*given).items()}
 
     matches("dk", dk, expected, "bntd", suspects, natural=natural(*given), laws=(law,), known=constants(q),
-            follows=follows)  # fmt: skip
+            follows=follows, given=(functools.partial(gradient, 1), named(*given)))  # fmt: skip
 
 
 @lesson.check(0.5, "padding", of="attention_backward", formula="where P is 0, dk and dv are 0; never NaN")

@@ -19,6 +19,7 @@ from .passes import (
     how_many,
     list_by_name,
     misled,
+    moved,
     natural,
     of_passes,
     outside_point,
@@ -82,7 +83,7 @@ def encoder_value(yours, draw):
     p = point(draw, apart)
     y, _ = yours.encoder_forward(p.x, *parts(p), p.mask, p.heads, p.eps)
     ways = suspects_of(p, other_ffns(p))
-    matches("y", y, passes(p).y, "bth", lambda: ways | misled(p), limit=DEEP)
+    matches("y", y, passes(p).y, "bth", lambda: ways | misled(p), limit=DEEP, given=moved(p))
 
 
 @lesson.check(2, "encoder dx", of="encoder_backward", formula="from the last layer to the first, each with its cache")
@@ -92,7 +93,7 @@ def encoder_gradient(yours, draw):
     y, dx, _, _ = passed(yours, p)
     p = as_gone(p, y, other_ffns(p))
     matches("dx", dx, passes(p).dx, "bth", lambda: {says: back[0] for says, back in slips(p).items()}, limit=DEEP,
-            natural=natural(p))  # fmt: skip
+            natural=natural(p), given=(lambda dy: passes(p._replace(dy=dy)).dx, {"dy": p.dy}))  # fmt: skip
 
 
 @lesson.check(2.5, "dattention", of="encoder_backward", formula="dattention = Σ over layers")

@@ -17,6 +17,7 @@ from .passes import (
     drawn_weights,
     list_by_name,
     misled,
+    moved,
     natural,
     of_passes,
     outside_point,
@@ -128,7 +129,7 @@ def encoder_value(yours, draw):
     g = Grouped(draw)
     p = g.p
     y, _ = yours.encoder_forward(p.x, g.weights, p.mask, p.heads, p.eps, len(g.of))
-    matches("y", y, passes(p).y, "bth", lambda: suspects_of(p, g.ways()) | misled(p), limit=DEEP)
+    matches("y", y, passes(p).y, "bth", lambda: suspects_of(p, g.ways()) | misled(p), limit=DEEP, given=moved(p))
 
 
 @lesson.check(2, "encoder dx", of="encoder_backward", formula="from the last layer to the first, each with its cache")
@@ -138,7 +139,7 @@ def encoder_gradient(yours, draw):
     y, dx, _ = g.passed(yours)
     g.follow(y)
     matches("dx", dx, passes(g.p).dx, "bth", lambda: {says: back[0] for says, back in slips(g.p).items()}, limit=DEEP,
-            natural=natural(g.p))  # fmt: skip
+            natural=natural(g.p), given=(lambda dy: passes(g.p._replace(dy=dy)).dx, {"dy": g.p.dy}))  # fmt: skip
 
 
 @lesson.check(4, "encoder dweights", of="encoder_backward", formula="of each group: Σ over its layers")
@@ -153,13 +154,11 @@ def encoder_weights(yours, draw):
 
     def suspects(group):
         folded = wrong_sums(g.p, g.fold)
-        ways = {says: (lambda given=given: given()[group]) for says, given in folded.items()}
-        ways |= {f"this is the gradient of group {i}": other for i, other in enumerate(expected) if i != group}
-        return ways | {
-            "the gradients of all layers are in every group; a group has those of its own layers": everything,
-            "the list is in reverse order: the last group comes first on the way back, and last in the list":
-                expected[len(expected) - 1 - group],
-        }  # fmt: skip
+        backwards = "the list is in reverse order: the last group comes first on the way back, and last in the list"
+        ways = {backwards: expected[::-1][group]} if len(expected) > 1 else {}
+        ways |= {says: (lambda given=given: given()[group]) for says, given in folded.items()}
+        ways["the gradients of all layers are in every group; a group has those of its own layers"] = everything
+        return ways | {f"this is the gradient of group {i}": other for i, other in enumerate(expected) if i != group}
 
     for group in reversed(range(len(g.weights))):
         parts = [part for part, of in zip(right, g.of, strict=True) if of == group]

@@ -97,7 +97,8 @@ def per_feature(name, yours, expected, dy, per_row, suspects, follows=None):
             "everything is summed; each feature has its own gradient": np.broadcast_to(expected.sum(), expected.shape),
         }  # fmt: skip
 
-    matches(name, yours, expected, "h", others, follows=follows)
+    matches(name, yours, expected, "h", others, follows=follows,
+            given=(lambda dy, xhat: (dy * xhat).reshape(-1, H).sum(axis=0), {"dy": dy, "xhat": per_row}))  # fmt: skip
 
 
 def unit(dx, x):
