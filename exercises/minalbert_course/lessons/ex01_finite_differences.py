@@ -1,5 +1,7 @@
 """Exercise 1: finite differences and the complex step."""
 
+import functools
+
 import numpy as np
 
 from minalbert.gradcheck.diagnose import guess_shape
@@ -27,6 +29,9 @@ lesson = Lesson(
 LESSONS = [lesson]
 
 ONE_NUMBER = "all entries were moved at once; the gradient has a number for each entry, so move one at a time"
+
+
+SHAPES = (1,), (4,), (1, 1), (3, 1), (3, 3), (2, 1, 3), (2, 3, 2, 2)
 
 
 def point(draw, offset=0.0, shape=None, scale=1.0):
