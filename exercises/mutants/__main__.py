@@ -1,0 +1,53 @@
+"""python -m exercises.mutants: wrong answers by the thousand, and which of them have full marks."""
+
+import argparse
+from pathlib import Path
+
+from . import report
+from .generate import chosen
+from .run import differences, equivalent, record, right_answers, run, sampled, wrong_answers
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="python -m exercises.mutants", description=__doc__)
+    parser.add_argument("--only", help="an exercise, ex05, or a variant, ex04-erf")
+    parser.add_argument("--sample", type=int, help="so many of each exercise's, chosen by the seed; default: all")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--right", action="store_true", help="right answers instead: which of them lose a point?")
+    parser.add_argument("--record", action="store_true", help="keep the numbers for exercises/CATALOGUE.md")
+    parser.add_argument("--out", type=Path, default=Path("build/mutants"), help="a folder for the lists")
+    options = parser.parse_args()
+    if options.record and options.sample:
+        parser.error("--record keeps the numbers of all mutants; leave --sample out")
+    options.out.mkdir(parents=True, exist_ok=True)
+    (right if options.right else wrong)(options)
+
+
+def wrong(options):
+    print(f"{'':16}{'tried':>8}{'caught':>8}{'equivalent':>12}{'missed':>8}{'with a cause':>14}")
+    for source in chosen(options.only):
+        ran = run(sampled(wrong_answers(source), options.sample, options.seed))
+        known, caught = equivalent(), [one for one in ran if one.caught]
+        lost = [one for one in ran if not one.caught and one.mutant.name not in known]
+        with_a_cause, stopped = sum(bool(one.cause) for one in caught), sum(bool(one.stopped) for one in caught)
+        print(f"{source.lesson.name:16}{len(ran):8}{len(caught):8}{len(ran) - len(caught) - len(lost):12}{len(lost):8}"
+              f"{with_a_cause / max(len(caught) - stopped, 1):14.1%}", flush=True)  # fmt: skip
+        if options.record:
+            survivors = [one.mutant.name for one in ran if not one.caught]
+            record(source.lesson, {"tried": len(ran), "caught": len(caught), "with_a_cause": with_a_cause,
+                                   "stopped": stopped, "survivors": survivors})  # fmt: skip
+        report.causes(options.out, source, ran)
+        report.survivors(options.out, source, lost, {})
+        report.survivors(options.out, source, lost, *differences(source.lesson, lost))
+
+
+def right(options):
+    print(f"{'':16}{'tried':>8}{'lost points':>13}")
+    for source in chosen(options.only):
+        ran = run(sampled(right_answers(source), options.sample, options.seed))
+        print(f"{source.lesson.name:16}{len(ran):8}{sum(one.caught for one in ran):13}", flush=True)
+        report.causes(options.out, source, ran, f"right_{source.lesson.name}.txt")
+
+
+if __name__ == "__main__":
+    main()

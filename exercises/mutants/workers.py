@@ -1,0 +1,129 @@
+"""Processes that mark texts one after the other, each text within a time limit."""
+
+import multiprocessing
+import os
+import queue
+import tempfile
+import threading
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from minalbert_course import catalogue, files
+from minalbert_course.here import Here
+from minalbert_course.marking import mark
+
+SECONDS = 30.0                                       # for a text, whose solution takes one, on a quiet machine
+TERM = "mutants"
+
+
+class Miss(NamedTuple):
+    check: str
+    points: float
+    of: str
+    seen: str
+    cause: str | None
+    ran: bool                                        # did it return something to compare?
+
+
+class Result(NamedTuple):
+    points: float
+    misses: list
+    remark: str = ""
+
+
+def marked(lesson, text, term=TERM, suffix=".py"):
+    """The Result of a text, or of a file's bytes, marked in this process."""
+    lesson = catalogue.find(lesson)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"{files.stem(lesson)}{suffix}"
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
+        np.random.seed(0)                            # noqa: NPY002   (a mutant may draw from it)
+        namespace, remark = files.run(path, lesson.withheld)
+        marks = mark(lesson, Here(namespace, path, lesson.withheld), term, remark)
+    missed = [Miss(o.check.title, o.check.points, o.of, o.seen, o.cause, o.ran) for o in marks.missed]
+    return Result(marks.points, missed, marks.remark)
+
+
+def serve(pipe):
+    """In the worker: (function, arguments) come, what the function returns goes back, until the parent ends."""
+    threading.Thread(target=end_with_parent, daemon=True).start()
+    quiet = os.open(os.devnull, os.O_RDWR)
+    os.dup2(quiet, 1)
+    while True:
+        try:
+            function, arguments = pipe.recv()
+        except EOFError:
+            return
+        try:
+            answer = function(*arguments)
+        except BaseException as error:               # whatever a mutant raises
+            answer = f"{type(error).__name__}: {error}"
+        try:
+            pipe.send(answer)
+        except BrokenPipeError:                      # nobody waits any more
+            return
+
+
+def end_with_parent():
+    multiprocessing.parent_process().join()
+    os._exit(1)
+
+
+class Worker:
+    def __init__(self):
+        self.process = None
+
+    def ask(self, function, arguments, seconds):
+        """What the function returns, or a sentence."""
+        if self.process is None:
+            context = multiprocessing.get_context("spawn")
+            self.pipe, theirs = context.Pipe()
+            self.process = context.Process(target=serve, args=(theirs,), daemon=True)
+            self.process.start()
+            theirs.close()
+            self.ask(abs, (0,), 120)                 # importing takes its time
+        try:
+            self.pipe.send((function, arguments))
+            if self.pipe.poll(seconds):
+                return self.pipe.recv()
+            answer = f"it took more than {seconds:g} seconds"
+        except (EOFError, OSError):
+            answer = "it ended the process"
+        self.stop()
+        return answer
+
+    def stop(self):
+        if self.process is not None:
+            self.process.kill()
+            self.process.join()
+            self.pipe.close()
+            self.process = None
+
+
+def each(function, tasks, workers=2, seconds=SECONDS):
+    """Yield (number of the task, answer) as they come; tasks are tuples of arguments."""
+    todo, done = queue.SimpleQueue(), queue.SimpleQueue()
+    for task in enumerate(tasks):
+        todo.put(task)
+    count = todo.qsize()
+
+    def work():
+        worker = Worker()
+        try:
+            while True:
+                number, arguments = todo.get_nowait()
+                done.put((number, worker.ask(function, arguments, seconds)))
+        except queue.Empty:
+            pass
+        finally:
+            worker.stop()
+
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(workers)]
+    for thread in threads:
+        thread.start()
+    for _ in range(count):
+        yield done.get()
+    for thread in threads:
+        thread.join()

@@ -1,0 +1,92 @@
+"""Wrong answers and right ones made by machine: what makes them, what marks them, and a sample of both."""
+
+import multiprocessing
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from exercises.mutants.generate import chosen, mutants
+from exercises.mutants.run import equivalent, missed, right_answers, run, sampled, wrong_answers
+from exercises.mutants.twin import compared
+from exercises.mutants.workers import each
+
+SOURCES = {source.lesson.name: source for source in chosen()}
+GELU = SOURCES["ex04"]
+
+
+@pytest.fixture(scope="module")
+def of_gelu():
+    return {mutant.name: mutant for mutant in mutants(GELU)}
+
+
+def test_mutants_have_names_of_their_own_and_differ_in_one_function(of_gelu):
+    assert len(of_gelu) > 300
+    assert len({mutant.text for mutant in of_gelu.values()} | {GELU.solution()}) == len(of_gelu) + 1
+    mutant = of_gelu["ex04.tanh_backward.operators.2.1"]
+    assert "- became +" in mutant.cause or "* became /" in mutant.cause
+    assert mutant.function == "tanh_backward"
+
+
+def test_twins_differ_where_the_functions_do(of_gelu):
+    texts = {name: (of_gelu[name].text, of_gelu[name].function)
+             for name in ("ex04.gelu_forward.factors.2.1", "ex04.tanh_backward.caches.1.1")}  # fmt: skip
+    texts["the same"] = (GELU.solution().replace("y * y", "y**2"), "tanh_backward")
+    different, calls = compared("ex04", texts, calls=20)
+    assert different.keys() == texts.keys() - {"the same"}
+    assert calls["tanh_backward"] >= 20
+
+
+@pytest.mark.slow
+def test_one_that_hangs_or_leaves_ends_alone():
+    tasks = [("1 + 1",), ("[0 for _ in iter(int, 1)]",), ("__import__('os')._exit(3)",), ("2 + 2",)]
+    answers = dict(each(eval, tasks, workers=1, seconds=2))
+    assert answers == {0: 2, 1: "it took more than 2 seconds", 2: "it ended the process", 3: 4}
+    assert multiprocessing.active_children() == []
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
+def test_workers_end_with_their_parent():
+    """A worker holds the program's stderr, so that `run` waits for it, too."""
+    code = (
+        "import os\nfrom exercises.mutants.workers import Worker\nworker = Worker()\nworker.ask(abs, (1,), 60)\n"
+        "worker.pipe.send((eval, ('__import__(\"time\").sleep(600)',)))\nos.kill(os.getpid(), 9)"
+    )
+    place = Path(__file__).parents[1]
+    assert subprocess.run([sys.executable, "-c", code], stderr=subprocess.PIPE, cwd=place, timeout=120).returncode == -9
+
+
+@pytest.mark.slow
+def test_a_sample_of_wrong_answers_is_caught():
+    """Another one each time. All of them, and why: python -m exercises.mutants"""
+    seed, ran = sample_of(wrong_answers)
+    allowed = equivalent().keys() | missed()
+    lost = [one.mutant.name for one in ran if not one.caught and one.mutant.name not in allowed]
+    assert not lost, f"seed {seed}: full marks for {', '.join(lost)}"
+
+
+@pytest.mark.slow
+def test_a_sample_of_right_answers_loses_no_point():
+    """Another one each time. All of them: python -m exercises.mutants --right"""
+    seed, ran = sample_of(right_answers)
+    lost = [f"{one.mutant.name} ({one.cause or one.stopped})" for one in ran if one.caught]
+    assert not lost, f"seed {seed}: points lost by {', '.join(lost)}"
+
+
+def sample_of(answers):
+    """(seed, 80 that were marked, of five exercises)"""
+    seed = random.SystemRandom().randrange(2**32)
+    print(f"seed {seed}")
+    exercises = random.Random(seed).sample(sorted(SOURCES), 5)
+    return seed, run([one for name in exercises for one in sampled(answers(SOURCES[name]), 16, seed)])
+
+
+@pytest.mark.slow
+def test_what_is_said_to_be_equivalent_is_a_mutant_and_no_miss():
+    names = {mutant.name for source in SOURCES.values() for mutant in mutants(source)}
+    assert len(names) > 2000
+    assert equivalent().keys() <= names
+    assert missed() <= names
