@@ -4,6 +4,7 @@ import tomllib
 
 from minalbert_course.catalogue import all_lessons
 
+from .mutants.run import equivalent, results
 from .source import HERE
 
 CATALOGUE = HERE / "CATALOGUE.md"
@@ -40,6 +41,7 @@ def catalogue():
             link = f"[{lesson.name}](rubrics/{lesson.name}.md)"
             functions = ", ".join(f"`{name}`" for name in lesson.functions)
             yield f"| {link} | {lesson.title} | {lesson.minutes} | {functions} | {variants} |"
+    yield from made_by_machine()
     for lesson in lessons:
         yield ""
         yield f"## {lesson.name}: {lesson.title}"
@@ -49,6 +51,29 @@ def catalogue():
         for row in mistakes(lesson):
             words = " ".join(row["says"].split()).replace("|", "\\|")
             yield f"| {row['name']} | {row['points']:g} | {words} |"
+
+
+def made_by_machine():
+    """The table of exercises/mutants, from its last whole run."""
+    rows = results()
+    yield ""
+    yield "## Wrong answers made by machine"
+    yield ""
+    yield "Each solution is changed in one place, in every way that `exercises/mutants` knows, and marked. Caught: it"
+    yield "loses points. Equivalent: it gives what the solution gives, and `equivalent.toml` says why. Missed: neither."
+    yield "The last column is of those caught that ran to their end: how many get a cause beside the numbers."
+    yield ""
+    yield "| exercise | tried | caught | equivalent | missed | caught, with a cause |"
+    yield "|---|---:|---:|---:|---:|---:|"
+    known = equivalent()
+    for row in rows.values():
+        row["missed"] = sum(name not in known for name in row["survivors"])
+        row["equivalent"] = len(row["survivors"]) - row["missed"]
+    columns = ("tried", "caught", "equivalent", "missed", "with_a_cause", "stopped")
+    rows["all"] = {column: sum(row[column] for row in rows.values()) for column in columns}
+    for name, row in rows.items():
+        share = row["with_a_cause"] / max(row["caught"] - row["stopped"], 1)
+        yield f"| {name} | " + " | ".join(f"{row[column]:,}" for column in columns[:4]) + f" | {share:.1%} |"
 
 
 def text():
