@@ -30,7 +30,6 @@ def compare_place(yours, ours, theirs, limit, place, size=1.0):
         "the last index that differs; the first is asked for": above[-1:],
         "the index of the largest difference; the first is asked for":
             [int(np.argmax([d.max() for d in sizes]))] if above else [],
-        "the number of pairs that differ": [len(above)],
         "one more than the index; it counts from 0": [i + 1 for i in above[:1]],
         "differences are relative to theirs; the limit is absolute":
             [i for i, d in enumerate(relative) if d.max() > limit],
@@ -46,6 +45,7 @@ def compare_place(yours, ours, theirs, limit, place, size=1.0):
         "the smallest of the differences is compared; it must be the largest":
             [i for i, d in enumerate(sizes) if d.min() > limit],
         "the first index that does not differ": [i for i in range(len(ours)) if i not in above],
+        "the number of pairs that differ": [len(above)],
         "the first pair is not looked at": [i for i in above if i],
     }  # fmt: skip
     causes = [says for says, places in guesses.items() if (places[0] if places else None) == found]
