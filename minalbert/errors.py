@@ -46,6 +46,10 @@ class DataError(MinalbertError, ValueError):
     """A text, a tokenizer or a corpus that cannot be used."""
 
 
+class TaskDataError(DataError):
+    """A task's file that is not as its format says: the sentence begins with the file and the line."""
+
+
 class TrainError(MinalbertError, RuntimeError):
     """A run that cannot begin, resume or be read."""
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from toy_vocabulary import with_pieces
 
 from minalbert.commands import main
 from minalbert.commands import tokenizer as tokenizer_command
@@ -59,25 +60,6 @@ def trained(text):
 def toy():
     """The fact sheet's example: a vocabulary that has "▁20" and "00," but not "00"."""
     return lambda digit_commas: with_pieces(["▁in", "▁20", "00,", "0", ",", "▁he", "▁7", "7,", "▁7,"], digit_commas)
-
-
-def with_pieces(pieces, digit_commas="intended"):
-    """A model with just these pieces: trained on anything, then rewritten, in the few bytes of its format we need."""
-    named = [*SPECIALS, "▁", *pieces]
-    kinds = [3, 2, 3, 3, 3, *[1] * (len(named) - 5)]
-
-    def field(number, content):
-        return bytes([number << 3 | 2, len(content)]) + content
-
-    vocabulary = b""
-    for piece, kind in zip(named, kinds, strict=True):
-        score = np.float32(-1 if len(piece) > 1 else -9).tobytes() if kind == 1 else bytes(4)
-        vocabulary += field(1, field(1, piece.encode()) + b"\x15" + score + bytes([0x18, kind]))
-    trainer = field(
-        2, b"\x18\x01" + b"\xc0\x02\x01\xc8\x02" + b"\xff" * 9 + b"\x01\xd0\x02" + b"\xff" * 9 + b"\x01\xd8\x02\x00"
-    )
-    normaliser = field(3, field(1, b"identity"))
-    return SentencePieceTokenizer(vocabulary + trainer + normaliser, digit_commas=digit_commas)
 
 
 # --- the clean-up

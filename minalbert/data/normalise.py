@@ -10,6 +10,7 @@ The order matters: a capital that NFKD makes (™ -> TM) is lower-cased too, and
 Step 3 may make several spaces; sentencepiece, which comes next, makes them one.
 """
 
+import re
 import unicodedata
 from dataclasses import dataclass
 
@@ -43,6 +44,22 @@ class Normaliser:
         if self.lower:
             lines = lines.lower()
         return lines.split("\n") if texts else []
+
+    def with_places(self, text):
+        """Return (clean, places): the character clean[i] comes from text[places[i]].
+
+        What is dropped is between two places: white space, accents, the second sign of a quote.
+        """
+        words = [*re.finditer(r"\S+", text)]
+        tidy = " ".join(word.group() for word in words)
+        places = [i for word in words for i in range(word.start(), word.end() + 1)]     # a space: where a word ends
+        if self.quotes:
+            for signs in ("``", "''"):
+                for second in reversed([found.end() - 1 for found in re.finditer(signs, tidy)]):
+                    del places[second]
+                tidy = tidy.replace(signs, '"')
+        lengths = {character: len(self(f"a{character}")) - 1 for character in set(tidy) - {" "}} | {" ": 1}
+        return self(text), [i for i, character in zip(places, tidy, strict=False) for _ in range(lengths[character])]
 
 
 def other_characters(text):

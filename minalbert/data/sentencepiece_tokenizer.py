@@ -67,6 +67,25 @@ class SentencePieceTokenizer(Tokenizer):
             found = [ids if self._splits.keys().isdisjoint(ids) else self._split(ids) for ids in found]
         return found
 
+    def encode_with_places(self, text):
+        ids, characters = [], []
+        clean, places = self.normaliser.with_places(text)
+        for i, piece in zip(*(self._processor.encode(clean, out_type=kind) for kind in (int, str)), strict=True):
+            parts = self._splits.get(i, (i,))
+            ids += parts
+            characters += [piece] if parts == (i,) else self._characters(piece, parts)
+        plain, offsets = self._processor.normalize(clean, with_offsets=True)
+        places.append(len(text))
+        return ids, places_of(text, characters, plain, [places[i] for i in offsets])
+
+    def _characters(self, piece, parts):
+        """What each part of a piece that the digit rule takes apart has of it: as many characters, whichever."""
+        found = ["?" if i == UNK else self.pieces[i].replace(WORD, "") for i in parts]
+        found[0] = WORD * piece.startswith(WORD) + found[0]
+        if missing := len(piece) - sum(map(len, found)):            # several unknown characters are one <unk>
+            found[parts.index(UNK) if UNK in parts else 0] += "?" * missing
+        return found
+
     def decode(self, ids):
         return self._processor.decode(self.check_ids(ids))
 
@@ -119,6 +138,20 @@ class SentencePieceTokenizer(Tokenizer):
         if recipe.get("sha256", whole := checksum(recipe)) != whole:              # version 0.1.0 wrote none
             raise DamagedError(f"{beside} is damaged: its checksum is not that of its content; {remove}")
         return cls(model, normaliser, digit_commas, training, name=path)
+
+
+def places_of(text, pieces, plain, begins):
+    """The place in a text of each piece: the characters of `plain`, one piece after the other, begin at `begins`."""
+    places, at, past = [], 0, [*begins]
+    for k in reversed(range(len(plain))):            # a character ends where another one begins
+        past[k] = begins[k + 1] if begins[k + 1] > begins[k] else past[k + 1]
+    for piece in pieces:
+        end = at + len(piece)
+        at += len(piece) - len(piece.lstrip(WORD))
+        first = begins[at]
+        places.append((first, first + len(text[first : past[end - 1]].rstrip()) if at < end else first))
+        at = end
+    return places
 
 
 def sentencepiece():

@@ -32,6 +32,14 @@ class Tokenizer:
     def encode_many(self, texts):
         raise NotImplementedError
 
+    def encode_with_places(self, text):
+        """Return (ids, places): for each id the characters of the text that it stands for, as (first, past the last).
+
+        White space is in no place. A character that is dropped, such as an accent, is in the place of the one before
+        it. A character that becomes several tokens is in the place of each, and a token for none has an empty place.
+        """
+        raise NotImplementedError
+
     def decode(self, ids):
         """Return the text of ids, as the tokenizer sees it. Control symbols are left out."""
         raise NotImplementedError

@@ -49,6 +49,9 @@ class WordTokenizer(Tokenizer):
         ids = self._ids
         return [[ids.get(word, UNK) for word in text.split()] for text in self.check_texts(texts)]
 
+    def encode_with_places(self, text):
+        return self.encode(text), [word.span() for word in re.finditer(r"\S+", text)]
+
     def decode(self, ids):
         return " ".join(self.pieces[i] for i in self.check_ids(ids) if i not in (PAD, CLS, SEP, MASK))
 
