@@ -4,7 +4,7 @@ import numpy as np
 import torch
 import transformers
 
-from minalbert_course.lessons.small_training import plain_batch, small_model
+from minalbert_course.makers.ex11 import plain_batch, small_model
 
 FROM = "transformers 5.23 AlbertForPreTraining trained with torch.optim.AdamW, torch 2.13, float64"
 STEPS, WARMUP, PEAK = 6, 2, 0.05

@@ -15,8 +15,7 @@ from ..outside import numbers as stored
 from ..yours import Stopped
 from .checks import Later
 from .loop_mistakes import curve, loss_mistakes
-from .small_training import rate_of
-from .training_mistakes import combined, plateau_mistakes, rate_mistakes, sum_mistakes
+from .training_mistakes import combined, plateau_mistakes, rate_mistakes, rate_of, sum_mistakes
 
 
 def unigram_loss(counts):

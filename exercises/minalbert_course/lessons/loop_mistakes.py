@@ -4,7 +4,7 @@ import numpy as np
 
 from minalbert.optim import AdamW, Moments, clip_factor, global_norm
 
-from .small_training import rate_of
+from .training_mistakes import rate_of
 
 
 def curve(model, batches, rates, mistake=None):

@@ -3,8 +3,12 @@
 import numpy as np
 
 from minalbert.model.pretraining import Totals
+from minalbert.optim import Schedule
 
-from .small_training import rate_of
+
+def rate_of(step, steps, warmup, peak):
+    return Schedule(peak, steps, warmup).rate(step)
+
 
 # Rates: says -> the rate of a step
 
