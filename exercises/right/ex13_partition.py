@@ -36,7 +36,7 @@ def read_config(text):
 def load(directory):
     state = {}
     with safe_open(str(Path(directory, "model.safetensors")), "numpy") as f:
-        for k in f:
+        for k in f.keys():  # noqa: SIM118
             state[k] = f.get_tensor(k)
     return read_config(Path(directory, "config.json").read_text(encoding="utf-8")), translate(state)
 

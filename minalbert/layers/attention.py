@@ -25,8 +25,6 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ..backend import array_module, lowest
 from .dropout import dropout_backward, dropout_forward
 from .gather import gather_backward, gather_forward
@@ -58,8 +56,7 @@ def key_mask(attention_mask, dtype):
     """(B, T) of ones and zeros -> (B, 1, 1, T) of 0 and `lowest`, to be added to the scores."""
     padding = attention_mask[:, None, None, :] == 0
     padding &= ~padding.all(axis=-1, keepdims=True)
-    kind = np.dtype(dtype).type
-    return array_module(padding).where(padding, kind(lowest(dtype)), kind(0))
+    return array_module(padding).where(padding, lowest(dtype), 0.0).astype(dtype)
 
 
 def attention_forward(q, k, v, mask, rate=0.0, key=None):

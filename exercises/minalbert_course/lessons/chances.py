@@ -13,7 +13,7 @@ from ..compare import Wrong
 from ..given import Given
 
 RARE = 30.0
-OFF = 0.05                                           # a coin that is off by so much is found ...
+OFF = 0.05                                           # a chance that is off by so much is found ...
 CLEAR = 6.0                                          # ... but once in exp(6) times
 MOST = 20000                                         # tosses
 
@@ -46,11 +46,11 @@ def shares(what, counts, chances, known, cause=None):
         share(what.format(name), counts[name], n, p, cause)
 
 
-def coin(what, toss, causes=("", "")):
+def half(what, toss, causes=("", "")):
     """Raise Wrong where toss(), 0 or 1, is not fair; a list of all tosses where it is.
 
     Wald's sequential test of 1/2 against 1/2 ± OFF. Of right answers less than one in 1e13 is refused, after some 1700
-    tosses; a coin of 0.45 is refused after some 6000.     causes: of never, of always
+    tosses; a chance of 0.45 is refused after some 6000.     causes: of never, of always
     """
     ones, tosses, up, down = 0, [], math.log(1 + 2 * OFF), math.log(1 - 2 * OFF)
     while len(tosses) < MOST:

@@ -97,7 +97,7 @@ def also(*corners):
                 try:
                     run(yours, CornerDraw(draw, corner))
                 except Wrong as error:
-                    raise Wrong(f"{error.seen} ({corner})", ELSEWHERE, error.of, error.near) from None
+                    raise Wrong(f"{error.seen} ({corner})", ELSEWHERE, error.of, error.numbers) from None
                 except Stopped as error:
                     stopped = Stopped(f"{error} ({corner})")
                     stopped.of = error.of

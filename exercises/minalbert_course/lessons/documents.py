@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..compare import Wrong
-from .chances import coin, share
+from .chances import half, share
 from .sentences import ORDINARY, whole
 
 FLAT = "the sentences of a part must be joined into one list of token ids"
@@ -44,7 +44,7 @@ def compare_draws(draw, pair, what, causes):
         return found[-1][0]
 
     if draw.first:
-        coin(what, lambda: toss(4), causes)
+        half(what, lambda: toss(4), causes)
         compare_cuts(what, found, 4)
     else:
         for sentences, calls in ((2, 60), (5 + draw.number % 3, 220)):
@@ -66,4 +66,4 @@ def compare_cuts(what, found, sentences):
     for cut in range(1, sentences):
         ones = [one for one, place in found if place == cut]
         share(f"{what}, where the cut is after sentence {cut} of {sentences}", sum(ones), len(ones), 1 / 2,
-              "seen: the coin depends on the cut; it needs a draw of its own")  # fmt: skip
+              "seen: the order depends on the cut; it needs a draw of its own")  # fmt: skip

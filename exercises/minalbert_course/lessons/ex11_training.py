@@ -19,8 +19,8 @@ from .training_mistakes import combined, plateau_mistakes, rate_mistakes, rate_o
 
 
 def unigram_loss(counts):
-    p = counts[counts > 0] / counts.sum()
-    return -(p * np.log(p)).sum()
+    share = counts[counts > 0] / counts.sum()
+    return -(share * np.log(share)).sum()
 
 
 lesson = Lesson(

@@ -18,7 +18,7 @@ def trust(s, u):
 
 
 def moment_mistakes(s, name, which, old, new, right):
-    """Of m (which = 0, new = g), or of v (1, g²)."""
+    """Mistakes of m (which = 0, new = g), or of v (1, g²)."""
     b, other = s.betas[which], s.betas[1 - which]
     beta, others = ("β₁", "β₂") if which == 0 else ("β₂", "β₁")
     return {

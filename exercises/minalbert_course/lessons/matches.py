@@ -26,11 +26,14 @@ def matches(
     try:
         same(name, yours, expected, axes, limit=limit, follows=follows, **known)
     except Wrong as error:
-        array = np.asarray(yours, float)
+        array = np.asarray(yours)
+        array = array.astype(float) if array.dtype.kind in "fiub" else np.empty(0)
         if array.shape == expected.shape and array.any() and np.isfinite(array).all():
             with np.errstate(all="ignore"):
                 cause = mistake(array, suspects) or factors(array, terms) or (found(array) if found else None)
-                cause = cause or changed(name, array, expected, given)
+                guessed = (error.cause or "perhaps").startswith(("perhaps", "seen"))
+                if not cause and guessed:
+                    cause = changed(name, array, expected, given)
             error.cause = cause or error.cause
         raise
 

@@ -118,7 +118,7 @@ def constants_found(x, y):
 
 
 def slopes(x):
-    """Of dy/dx."""
+    """Mistakes of dy/dx."""
     t, u1 = np.tanh(C * (x + A * x**3)), C * (1 + 3 * A * x**2)
     gate, bend = 0.5 * (1 + t), 0.5 * x * (1 - t * t)
     t10, u10 = np.tanh(C * (x + 10 * A * x**3)), C * (1 + 30 * A * x**2)
@@ -159,7 +159,7 @@ def slopes(x):
 
 
 def of_erf(x):
-    """Of Φ."""
+    """Mistakes of Φ."""
     return {
         "erf is asked at x, not at x / √2": 0.5 * (1 + erf(x)),
         "erf is asked at x / 2, not at x / √2": 0.5 * (1 + erf(x / 2)),
@@ -177,7 +177,7 @@ def of_erf(x):
 
 
 def slopes_of_erf(x):
-    """Of dy/dx in the erf form."""
+    """Mistakes of dy/dx in the erf form."""
     return {
         "the product rule's second term, x φ(x), is missing": cdf(x),
         "the product rule's first term, Φ(x), is missing": x * pdf(x),
