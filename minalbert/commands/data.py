@@ -1,4 +1,7 @@
-"""`minalbert data build | stats | show | verify | audit`: text becomes shards; look at them; distrust them."""
+"""`minalbert data build | stats | show | verify | audit`: text becomes shards; look at them; distrust them.
+
+`minalbert data tasks` writes what a model that was trained on tiny worlds can be tested with.
+"""
 
 from tqdm import tqdm
 
@@ -15,6 +18,7 @@ from ..data.sources import STORIES, TOKENS, story_sources, text_sources
 from ..data.stats import corpus_stats, instance_stats
 from ..data.strip import strip
 from ..data.tiny_worlds import TinyWorlds
+from ..data.tiny_worlds.tasks import write_tasks
 from ..data.tokenizer import UNK
 from ..data.word_tokenizer import WordTokenizer
 from ..errors import DataError
@@ -26,7 +30,7 @@ LOOKED_AT = 10**6                                    # tokens, for a first look 
 
 
 def add_arguments(parser):
-    commands = parser.add_subparsers(metavar="build | stats | show | verify | audit", required=True)
+    commands = parser.add_subparsers(metavar="build | stats | show | verify | audit | tasks", required=True)
 
     command = commands.add_parser("build", help="make shards of text, or of generated stories")
     command.add_argument("input", nargs="*", help="files, directories, globs, or - for standard input")
@@ -55,6 +59,13 @@ def add_arguments(parser):
     command.add_argument("--sample", type=int, default=20_000, metavar="N",
                          help="instances to learn from and to test on; default: 20000")
     add_instance_arguments(command)
+
+    command = commands.add_parser("tasks", help="labelled tasks of tiny worlds, as GLUE, SQuAD and RACE have them")
+    command.add_argument("out", metavar="OUT", help="directory for a directory of each task")
+    command.add_argument("--seed", type=int, default=0, help="another seed, other examples; default: 0")
+    command.add_argument("--train", type=int, default=1000, metavar="N", help="examples of each task; default: 1000")
+    command.add_argument("--dev", type=int, default=500, metavar="N", help="and of others to test on; default: 500")
+    command.set_defaults(action=run_tasks)
     for command in commands.choices.values():
         command.add_argument("--json", action="store_true", help="print one JSON object")
 
@@ -167,6 +178,13 @@ def run_audit(options):
     print_result(options, {"leaks": leaks, "findings": [finding._asdict() for finding in findings]},
                  data_lines.audit(findings))
     return 1 if leaks else 0
+
+
+def run_tasks(options):
+    tasks = write_tasks(options.out, options.seed, options.train, options.dev)
+    result = {"directory": options.out, "seed": options.seed, "tasks": [task._asdict() for task in tasks]}
+    print_result(options, result, data_lines.tasks(tasks))
+    return 0
 
 
 def opened(options):

@@ -90,3 +90,9 @@ def verdict(finding):
     if LIMITS.get(finding.probe, 1) < finding.accuracy <= finding.bound:
         return "too few pairs to decide: use more, with --sample, or more text"
     return "chance" if finding.accuracy <= finding.bound else "clean"
+
+
+def tasks(written):
+    for task in written:
+        yield (f"{task.name:12}{task.train:>7,} to train on, {task.dev:>5,} to test on, up to {task.words:>2} words:  "
+               f"{task.question}")  # fmt: skip

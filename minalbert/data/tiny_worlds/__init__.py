@@ -4,7 +4,8 @@ There are sixteen scripts. Eight are lines (bake, fish, ...): a step has its pla
 farm's year, a ferry's round, ...): a story begins anywhere, so that only the succession of steps reveals their order. A
 story is a pure function of (seed, knobs, index); nothing is stored. It comes with its labels.
 
-Read in this order: schemas, lines, rings, lexicon, grammar, scripts, stories.
+Read in this order: schemas, lines, rings, lexicon, grammar, scripts, stories; then the tasks for models that were
+trained on them: step_tasks, span_tasks, grammar_tasks, tasks.
 """
 
 from bisect import bisect
