@@ -288,6 +288,7 @@ HERE = {
     "Settings.change.recompute": value(0, "depth"), "read_lines.run": value("x", "new path"),
     "AlbertConfig.group_of.layer": whole(0, 99), "analysis.one_model.batch": SIZE,
     "Albert.encode_many.layers": Argument("list", None, [99, "text"], optional=True),
+    "WordTokenizer.encode_with_places.text": value("a cat", "text"),
     "Albert.encode_many.pool": Argument("choice", None, optional=True),
     "analysis.one_model.preset": value("tiny", "text"),
     "Corpus.split.rule": choice("one of each stretch"), "prepare.split": value(None, "object"),
