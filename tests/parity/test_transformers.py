@@ -18,7 +18,6 @@ torch = pytest.importorskip("torch", reason="parity needs torch (pip install 'mi
 transformers = pytest.importorskip("transformers", reason="parity needs transformers (pip install 'minalbert[parity]')")
 
 from minalbert import PRESETS, Albert, AlbertConfig, Batch, Params  # noqa: E402
-from minalbert.errors import PretrainedError  # noqa: E402
 from minalbert.interop import huggingface, state_dict  # noqa: E402
 from minalbert.interop.huggingface import to_state_dict  # noqa: E402
 from minalbert.params import HEADS, shapes  # noqa: E402
@@ -268,22 +267,19 @@ def test_a_directory_of_theirs_is_loaded(cls, heads, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("cls", "unused"),
+    ("cls", "head"),
     [
-        ("AlbertForSequenceClassification", "classifier.bias, classifier.weight"),
-        ("AlbertForTokenClassification", "classifier.bias, classifier.weight"),
-        ("AlbertForMultipleChoice", "classifier.bias, classifier.weight"),
-        ("AlbertForQuestionAnswering", "qa_outputs.bias, qa_outputs.weight"),
+        ("AlbertForSequenceClassification", "classifier.w"),
+        ("AlbertForTokenClassification", "classifier.w"),
+        ("AlbertForMultipleChoice", "classifier.w"),
+        ("AlbertForQuestionAnswering", "span.w"),
     ],
 )
-def test_a_task_model_of_theirs_is_loaded_without_its_head(cls, unused, tmp_path):
+def test_a_task_model_of_theirs_is_loaded_with_its_head(cls, head, tmp_path):
     peer = getattr(transformers, cls)(hf_config(num_labels=2 if "Question" in cls else 5))
     peer.save_pretrained(tmp_path)
-    sentence = f"tensors that this model does not have: {unused}; strict=False loads the rest"
-    with pytest.raises(PretrainedError, match=sentence):
-        Albert.from_pretrained(tmp_path)
-    with pytest.warns(UserWarning, match=f"2 unused: {unused}"):
-        model = Albert.from_pretrained(tmp_path, strict=False)
+    model = Albert.from_pretrained(tmp_path)
+    assert model.params[head].shape == (TINY.hidden_size, {"span.w": 2}.get(head, 1 if "Choice" in cls else 5))
     assert_same_hidden(peer, model)
 
 
@@ -375,8 +371,7 @@ def test_their_classifier_comes_back_through_us(tmp_path):
     settings = {"id2label": labels, "classifier_dropout_prob": 0.3, "pad_token_id": 1, "bos_token_id": 5}
     peer = transformers.AlbertForSequenceClassification(hf_config(**settings)).eval()
     peer.save_pretrained(tmp_path / "theirs")
-    with pytest.warns(UserWarning, match="save_pretrained writes them back"):
-        Albert.from_pretrained(tmp_path / "theirs", strict=False).save_pretrained(tmp_path / "ours")
+    Albert.from_pretrained(tmp_path / "theirs").save_pretrained(tmp_path / "ours")
     again = transformers.AlbertForSequenceClassification.from_pretrained(tmp_path / "ours").eval()
     assert {name: getattr(again.config, name) for name in settings} == settings
     assert again.config.eos_token_id == peer.config.eos_token_id
