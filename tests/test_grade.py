@@ -16,7 +16,7 @@ from submissions import LIMITS, RIGHT, STUB, written
 from minalbert import commands
 from minalbert_course.catalogue import find
 from minalbert_course.given import Given
-from minalbert_course.grade import codec
+from minalbert_course.grade import codec, keeper
 from minalbert_course.grade.batch import best, graded, grades
 from minalbert_course.grade.submissions import found
 from minalbert_course.yours import OnDevice, Opaque
@@ -259,3 +259,17 @@ def test_gradescope_is_told_of_one_student_and_ten_points(tmp_path, files, point
     fits(results)
     assert results["score"] == points
     assert sum(test["max_score"] for test in results["tests"]) == (10 if files else 0)
+
+
+def test_removing_a_folder_changes_nothing_above_it(tmp_path):
+    """Not even where the folder is gone already, which is when the system complains."""
+    above, inside = tmp_path / "above", tmp_path / "above" / "folder" / "closed"
+    inside.mkdir(parents=True)
+    (inside / "file").write_text("")
+    inside.chmod(0)
+    above.chmod(0o1777 if os.name != "nt" else 0o777)
+    before = above.stat().st_mode
+    keeper.remove(str(above / "folder"))
+    assert not (above / "folder").exists()
+    keeper.remove(str(above / "folder"))
+    assert above.stat().st_mode == before

@@ -93,11 +93,12 @@ def read_only(folder):
 
 
 def remove(folder):
-    """The folder with all that is in it, folders that were closed to their owner, too."""
+    """The folder with all that is in it, folders that were closed to their owner, too; nothing above it is changed."""
 
     def opened(function, path, error):
         for place in (os.path.dirname(path), path):
-            if not os.path.islink(place) and os.path.isdir(place):
+            inside = os.path.commonpath((os.path.abspath(place), os.path.abspath(folder))) == os.path.abspath(folder)
+            if inside and not os.path.islink(place) and os.path.isdir(place):
                 os.chmod(place, stat.S_IRWXU)
         if function in (os.rmdir, os.unlink):
             with contextlib.suppress(OSError):
