@@ -99,10 +99,22 @@ def operator(name):
     return lambda self, *others: do("method", name, self, *others)
 
 
+def operator_in_place(name):
+    """The array itself comes back, as NumPy's does: x += y keeps what x is."""
+
+    def change(self, other):
+        do("method", name, self, other)
+        return self
+
+    return change
+
+
 OPERATORS = ("getitem add radd sub rsub mul rmul truediv rtruediv floordiv mod matmul rmatmul pow rpow neg abs invert "
-             "lt le gt ge eq ne and or xor iadd isub imul itruediv")  # fmt: skip
+             "lt le gt ge eq ne and or xor")  # fmt: skip
 for name in OPERATORS.split():
     setattr(ndarray, f"__{name}__", operator(f"__{name}__"))
+for name in "iadd isub imul itruediv".split():
+    setattr(ndarray, f"__{name}__", operator_in_place(f"__{name}__"))
 
 
 def do(what, name, *args, **kwargs):
