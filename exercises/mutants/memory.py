@@ -67,7 +67,7 @@ def frozen_at_the_first_call(f):
 
 @operator("shared")
 def shared_between_calls(f):
-    """A list, dict or array that is made anew in every call is made once."""
+    """A list, dict or array that every call makes is made once."""
     for node in f.all(ast.Assign):
         pairs = [(node.targets[0], node.value)]
         if isinstance(node.targets[0], ast.Tuple) and isinstance(node.value, ast.Tuple):

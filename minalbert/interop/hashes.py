@@ -36,6 +36,6 @@ def verify_hashes(directory):
 
 
 def saved_elsewhere(directory, note):
-    """Has another program saved the weights anew? Without our note they have another size."""
+    """Has another program saved the weights since? Without our note they have another size."""
     known = note.get("files", {}).get(ONE_FILE, {}).get("size")
     return not is_ours(directory / ONE_FILE) and status(directory / ONE_FILE, ADVICE).st_size != known

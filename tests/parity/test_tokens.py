@@ -14,7 +14,7 @@ from minalbert.data.normalise import Normaliser  # noqa: E402
 from minalbert.data.sentencepiece_training import train  # noqa: E402
 from minalbert.data.word_tokenizer import WordTokenizer  # noqa: E402
 
-LINES = 1000
+LINES = 5000
 english = runpy.run_path(str(Path(__file__).parents[1] / "test_tokenizer.py"))["english"]
 SIGNS = "( ) \" - . – £ € `` '' ' [ ] < > [MASK] [CLS] [SEP] <pad> <unk> ▁ ▁▁ ▁x x▁ 1,000, 2,000,000 9, 0".split()
 SPACES = [" ", "  ", "\t", "\n", "\r\n", "\x1c", "\x85", "\xa0", "\u200b", "\u2028", "\u3000"]

@@ -119,7 +119,7 @@ def other_differences(f, x, h, exact):
         "absolute values are taken": np.abs(above - below) / (2 * h),
         "divided by 2, but not by h": (above - below) / 2,
         "this is the second derivative": (above - 2 * here + below) / h**2,
-        "a formula of higher order; what is asked for is the plain one":
+        "a formula of higher order, in place of (f(x + h) - f(x - h)) / 2h":
             (8 * (above - below) - (wide[0] - wide[1])) / (12 * h),
         "half of a one-sided difference, (f(x + h) - f(x)) / 2h": (above - here) / (2 * h),
         "half of a one-sided difference, (f(x) - f(x - h)) / 2h": (here - below) / (2 * h),
@@ -158,7 +158,7 @@ def order_cause(ratio):
         return "an error in proportion to h, as a one-sided difference has it"
     if 0.95 < ratio < 1.05:
         return "an error that stays: h is not used, or a factor is wrong"
-    return "a formula of higher order; what is asked for is the plain one" if ratio > 12 else None
+    return "a formula of higher order, in place of (f(x + h) - f(x - h)) / 2h" if ratio > 12 else None
 
 
 STEP = "gradient_i = Im f(x + i h e_i) / h, with h about 1e-30"

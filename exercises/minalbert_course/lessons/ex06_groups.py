@@ -93,7 +93,7 @@ class Grouped:
             "one layer for each group: this is the state after G layers, not L": list(range(G)),
             "the last layers all fall to the last group: layer l has group l G // L, not l // (L // G)":
                 [min(layer // (L // G), G - 1) for layer in range(L)],
-            "layer l has group l G // L, not l // (L // G), which begins anew at the end":
+            "layer l has group l G // L, not l // (L // G), which makes more groups than G":
                 [layer // (L // G) % G for layer in range(L)],
             "L / G is rounded up: layer l has group l G // L": [layer // -(-L // G) for layer in range(L)],
             "L / G is rounded: layer l has group l G // L": [min(layer // round(L / G), G - 1) for layer in range(L)],

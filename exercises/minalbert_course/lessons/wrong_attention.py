@@ -18,7 +18,7 @@ def wrong_softmax(x):
         "not divided by the sum": raised,
         "divided by the mean, not by the sum": raised / raised.mean(axis=-1, keepdims=True),
         "divided by the largest, not by the sum": raised / raised.max(axis=-1, keepdims=True),
-        "these are logarithms of what is asked for": np.log(softmax(x)),
+        "these are logarithms of the probabilities": np.log(softmax(x)),
         "this is the softmax of -x": softmax(-x),
         "2^x is taken, where exp(x) is meant": softmax(x * math.log(2)),
         "x itself is divided by its sum: exp is missing": x / x.sum(axis=-1, keepdims=True),

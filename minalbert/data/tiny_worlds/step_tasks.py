@@ -29,7 +29,7 @@ LETTERS = "ABCD"
 
 
 class TinyExample(NamedTuple):
-    document: str                                    # what is told, the same whatever is asked of it
+    document: str                                    # the same for each question about it
     fields: tuple                                    # what is written, in the order of the file's columns
 
 

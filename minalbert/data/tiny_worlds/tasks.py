@@ -36,7 +36,7 @@ class TinyTask(NamedTuple):
     make: object                                     # (source of random numbers, what is wanted) -> TinyExample
     wanted: tuple                                    # the labels, or what else comes equally often
     files: object                                    # (name, split, fields of all examples) -> {path: text}
-    question: str                                    # what is asked
+    question: str                                    # about the text
     stream: object = steps.evenly                    # (source of random numbers, wanted) -> what each example is
 
 
