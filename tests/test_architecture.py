@@ -46,7 +46,7 @@ MAY_IMPORT = {
     "analysis": "arguments backend config errors layers model parallel params",
     "encoding": "arguments backend batch errors model parallel params",
     "albert": "arguments backend batch compute config encoding errors interop layers model parallel params sealed",
-    "tasks": "backend data errors files model params",
+    "tasks": "arguments backend batch data errors files lazy model parallel params",
     "train": "albert analysis arguments backend batch capacity config data errors "
     "files fused interop layers lazy optim parallel params sealed",
     "__init__": "albert backend batch config errors interop model params",

@@ -37,16 +37,18 @@ def test_a_pair_is_cut_as_the_released_code_does(a, b, room):
 
 def test_single_texts_and_pairs():
     singles = [TextExample("0", (words(1, 2, 3),), 1), TextExample("1", (words(*range(9)),), None)]
-    assert text_examples(singles, TOKENIZER, 6) == [
+    assert text_examples(singles, TOKENIZER, 6) == ([
         ("0", (Sequence([CLS, *ids(1, 2, 3), SEP], [0] * 5),), 1),
         ("1", (Sequence([CLS, *ids(0, 1, 2, 3), SEP], [0] * 6),), None),
-    ]
+    ], ["1"])  # fmt: skip
     pairs = [TextExample("7", (words(1, 2, 3, 4), words(5, 6, 7)), 2.5), TextExample("8", ("", words(1)), 0.0)]
-    assert text_examples(pairs, TOKENIZER, 8) == [
+    assert text_examples(pairs, TOKENIZER, 8) == ([
         ("7", (Sequence([CLS, *ids(1, 2, 3), SEP, *ids(5, 6), SEP], [0] * 5 + [1] * 3),), 2.5),
         ("8", (Sequence([CLS, SEP, *ids(1), SEP], [0, 0, 1, 1]),), 0.0),
-    ]
-    assert text_examples([], TOKENIZER, 8) == []
+    ], ["7"])  # fmt: skip
+    assert [text_examples(pairs, TOKENIZER, length).cut for length in (9, 10)] == [["7"], []]
+    assert [text_examples(singles, TOKENIZER, length).cut for length in (10, 11)] == [["1"], []]
+    assert text_examples([], TOKENIZER, 8) == ([], [])
 
 
 def test_each_option_is_a_sequence():
@@ -54,7 +56,8 @@ def test_each_option_is_a_sequence():
         ChoiceQuestion("a/0", words(*range(9)), "w10 _ w11 _", ("w20", "w21 w22"), 1),
         ChoiceQuestion("a/1", words(1), "w10", ("w20", ""), None),
     ]
-    first, second = choice_examples(questions, TOKENIZER, 12)
+    (first, second), cut = choice_examples(questions, TOKENIZER, 12)
+    assert cut == ["a/0"]
     assert (first.id, first.label) == ("a/0", 1)
     assert first.sequences == (
         ([CLS, *ids(0, 1, 2, 3, 4), SEP, *ids(10, 20, 11, 20), SEP], [0] * 7 + [1] * 5),
@@ -69,7 +72,8 @@ def test_each_option_is_a_sequence():
 @pytest.mark.parametrize(("max_length", "kept"), [(512, 128), (256, 128), (200, 100), (12, 6)])
 def test_the_last_tokens_of_question_and_option_stay(max_length, kept):
     question = ChoiceQuestion("a/0", words(*range(300)), words(*range(300)), ("w301", "w302"), 0)
-    (example,) = choice_examples([question], TOKENIZER, max_length)
+    (example,), cut = choice_examples([question], TOKENIZER, max_length)
+    assert cut == ["a/0"]
     for option, (tokens, types) in zip((301, 302), example.sequences, strict=True):
         end = ids(*range(300), option)[-kept:]
         article = ids(*range(300))[: max_length - 3 - kept]

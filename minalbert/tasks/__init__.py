@@ -1,1 +1,5 @@
-"""Fine-tuning: tasks, their data, their scores."""
+"""Fine-tuning: tasks, their data, their scores. `task` says what a task is."""
+
+from ..lazy import public
+
+__getattr__, __dir__, __all__ = public(__name__, {"open_task": "opening"})

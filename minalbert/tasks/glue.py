@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import DataError, nearest
-from .tables import Columns, read_table
+from .tables import Columns, read_table, where_labelled
 
 SPLITS = ("train", "dev", "test")
 MATCHED = ("train", "dev_matched", "dev_mismatched", "test_matched", "test_mismatched")
@@ -65,6 +65,15 @@ def read_glue(name, directory, split):
     if test:                                         # each of its rows must get a prediction: none is left out
         wanted = Columns(task.test or wanted.texts)
     return read_table(path, wanted, skip_broken=task.skip_broken and not test)
+
+
+def read_glue_file(name, path):
+    """The TextTable of a split's file, or of any other in the form of a test file, with labels or without."""
+    task, path = glue_task(name), Path(path)
+    if path.name in [f"{split}.tsv" for split in task.splits]:
+        return read_glue(name, path.parent, path.stem)
+    columns = task.columns._replace(texts=task.test or task.columns.texts, header=True)
+    return read_table(path, where_labelled(path, columns))
 
 
 def glue_task(name):

@@ -27,6 +27,11 @@ class Example(NamedTuple):
     label: int | float | None
 
 
+class Encoded(NamedTuple):
+    examples: list
+    cut: list                                        # ids of those that lost tokens
+
+
 def single(a):
     return Sequence([CLS, *a, SEP], [0] * (len(a) + 2))
 
@@ -45,36 +50,37 @@ def shortened(a, b, room):
 
 
 def text_examples(examples, tokenizer, max_length):
-    """TextExamples, of one text each or of two each, as Examples."""
+    """TextExamples, of one text each or of two each, Encoded."""
     check_length(max_length, 4)
     columns = [tokenizer.encode_many(texts) for texts in zip(*(each.texts for each in examples), strict=True)]
-    found = []
+    found, cut = [], []
     for each, *ids in zip(examples, *columns, strict=True):
         whole = single(ids[0][: max_length - 2]) if len(ids) == 1 else pair(*shortened(*ids, max_length - 3))
         found.append(Example(each.id, (whole,), each.label))
-    return found
+        if sum(map(len, ids)) > max_length - 1 - len(ids):
+            cut.append(each.id)
+    return Encoded(found, cut)
 
 
 def choice_examples(questions, tokenizer, max_length, question_length=128):
-    """ChoiceQuestions as Examples of as many sequences as there are options.
+    """ChoiceQuestions Encoded, each as an Example of as many sequences as there are options.
 
     question_length   of question and option the tokens that are kept; at most half of max_length
     """
     check_length(max_length, 8)
-    question_length = min(question_length, max_length // 2)
-    articles = {}
+    question_length, articles, found, cut = min(question_length, max_length // 2), {}, [], []
     for question in questions:
         if question.article not in articles:
             articles[question.article] = tokenizer.encode(question.article)
-    return [choice_example(question, articles[question.article], tokenizer, max_length, question_length)
-            for question in questions]  # fmt: skip
-
-
-def choice_example(question, article, tokenizer, max_length, question_length):
-    ends = [ids[-question_length:] for ids in tokenizer.encode_many(
-        [with_option(question.question, option) for option in question.options])]
-    sequences = tuple(pair(article[: max_length - 3 - len(end)], end) for end in ends)
-    return Example(question.id, sequences, question.label)
+        article = articles[question.article]
+        ends = tokenizer.encode_many([with_option(question.question, option) for option in question.options])
+        kept = [ids[-question_length:] for ids in ends]
+        sequences = tuple(pair(article[: max_length - 3 - len(end)], end) for end in kept)
+        found.append(Example(question.id, sequences, question.label))
+        longest = max(map(len, ends))
+        if longest > question_length or len(article) + longest > max_length - 3:
+            cut.append(question.id)
+    return Encoded(found, cut)
 
 
 def with_option(question, option):

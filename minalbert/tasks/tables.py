@@ -51,18 +51,37 @@ def read_table(path, columns, skip_broken=False):
     return TextTable(examples, broken)
 
 
+def where_labelled(path, columns):
+    """The columns without that of the label, if a file has none."""
+    return columns if columns.label in names_of(path, columns) else columns._replace(label=None)
+
+
+def names_of(path, columns):
+    """The names of a file's columns, or of its first object."""
+    (line, first), *_ = read_lines(path)
+    return [*parsed(path, first, line)] if is_json(path) else header_of(first, columns)
+
+
+def header_of(first, columns):
+    names = first.split("\t")
+    return names if columns.header else [str(i + 1) for i in range(len(names))]
+
+
+def is_json(path):
+    return Path(path).suffix.lower() in JSON_LINES
+
+
 def rows_of(path, columns, broken=None):
     """(line, {column: value}) of each row. broken: a list that gets the lines of another number of columns."""
     lines = read_lines(path)
     names = [*columns.texts, *([] if columns.label is None else [columns.label])]
-    if Path(path).suffix.lower() in JSON_LINES:
+    if is_json(path):
         for line, text in lines:
             row = parsed(path, text, line)
             check_names(path, line, names, list(row))
             yield line, row
         return
-    first = lines[0][1].split("\t")
-    header = first if columns.header else [str(i + 1) for i in range(len(first))]
+    header = header_of(lines[0][1], columns)
     check_names(path, 1, names, header)
     for line, text in lines[columns.header :]:
         values = text.split("\t")
