@@ -19,6 +19,7 @@ from minalbert.errors import DamagedError, DamagedWarning, FileError, TrainError
 from minalbert.files import read_toml
 from minalbert.sealed import read_note, seal
 from minalbert.train import assemble, checkpoint, curves, pretrain, run_directory
+from minalbert.train.evaluation import Evaluation
 from minalbert.train.log import FILE, Metrics, first_evaluation
 from minalbert.train.trained import open_trained
 
@@ -419,7 +420,7 @@ def test_what_is_no_line_of_metrics_is_put_aside(tmp_path, line):
     assert said == f"lines of {tmp_path / FILE} that are no metrics: 2, now in damaged-metrics.jsonl"
     assert (tmp_path / FILE).read_text() == "".join(sound)
     assert (tmp_path / "damaged-metrics.jsonl").read_text() == f"{line}\n{line}\n"
-    assert first_evaluation(tmp_path) is None
+    assert first_evaluation(tmp_path, Evaluation) is None
 
 
 def test_a_log_never_blocks_a_run(worlds, run, capsys):

@@ -6,11 +6,11 @@ import time
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..backend import to_device
 from ..capacity import cores
-from ..model.pretraining import Losses, Totals, pretraining_backward, pretraining_forward
+from ..model.pretraining import Totals, pretraining_backward, pretraining_forward
 from ..params import Params
 from .slices import cut, cut_each
 from .threads import blas_threads
@@ -18,7 +18,7 @@ from .tree import TreeSum
 
 
 class Gradient(NamedTuple):
-    losses: Losses
+    losses: Any                                      # a record of numbers, None where there is no such loss
     grads: Params
     forward_seconds: float                           # of all workers together
     backward_seconds: float
@@ -68,8 +68,8 @@ class Workers:
         """
         totals = totals_of([part.batch for parts in slices for part in parts], totals)
 
-        def pass_of(number, parts):
-            grads, losses, forward, backward = self.gradients(number, into), None, 0.0, 0.0
+        def pass_of(parts, grads):
+            losses, forward, backward = None, 0.0, 0.0
             for part in parts:
                 start = time.perf_counter()
                 with self.memory() as memory:
@@ -81,8 +81,15 @@ class Workers:
                 forward, backward = forward + middle - start, backward + time.perf_counter() - middle
             return Gradient(losses, grads, forward, backward)
 
+        return self.sum_of(pass_of, [(parts,) for parts in slices], into)
+
+    def sum_of(self, pass_of, slices, into=None):
+        """The sum of the Gradients pass_of(*slice, grads), each of which adds to its own grads, in the tree's order."""
+        def slice_of(number, one):
+            return pass_of(*one, self.gradients(number, into))
+
         tree = TreeSum(self._add)
-        for gradient in self.run(pass_of, list(enumerate(slices))):
+        for gradient in self.run(slice_of, list(enumerate(slices))):
             tree.push(gradient)
         return tree.total()
 
@@ -208,4 +215,4 @@ def totals_of(batches, totals):
 
 
 def add_losses(left, right):
-    return Losses(*(None if a is None else a + b for a, b in zip(left, right, strict=True)))
+    return type(left)(*(None if a is None else a + b for a, b in zip(left, right, strict=True)))

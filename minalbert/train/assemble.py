@@ -22,6 +22,7 @@ from ..params import count
 from . import checkpoint, run_directory, saved_steps
 from .begin import begin, identity_of, place_of, split_of
 from .environment import environment
+from .evaluation import HeldOutTest
 from .gradient_step import gradient_step
 from .log import Metrics, first_evaluation
 from .loop import Trainer
@@ -85,7 +86,7 @@ def pretrain(settings, run, corpus=None, held_out=None, observer=None, from_step
                 own_code.keep(run / "code")
             introduce(settings, run, state, data, records, own_code, [*messages, *changes])
             if state.fresh:
-                start(settings, trainer, name)
+                start(settings, trainer, name, data)
             return trainer.train(stop)
 
 
@@ -117,17 +118,21 @@ def step_of(settings, workers, params, own_code=None):
         optimiser = own_code.optimiser(optimiser) or optimiser
     else:
         optimiser = optimiser_for(optimiser, params, settings.training.kernels, workers.count)
-    return functools.partial(
-        gradient_step, workers=workers, optimiser=optimiser,
-        clip=settings.optimiser.clip, recompute=settings.training.recompute,
-    )
+
+    def gradient_of(micro_batches, dropout, scale):
+        slices = workers.slices_of(micro_batches)
+        return workers.gradient(slices, dropout, scale=scale, recompute=settings.training.recompute)
+
+    return functools.partial(gradient_step, gradient_of=gradient_of, release=workers.release, optimiser=optimiser,
+                             clip=settings.optimiser.clip)
 
 
 def make_records(settings, run, state, data, observer, origin, place):
     written = {} if state.fresh else checkpoint.note_of(place, state.step).get("log")
     board = Board(run, state.step, observer.alert) if settings.records.tensorboard else None
     metrics = Metrics(run, state.batch_index, state.fresh, board, observer.alert, origin["run"], written)
-    return Records(metrics, observer, state, data, settings.records.log_every, first_evaluation(run))
+    test = HeldOutTest(data.held_out, data.baselines, data.pairs)
+    return Records(metrics, observer, state, test, settings.records.log_every, first_evaluation(run, test.scores))
 
 
 def introduce(settings, run, state, data, records, own_code, messages):
@@ -169,13 +174,13 @@ def more_of_them(settings, held_out):
     return "more text or --held-out-share gives more"
 
 
-def start(settings, trainer, name):
+def start(settings, trainer, name, data):
     """Write down what a fresh run is, test it, and save it: step 0."""
     records, batch = trainer.records, settings.training.batch
     parameters = trainer.state.model.params.flat.size
-    records.write("start", run=name, parameters=parameters, batch=batch, **records.data.baselines._asdict())
+    records.write("start", run=name, parameters=parameters, batch=batch, **data.baselines._asdict())
     warning = rate_warning(settings.peak_rate, batch)
-    if warning and settings.optimiser.optimiser == "lamb" and records.data.config.hidden_size > SMALL:
+    if warning and settings.optimiser.optimiser == "lamb" and data.config.hidden_size > SMALL:
         records.event("warning", warning)
     records.evaluate()
     trainer.save(regular=True)

@@ -11,6 +11,7 @@ from ..batch import Batch
 from ..data.shards import Corpus
 from ..data.tokenizer import CLS, MASK, PAD, SEP
 from ..layers import log_softmax
+from .watch import milestones
 
 ROWS = 64                                            # at a time
 TOKENS = 2**24                                       # to count words in, at most
@@ -32,6 +33,22 @@ class Baselines(NamedTuple):
 
     unigram_entropy: float                           # loss of guessing each word as often as it occurs
     most_frequent_word: float                        # accuracy of always guessing that one
+
+
+class HeldOutTest(NamedTuple):
+    """What a run is tested on, again and again: test(model) -> Evaluation."""
+
+    batch: Batch
+    baselines: Baselines
+    pairs: str                                       # what the second segment is about: sop, nsp or none
+
+    scores = Evaluation
+
+    def __call__(self, model):
+        return evaluate(model, self.batch)
+
+    def milestones(self, found):
+        return milestones(found, self.baselines, self.pairs)
 
 
 def evaluate(model, batch):

@@ -30,13 +30,15 @@ class StepResult(NamedTuple):
     seconds: dict                                    # forward, backward, optimiser
 
 
-def gradient_step(state, batches, dropout, rate, judge, workers, optimiser, clip=0.0, recompute=False):
+def gradient_step(state, batches, dropout, rate, judge, gradient_of, release, optimiser, clip=0.0):
     """Compute the gradient of a batch, which comes in micro-batches, and make a step with it unless it is refused.
 
     judge(loss, norm) -> Verdict, of a gradient that does not overflow. The caller counts state.step and batch_index.
+    gradient_of(batches, dropout, scale) -> Gradient, of the batch's loss times scale; its losses as they are
+    release(grads)     takes the gradient's vector back
     """
     begin, scale = time.perf_counter(), state.loss_scale.value
-    gradient = workers.gradient(workers.slices_of(batches), dropout, scale=scale, recompute=recompute)
+    gradient = gradient_of(batches, dropout, scale)
     norm = global_norm(gradient.grads) / scale
     losses, length, ratios = gradient.losses.numbers(), float(norm), None    # which waits for a GPU
     computed = time.perf_counter()
@@ -50,7 +52,7 @@ def gradient_step(state, batches, dropout, rate, judge, workers, optimiser, clip
     if not verdict.refused:
         factor = clip_factor(norm, clip) / scale
         ratios = optimiser.step(state.model.params, gradient.grads, state.moments, rate, state.step + 1, factor)
-    workers.release(gradient.grads)
+    release(gradient.grads)
     share = gradient.forward_seconds / (gradient.forward_seconds + gradient.backward_seconds)     # all workers together
     seconds = {"forward": share * (computed - begin), "backward": (1 - share) * (computed - begin),
                "optimiser": time.perf_counter() - computed}

@@ -20,16 +20,15 @@ from .. import files
 from ..arguments import path_of
 from ..errors import FileError, MissingFileError, TrainError
 from ..files import Record, rename_aside, write_atomically
-from .evaluation import Evaluation
 from .records import alert_by_log
 
 FILE = "metrics.jsonl"
 
 
-def first_evaluation(run):
-    """The Evaluation that the run made first, or None."""
-    lines = (line for line in sound_lines(run) if line["kind"] == "eval")
-    return next((Evaluation(*(line[name] for name in Evaluation._fields)) for line in lines), None)
+def first_evaluation(run, scores):
+    """The scores of the run's first test, or None. scores: the class of these records."""
+    lines = (line for line in sound_lines(run) if line["kind"] == "eval" and line.keys() >= {*scores._fields})
+    return next((scores(*(line[name] for name in scores._fields)) for line in lines), None)
 
 
 def owner_of(run):
@@ -92,8 +91,8 @@ def is_sound(line):
     """Does a line have all that a resuming run reads of it? line: a dict or None."""
     if not line or not is_count(line.get("position")) or not isinstance(line.get("run", ""), str):
         return False
-    scores = Evaluation._fields if line.get("kind") == "eval" else ()
-    return all(name in line and is_score(line[name]) for name in scores)
+    scores = [value for name, value in line.items() if name not in ("kind", "step", "position")]
+    return line.get("kind") != "eval" or (scores != [] and all(map(is_score, scores)))
 
 
 def is_count(value):

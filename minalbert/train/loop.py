@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from ..backend import DropoutKey
 from ..errors import TrainError
-from .evaluation import evaluate
 from .process import AGAIN
 
 
@@ -60,12 +59,12 @@ class Trainer:
         return self.result(stop)
 
     def result(self, stop):
-        state, after, data = self.state, self.records.latest, self.records.data
+        state, after, test = self.state, self.records.latest, self.records.test
         if self.records.evaluated != state.step:     # it is not of now
-            after = evaluate(state.model, data.held_out) if state.finished else None
+            after = test(state.model) if state.finished else None
         return RunResult(
             state.model, str(self.checkpoints.run), state.step, self.code(stop),
-            self.records.before, after, data.baselines, state.seconds, dict(self.clocks),
+            self.records.before, after, test.baselines, state.seconds, dict(self.clocks),
         )
 
     def code(self, stop):

@@ -2,9 +2,6 @@
 
 import logging
 
-from .evaluation import evaluate
-from .watch import milestones
-
 alert_by_log = logging.getLogger("minalbert").warning
 
 
@@ -25,16 +22,20 @@ class Observer:
         """A step was made."""
 
     def evaluated(self, evaluation, step):
-        """Held-out documents were scored."""
+        """What is not trained on was scored."""
 
     def close(self):
         """The run ends."""
 
 
 class Records:
-    def __init__(self, metrics, observer, state, data, log_every, before=None):
-        """`before`: the run's first evaluation, if it was made earlier."""
-        self.metrics, self.observer, self.state, self.data, self.log_every = metrics, observer, state, data, log_every
+    def __init__(self, metrics, observer, state, test, log_every, before=None):
+        """
+        test       test(model) -> scores, a record of numbers; test.milestones(scores), pairs (event, text) of what they
+                   show to be learnt; test.baselines, a record of what guessing scores
+        before     the run's first scores, if they are from earlier
+        """
+        self.metrics, self.observer, self.state, self.test, self.log_every = metrics, observer, state, test, log_every
         self.before, self.latest, self.evaluated = before, None, None     # evaluated: at which step
         observer.begin(state.step, state.steps)
 
@@ -59,11 +60,11 @@ class Records:
         self.observer.step(self.state.step, losses, tokens)
 
     def evaluate(self):
-        self.latest, self.evaluated = evaluate(self.state.model, self.data.held_out), self.state.step
+        self.latest, self.evaluated = self.test(self.state.model), self.state.step
         self.before = self.before or self.latest
         self.write("eval", **self.latest._asdict())
         self.observer.evaluated(self.latest, self.state.step)
-        for event, text in milestones(self.latest, self.data.baselines, self.data.pairs):
+        for event, text in self.test.milestones(self.latest):
             if event not in self.state.reached:
                 self.state.reached.append(event)
                 self.event(event, text)
