@@ -29,7 +29,7 @@ from minalbert.analysis import smoothness
 from minalbert.errors import MinalbertError
 from minalbert.layers import gelu_backward, gelu_forward
 from minalbert.model import PLAIN
-from minalbert.train.settings import SECTIONS
+from minalbert.train.settings import Settings
 
 PAGE = (Path(__file__).parent.parent / "docs" / "api.md").read_text(encoding="utf-8")
 NAN, INF, HUGE = float("nan"), float("inf"), 10**30
@@ -343,7 +343,9 @@ def public():
 
 
 def methods(kind):
-    for name, member in vars(kind).items():
+    inherited = {name: member for base in reversed(kind.__mro__) if base.__module__.startswith("minalbert.")
+                 for name, member in vars(base).items()}  # fmt: skip
+    for name, member in inherited.items():
         if name.startswith("_") or name in INTERNAL or isinstance(member, property):
             continue
         if isinstance(member, classmethod | staticmethod):
@@ -355,7 +357,7 @@ def methods(kind):
 FIELDS = {int: "whole", float: "positive", bool: "flag", str: "choice"}
 KEYWORDS = {  # of functions that take **changes: the fields of these
     "AlbertConfig.replace": [minalbert.AlbertConfig], "Recipe.released": [data.Recipe], "Recipe.replace": [data.Recipe],
-    "Settings.change": list(SECTIONS.values()),
+    "Settings.change": list(Settings.SECTIONS.values()),
 }  # fmt: skip
 FREE_TEXT = {"corpus", "held_out", "code", "weights", "pass_over", "spare"}  # settings that may be any text
 

@@ -15,7 +15,7 @@ from minalbert.config import PRESETS
 from minalbert.errors import ConfigError, DataError
 from minalbert.optim import sqrt_rule
 from minalbert.train import run_directory
-from minalbert.train.settings import SECTIONS, Settings
+from minalbert.train.settings import Settings
 
 
 def options(*words):
@@ -27,14 +27,14 @@ def options(*words):
 def test_toml_says_every_setting_and_is_read_back():
     settings = Settings().change(preset="mini", rate=3e-4, steps=7, max_ngram=2, held_out='a "quoted" \x7f 😀 name\\')
     tables = tomllib.loads(settings.toml())
-    for section, cls in SECTIONS.items():
+    for section, cls in Settings.SECTIONS.items():
         missing = {item.name for item in dataclasses.fields(cls)} - tables[section].keys()
         assert missing <= {"embedding_projection"}  # None: as the sizes say
     assert Settings.from_tables(tables).tables() == settings.tables()
 
 
 def test_a_name_belongs_to_one_section():
-    names = Counter(item.name for cls in SECTIONS.values() for item in dataclasses.fields(cls))
+    names = Counter(item.name for cls in Settings.SECTIONS.values() for item in dataclasses.fields(cls))
     assert set(names.values()) == {1}
 
 
@@ -47,7 +47,7 @@ def test_every_setting_is_an_option_and_goes_before_the_file(tmp_path):
     assert settings.model == PRESETS["mini"].replace(hidden_size=96)
     assert not settings.recipe.favor_shorter
     typed = vars(options())
-    for cls in SECTIONS.values():
+    for cls in Settings.SECTIONS.values():
         for item in dataclasses.fields(cls):
             assert item.name in typed
 
@@ -209,7 +209,7 @@ def test_the_file_of_an_earlier_version_is_read():
 
 def test_sections_are_made_once():
     settings = Settings()
-    assert all(getattr(settings, name) is getattr(settings, name) for name in SECTIONS)
+    assert all(getattr(settings, name) is getattr(settings, name) for name in Settings.SECTIONS)
 
 
 def test_all_of_training_that_is_public_is_reached_from_its_room_and_brings_nothing_heavy():

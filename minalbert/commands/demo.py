@@ -24,7 +24,7 @@ from ..layers import softmax
 from ..params import count
 from ..train import pretrain, read_curves, run_directory
 from ..train.filling import encoded, fill
-from ..train.settings import CHOICES, Settings
+from ..train.settings import Settings
 from .progress import Progress
 from .run_lines import as_json, evaluation_lines, guessing_line, time_line
 
@@ -44,7 +44,7 @@ def add_arguments(parser):
                           "On a slow machine training ends after 3.5 minutes, with fewer steps.")
     parser.add_argument("--out", default="demo", metavar="DIR", help="for corpus, run and curves; default: demo")
     parser.add_argument("--optimiser", choices=("lamb", "adamw"), default="lamb", help="default: lamb, ALBERT's own")
-    parser.add_argument("--kernels", choices=CHOICES["kernels"], default="plain",
+    parser.add_argument("--kernels", choices=Settings.CHOICES["kernels"], default="plain",
                         help="default: plain, the files that you read; fused is faster")
     parser.add_argument("--seed", type=int, default=0, help="of weights, masks and order; default: 0")
     parser.add_argument("--steps", type=int, metavar="N", help=f"of training; default: {RECIPE.training.steps:,}")

@@ -1,6 +1,6 @@
 """The settings of a run as options of a command: --max-length 128, --policy released, --no-favor-shorter ...
 
-Each field of a section of train/settings.py is an option. What is typed goes before what a file says.
+Each field of a section is an option. What is typed goes before what a file says.
 """
 
 import argparse
@@ -11,7 +11,8 @@ from ..config import PRESETS
 from ..data.recipe import HABITS
 from ..errors import MinalbertError
 from ..train.run_directory import kept_settings
-from ..train.settings import CHOICES, HELP, SECTIONS, Settings, kind_of
+from ..train.sections import kind_of
+from ..train.settings import Settings
 
 TITLES = {
     "model": "the preset's sizes, changed",
@@ -25,7 +26,7 @@ TITLES = {
     "recipe": "how instances are made of the corpus; the default is the paper's way",
 }
 METAVARS = {int: "N", float: "X", str: "TEXT"}
-DEFAULTS = (dict.fromkeys(SECTIONS["model"].__dataclass_fields__, "the preset's")
+DEFAULTS = (dict.fromkeys(Settings.SECTIONS["model"].__dataclass_fields__, "the preset's")
             | dict.fromkeys(HABITS, "no, with --policy released yes"))
 LENGTHS = {"max_length": "128, or as many as the model reads", "max_predictions": "15 % of that, 20 at most"}
 
@@ -51,36 +52,45 @@ def add_settings_arguments(parser):
         add_section(parser, section, DEFAULTS | LENGTHS)
 
 
-def add_section(parser, section, defaults=DEFAULTS):
-    """An option for each field. `defaults`: words for those that do not speak for themselves."""
-    group = parser.add_argument_group(section, TITLES[section])
-    for field in dataclasses.fields(SECTIONS[section]):
-        if (name := field.name) == "code":           # which is --with
-            continue
-        kind, choices, default = kind_of(field), CHOICES.get(name), field.default
-        if kind is bool:
-            arguments, default = {"action": argparse.BooleanOptionalAction}, {True: "yes", False: "no"}.get(default)
-        else:
-            metavar = None if choices else field.metadata.get("metavar") or METAVARS[kind]
-            arguments = {"type": kind, "choices": choices, "metavar": metavar}
-            if (bare := field.metadata.get("bare")) is not None:
-                arguments |= {"nargs": "?", "const": bare}
-        default = defaults.get(name, "none" if default == "" else default)
-        text = [HELP.get(name), None if default is None else f"default: {default}"]     # None: its help says it
-        help = "; ".join(filter(None, text)).replace("%", "%%")
-        option = group.add_argument(f"--{name.replace('_', '-')}", help=help, **arguments)
-        option.may_be_empty = kind is str and not choices        # --held-out "" takes back what a file says
+def add_section(parser, section, defaults=DEFAULTS, settings=Settings, title=None, without=("code",)):
+    """An option for each field.
+
+    defaults   words for those that do not speak for themselves
+    settings   the class that has the section
+    without    fields whose option has another name
+    """
+    group = parser.add_argument_group(section, title or TITLES[section])
+    for field in dataclasses.fields(settings.SECTIONS[section]):
+        if field.name not in without:
+            add_option(group, field, settings, defaults)
 
 
-def given_fields(options, *sections):
+def add_option(group, field, settings, defaults):
+    name, kind, default = field.name, kind_of(field), field.default
+    choices = settings.CHOICES.get(name)
+    if kind is bool:
+        arguments, default = {"action": argparse.BooleanOptionalAction}, {True: "yes", False: "no"}.get(default)
+    else:
+        metavar = None if choices else field.metadata.get("metavar") or METAVARS[kind]
+        arguments = {"type": kind, "choices": choices, "metavar": metavar}
+        if (bare := field.metadata.get("bare")) is not None:
+            arguments |= {"nargs": "?", "const": bare}
+    default = defaults.get(name, "none" if default == "" else default)
+    text = [settings.HELP.get(name), None if default is None else f"default: {default}"]     # None: its help says it
+    help = "; ".join(filter(None, text)).replace("%", "%%")
+    option = group.add_argument(f"--{name.replace('_', '-')}", help=help, **arguments)
+    option.may_be_empty = kind is str and not choices        # --held-out "" takes back what a file says
+
+
+def given_fields(options, *sections, settings=Settings):
     """{name: value} of those that were typed."""
-    names = [field.name for section in sections for field in dataclasses.fields(SECTIONS[section])]
+    names = [field.name for section in sections for field in dataclasses.fields(settings.SECTIONS[section])]
     return {name: value for name in names if (value := getattr(options, name, None)) is not None}
 
 
 def settings_of(options, run=None):
     """The settings of the file that is named, or that the run keeps, with the options in their places."""
-    changes = given_fields(options, *SECTIONS)
+    changes = given_fields(options, *Settings.SECTIONS)
     if options.code:
         changes = {"kernels": "plain", **changes, "code": os.pathsep.join(options.code)}
     if options.preset:

@@ -10,11 +10,10 @@ from ..optim import Moments
 from ..params import HEADS
 from . import checkpoint, run_directory, saved_steps
 from .environment import differences
+from .settings import DROPOUTS
 from .state import RunState, on_device
 from .trained import weights_of
 from .training_data import SPLIT
-
-DROPOUTS = ("hidden_dropout_prob", "attention_probs_dropout_prob")
 
 
 def identity_of(run, spare):

@@ -22,7 +22,7 @@ class Observer:
         """A step was made."""
 
     def evaluated(self, evaluation, step):
-        """What is not trained on was scored."""
+        """The model was tested."""
 
     def close(self):
         """The run ends."""

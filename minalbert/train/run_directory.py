@@ -20,17 +20,11 @@ from ..data.tokenizers import load_tokenizer
 from ..errors import ConfigError, DataError, FileError, MissingFileError, TrainError
 from ..files import rename_aside, settle, write_atomically
 from . import checkpoint, log, saved_steps
-from .settings import RUN, Settings
+from .sections import RUN
+from .settings import Settings
 
 CONFIG = "config.toml"
 RESTORED = "without the file, settings are those of the checkpoint"
-CHANGEABLE = {                                       # of sections on which the weights or the place in the data depend
-    "model": ("hidden_dropout_prob", "attention_probs_dropout_prob"),
-    "recipe": (),
-    "training": ("steps", "workers", "recompute", "precision", "kernels", "device", "code", "weights"),
-}
-
-
 FOREIGN = {"manifest.json": "a corpus", "config.json": "a saved model", "model.safetensors": "a saved model"}
 
 
@@ -108,8 +102,8 @@ def table_of(tables, section):
     return found if isinstance(found, dict) else {}
 
 
-def kept_settings(run, **changes):
-    """The settings that a run keeps, with others in their places; None if it keeps none."""
+def kept_settings(run, kind=Settings, **changes):
+    """The settings that a run keeps, with others in their places; None if it keeps none. kind: their class."""
     tables, _ = kept_tables(run)
     if tables is None:
         return None
@@ -117,7 +111,7 @@ def kept_settings(run, **changes):
     if preset is not None:                           # takes the place of the whole model
         tables = tables | {"model": {"preset": preset}}
     try:
-        return Settings.from_tables(tables, **changes)
+        return kind.from_tables(tables, **changes)
     except (ConfigError, DataError) as error:
         given = ", with the options given" if changes or preset else f" ({RESTORED})"
         raise type(error)(f"{Path(run) / CONFIG}{given}: {error}") from error
@@ -141,27 +135,19 @@ def changes(run, settings, place=None, from_step=None):
     saved = made_with(place or run, identity(run), from_step)
     if not (saved or (tables and saved_steps.steps(run))):
         return messages
-    before = Settings.from_tables(saved or tables)
+    before = type(settings).from_tables(saved or tables)
     old, now = before.tables(), settings.tables()
     for section in now:
         for name in now[section] | old[section]:
             was, is_ = old[section].get(name), now[section].get(name)
             if was == is_:
                 continue
-            if not may_change(section, name, settings):
+            if not settings.may_change(section, name):
                 of_file = f" ({CONFIG} says so; {RESTORED})" if table_of(tables or {}, section).get(name) == is_ else ""
                 raise ConfigError(f"{name} is {is_!r}{of_file}; {run} was begun with {was!r}, and resumes with that "
                                   "only: name another directory for a new run")
             messages.append(f"{name} is now {is_!r}, no longer {was!r}")
     return messages
-
-
-def may_change(section, name, settings):
-    if section in CHANGEABLE:
-        return name in CHANGEABLE[section]
-    if name == "held_out_share":
-        return bool(settings.data.held_out)          # another corpus, so that the share has no effect
-    return name != "optimiser"
 
 
 def keep(run, name, settings, tokenizer, resumed=False):
