@@ -23,7 +23,7 @@ from minalbert.data.sources import story_sources, text_sources
 from minalbert.data.tiny_worlds import TinyWorlds
 from minalbert.data.word_tokenizer import WordTokenizer
 from minalbert.errors import DataError, TrainError
-from minalbert.train import assemble, checkpoint, pretrain
+from minalbert.train import checkpoint, pretrain, pretraining
 from minalbert.train.log import read_lines
 from minalbert.train.records import Observer
 
@@ -132,7 +132,7 @@ def begun(monkeypatch, run, split):
     """A run of 4 steps on documents held out like this, whose hash is what it computes by step 8."""
     run.mkdir()
     with monkeypatch.context() as past:
-        past.setattr(assemble, "split_of", lambda *_: split)
+        past.setattr(pretraining, "split_of", lambda *_: split)
         small_run.train(run, steps=4, schedule="constant")
 
 
@@ -149,14 +149,14 @@ def test_a_run_resumes_with_its_own_split(tmp_path, monkeypatch, split):
     small_run.train(run, steps=8, schedule="constant")
     (tmp_path / "whole").mkdir()
     with monkeypatch.context() as past:
-        past.setattr(assemble, "split_of", lambda *_: split)
+        past.setattr(pretraining, "split_of", lambda *_: split)
         small_run.train(tmp_path / "whole", steps=8, schedule="constant")
     assert small_run.computed(run)["hash"] == small_run.computed(tmp_path / "whole")["hash"]
 
 
 def test_a_run_does_not_resume_with_another_split(tmp_path, monkeypatch):
     begun(monkeypatch, tmp_path / "run", Split(0))
-    monkeypatch.setattr(assemble, "split_of", lambda *_: Split(5))
+    monkeypatch.setattr(pretraining, "split_of", lambda *_: Split(5))
     with pytest.raises(TrainError, match=r"the (held-out )?data is .* resumes with that only|the split is .*, seed 5"):
         small_run.train(tmp_path / "run", steps=8, schedule="constant")
 
@@ -167,7 +167,7 @@ def test_an_old_run_is_scored_on_what_it_was_kept_from(tmp_path, monkeypatch, ca
     settings = small_run.small_settings(corpus=str(tmp_path / "worlds"), steps=4)
     (tmp_path / "run").mkdir()
     with monkeypatch.context() as past:
-        past.setattr(assemble, "split_of", lambda *_: Split(0, OLDEST))
+        past.setattr(pretraining, "split_of", lambda *_: Split(0, OLDEST))
         pretrain(settings, tmp_path / "run")
     logged = [line for line in read_lines(tmp_path / "run") if line["kind"] == "eval"][-1]
     for seed in ([], ["--seed", "0"]):

@@ -222,6 +222,6 @@ def test_all_of_training_that_is_public_is_reached_from_its_room_and_brings_noth
     answers, heavy = done.stdout.split("\n")[:2]
     assert set(answers.split()) == {"True"}
     assert heavy == ""
-    assert train.pretrain.__module__ == "minalbert.train.assemble"
+    assert train.pretrain.__module__ == "minalbert.train.pretraining"
     with pytest.raises(AttributeError, match="has no attribute 'pretend'"):
         _ = train.pretend

@@ -1,11 +1,25 @@
 """From settings to a run. Here settings end: what is assembled receives objects and plain values.
 
-    result = pretrain(settings, "runs/first")        # the same call resumes where an earlier one was stopped
+    result = train_run(Pretraining, settings, "runs/first")  # the same call resumes where an earlier one was stopped
 
     model, moments, place in the data     RunState, from a checkpoint or fresh
     gradient, norm, optimiser             gradient_step, with its workers
     what is written and shown             Records, with an observer
     what a kill leaves                    Checkpoints
+
+What only one kind of run has is its job: pretraining.py has one, tasks/finetuning.py another. A job is
+
+    job = open_job(settings, run, noted)             # noted: the facts of the newest checkpoint; none: it is fresh
+    job.settings                                     # with what the data decides, such as vocab_size
+    job.tokenizer, job.hashes                        # hashes: {name: text} of all data, which must stay the same
+    job.origin, job.option                           # where the data is named, for the sentence that it differs
+    job.fresh_model(compute)                         # the model before the first step
+    job.config_of(found, where)                      # the model's config, from that of a checkpoint
+    job.batches(index)                               # the batches from this one on, without end
+    job.gradient_of(workers)                         # gradient_of(micro-batches, dropout, scale) -> Gradient
+    job.test                                         # test(model) -> scores; see Records
+    job.size, job.noun, job.sentences()              # how much it reads of what, and what else to say at the start
+    job.config_json                                  # entries of a checkpoint's config.json besides the model's
 """
 
 import functools
@@ -13,30 +27,23 @@ from contextlib import closing
 
 from ..arguments import like, of_kind, path_of, whole
 from ..backend import check_device
-from ..data.order import batches
 from ..errors import ConfigError, TrainError
 from ..fused import optimiser_for
 from ..optim import rate_warning
 from ..parallel import Workers, blas_threads
-from ..params import count
 from . import checkpoint, run_directory, saved_steps
-from .begin import begin, identity_of, place_of, split_of
+from .begin import begin, facts_of, identity_of, place_of
 from .environment import environment
-from .evaluation import HeldOutTest
 from .gradient_step import gradient_step
 from .log import Metrics, first_evaluation
 from .loop import Trainer
 from .process import StopSignals, lock
 from .records import Observer, Records
-from .settings import Settings
 from .state import Checkpoints
 from .tensorboard import Board
-from .trained import model_directory
-from .training_data import prepare
 from .watch import without_numpy_warnings
 
 SMALL = 128                                          # H, up to which models bear far larger rates than LAMB's rule
-FEW = 100                                            # instances, for a score in per cent
 KERNELS = {
     "plain": "plain kernels: the files that you read; --kernels fused is faster, in less memory",
     "fused": "fused kernels; --kernels plain runs the files that you read, line by line",
@@ -44,10 +51,9 @@ KERNELS = {
 }
 
 
-def pretrain(settings, run, corpus=None, held_out=None, observer=None, from_step=None, own_code=None):
+def train_run(open_job, settings, run, observer=None, from_step=None, own_code=None):
     """Train until the last step, or until a signal asks to stop. Returns a RunResult.
 
-    corpus, held_out   (corpus, tokenizer) each, instead of the directories in the settings
     observer           hears what the run reports (records.Observer); if none is given, nothing is shown
     from_step          resume from this checkpoint, and put later ones aside
     own_code           a student's functions: an object with .pairs, .optimiser(lamb), .facts, .keep(folder)
@@ -56,9 +62,7 @@ def pretrain(settings, run, corpus=None, held_out=None, observer=None, from_step
     if from_step is not None:
         whole("from_step", from_step, error=TrainError)
     check_device(settings.training.device)
-    data = None if run.exists() else prepare(settings, corpus, held_out)     # what is refused here leaves no directory
-    if settings.training.weights and not run.exists():
-        model_directory(settings.training.weights)   # raises an error if there is none
+    job = None if run.exists() else open_job(settings, run, {})      # what is refused here leaves no directory
     run_directory.make(run)
     with lock(run), StopSignals(observer.alert) as stop, blas_threads(1), without_numpy_warnings():
         saved_steps.clear_leftovers(run)
@@ -66,33 +70,32 @@ def pretrain(settings, run, corpus=None, held_out=None, observer=None, from_step
         if spare:
             saved_steps.clear_leftovers(spare)
         place = place_of(run, spare, from_step)
-        data = data or prepare(settings, corpus, held_out, split_of(place, name))
-        settings = settings.change(vocab_size=data.config.vocab_size)
+        job = job or open_job(settings, run, facts_of(place, name))
+        settings = job.settings
         changes = run_directory.changes(run, settings, place, from_step)
-        facts = environment(settings.training.device) | data.hashes | (own_code.facts if own_code else {})
-        state, messages = begin(settings, data, facts, run, place, name, from_step, own_code)
+        facts = environment(settings.training.device) | job.hashes | (own_code.facts if own_code else {})
+        state, messages = begin(job, facts, run, place, name, from_step, own_code)
         origin = {"run": name, "settings": settings.tables()}
-        with (closing(make_records(settings, run, state, data, observer, origin, place)) as records,
+        with (closing(make_records(settings, run, state, job.test, observer, origin, place)) as records,
               Workers(state.model, settings.training.workers) as workers):
             trainer = Trainer(
-                state, batches_of(settings, data), step_of(settings, workers, state.model.params, own_code),
+                state, job.batches, step_of(job, workers, state.model.params, own_code),
                 settings.make_schedule(), settings.training.seed, records,
                 Checkpoints(run, state, facts, settings.checkpoints.every, settings.checkpoints.keep, origin, spare,
-                            observer.alert),
+                            observer.alert, job.config_json),
                 settings.records.evaluate_every,
             )
-            changes += run_directory.keep(run, name, settings, data.tokenizer, resumed=not state.fresh)
+            changes += run_directory.keep(run, name, settings, job.tokenizer, resumed=not state.fresh)
             if own_code:
                 own_code.keep(run / "code")
-            introduce(settings, run, state, data, records, own_code, [*messages, *changes])
+            introduce(job, run, state, records, own_code, [*messages, *changes])
             if state.fresh:
-                start(settings, trainer, name, data)
+                start(settings, trainer, name)
             return trainer.train(stop)
 
 
 def with_own_code(settings, own_code):
     """The settings of a model that calls a student's functions, which the plain kernels alone do."""
-    of_kind("settings", settings, Settings)
     if own_code is not None:
         like("own_code", own_code, "an object with .pairs, .optimiser(lamb), .facts and .keep(folder)", "pairs")
     if settings.training.code and own_code is None:
@@ -106,38 +109,27 @@ def hearing(observer):
     return Observer() if observer is None else of_kind("observer", observer, Observer)
 
 
-def batches_of(settings, data):
-    """batches(index): the batches from this one on."""
-    return functools.partial(batches, data.instances, settings.training.micro_batch, settings.slices)
-
-
-def step_of(settings, workers, params, own_code=None):
+def step_of(job, workers, params, own_code=None):
     """gradient_step with all of its arguments that stay the same through a run."""
-    optimiser = settings.make_optimiser()
+    settings, optimiser = job.settings, job.settings.make_optimiser()
     if own_code and settings.optimiser.optimiser == "lamb":
         optimiser = own_code.optimiser(optimiser) or optimiser
     else:
         optimiser = optimiser_for(optimiser, params, settings.training.kernels, workers.count)
-
-    def gradient_of(micro_batches, dropout, scale):
-        slices = workers.slices_of(micro_batches)
-        return workers.gradient(slices, dropout, scale=scale, recompute=settings.training.recompute)
-
-    return functools.partial(gradient_step, gradient_of=gradient_of, release=workers.release, optimiser=optimiser,
-                             clip=settings.optimiser.clip)
+    return functools.partial(gradient_step, gradient_of=job.gradient_of(workers), release=workers.release,
+                             optimiser=optimiser, clip=settings.optimiser.clip)
 
 
-def make_records(settings, run, state, data, observer, origin, place):
+def make_records(settings, run, state, test, observer, origin, place):
     written = {} if state.fresh else checkpoint.note_of(place, state.step).get("log")
     board = Board(run, state.step, observer.alert) if settings.records.tensorboard else None
     metrics = Metrics(run, state.batch_index, state.fresh, board, observer.alert, origin["run"], written)
-    test = HeldOutTest(data.held_out, data.baselines, data.pairs)
     return Records(metrics, observer, state, test, settings.records.log_every, first_evaluation(run, test.scores))
 
 
-def introduce(settings, run, state, data, records, own_code, messages):
+def introduce(job, run, state, records, own_code, messages):
     """Report what begins here, or resumes."""
-    for line in introduction(settings, run, state, data):
+    for line in introduction(job, run, state):
         records.observer.message(line)
     if own_code:
         records.event("your code", f"your own code: {own_code}")
@@ -148,39 +140,27 @@ def introduce(settings, run, state, data, records, own_code, messages):
             records.event("resumed", message)
 
 
-def introduction(settings, run, state, data):
+def introduction(job, run, state):
     if state.finished:
         yield f"{run} is finished: {state.step:,} steps, {state.seconds:.0f} s of training"
         return
-    config, training, instances = data.config, settings.training, len(data.instances)
+    config, settings, training = state.model.config, job.settings, job.settings.training
     reads = training.steps * training.batch
-    share = f"{reads / instances:.1f} times {instances:,}" if reads >= instances else f"{reads:,} of {instances:,}"
-    yield (f"{count(config):,} weights, {config.num_hidden_layers} layers, sharing {config.sharing}; "
+    share = f"{reads / job.size:.1f} times {job.size:,}" if reads >= job.size else f"{reads:,} of {job.size:,}"
+    yield (f"{state.model.params.flat.size:,} weights, {config.num_hidden_layers} layers, sharing {config.sharing}; "
            f"{settings.optimiser.optimiser}, rate {settings.peak_rate:g}; "
-           f"{training.steps:,} steps of {training.batch}, {share} instances")
+           f"{training.steps:,} steps of {training.batch}, {share} {job.noun}")
     if not training.code:
         yield KERNELS[training.kernels]
-    yield data.tested_on
-    held_out = len(data.held_out.sop_labels)
-    if held_out < FEW:
-        yield f"only {held_out} held-out instances: their scores mean little; {more_of_them(settings, held_out)}"
+    yield from job.sentences()
 
 
-def more_of_them(settings, held_out):
-    if held_out == settings.records.evaluate_instances:
-        return f"evaluate_instances is {held_out}; a larger number gives more"
-    if settings.data.held_out:
-        return f"more text in {settings.data.held_out} gives more"
-    return "more text or --held-out-share gives more"
-
-
-def start(settings, trainer, name, data):
+def start(settings, trainer, name):
     """Write down what a fresh run is, test it, and save it: step 0."""
-    records, batch = trainer.records, settings.training.batch
-    parameters = trainer.state.model.params.flat.size
-    records.write("start", run=name, parameters=parameters, batch=batch, **data.baselines._asdict())
+    records, batch, model = trainer.records, settings.training.batch, trainer.state.model
+    records.write("start", run=name, parameters=model.params.flat.size, batch=batch, **records.test.baselines._asdict())
     warning = rate_warning(settings.peak_rate, batch)
-    if warning and settings.optimiser.optimiser == "lamb" and data.config.hidden_size > SMALL:
+    if warning and settings.optimiser.optimiser == "lamb" and model.config.hidden_size > SMALL:
         records.event("warning", warning)
     records.evaluate()
     trainer.save(regular=True)

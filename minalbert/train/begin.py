@@ -3,17 +3,12 @@
 from pathlib import Path
 
 from ..albert import Albert
-from ..data.held_out import Split
-from ..data.tokenizer import check_belongs
 from ..errors import TrainError
 from ..optim import Moments
-from ..params import HEADS
 from . import checkpoint, run_directory, saved_steps
 from .environment import differences
 from .settings import DROPOUTS
 from .state import RunState, on_device
-from .trained import weights_of
-from .training_data import SPLIT
 
 
 def identity_of(run, spare):
@@ -34,15 +29,15 @@ def place_of(run, spare, step=None):
     return spare if only else run
 
 
-def split_of(place, name):
-    """How documents were held out when the run began, as its newest readable checkpoint notes it, or None."""
-    note = next(checkpoint.newest_notes(place, name), None)
-    return note and Split.noted(note["circumstances"].get(SPLIT))
+def facts_of(place, name):
+    """What the newest readable checkpoint notes of data and environment; {} if there is none."""
+    return next((note["circumstances"] for note in checkpoint.newest_notes(place, name)), {})
 
 
-def begin(settings, data, facts, run, place, name, from_step=None, own_code=None):
+def begin(job, facts, run, place, name, from_step=None, own_code=None):
     """Return (RunState, messages): from the newest checkpoint, or with fresh weights.
 
+    job       see assemble.py
     facts     the environment
     place     the directory with the checkpoint: the run, or its spare one
     name      the run's identity
@@ -53,17 +48,17 @@ def begin(settings, data, facts, run, place, name, from_step=None, own_code=None
         if left := sorted(path.name for kind in ("damaged-step-*", "step-*") for path in run.glob(kind)):
             raise TrainError(f"{run} has no whole checkpoint, but {', '.join(left)}: name another directory for a new "
                              "run, or remove those")
-        return fresh_state(settings, data, own_code), []
+        return fresh_state(job, own_code), []
+    settings = job.settings
     config, saved, before, messages = checkpoint.load(place, from_step, name)
-    check_sizes(config, data.config, place)
+    config = job.config_of(config, place)
     if saved.step > settings.training.steps:
         raise TrainError(f"steps is {settings.training.steps}; {run} has done {saved.step:,} already: more steps, an "
                          "earlier checkpoint (--from-step), or another directory")
-    for fact in data.hashes:
+    for fact in job.hashes:
         if before.get(fact) != facts[fact]:
-            where = f" of corpus {settings.data.corpus}" if settings.data.corpus else ""
-            raise TrainError(f"the {fact}{where} is {facts[fact]}; {run} was trained with {before.get(fact)}, and "
-                             "resumes with that only: name it with --corpus")
+            raise TrainError(f"the {fact}{job.origin} is {facts[fact]}; {run} was trained with {before.get(fact)}, and "
+                             f"resumes with that only: name it with {job.option}")
     if from_step is not None:
         for directory in dict.fromkeys((run, place)):
             messages += saved_steps.put_aside(directory, from_step)
@@ -71,25 +66,15 @@ def begin(settings, data, facts, run, place, name, from_step=None, own_code=None
     if saved.step < settings.training.steps:
         messages.append(f"resuming from step {saved.step:,}{'' if place == run else f', saved in {place}'}")
     messages += differences(before, facts)
-    model = Albert(data.config, saved.params, **compute_of(settings, own_code))
+    model = Albert(config, saved.params, **compute_of(settings, own_code))
     return state_of(settings, model, saved), messages
 
 
-def fresh_state(settings, data, own_code=None):
+def fresh_state(job, own_code=None):
     """The RunState before the first step."""
-    training, config, compute = settings.training, data.config, compute_of(settings, own_code)
-    if training.weights:
-        model = weights_of(training.weights, training.dtype, training.device)
-        check_sizes(model.config, config, training.weights)
-        check_belongs(data.tokenizer, model.tokenizer_digest, "the corpus's tokenizer")
-        if not {"mlm.bias", "sop.b"} & set(model.params):
-            raise TrainError(f"weights {training.weights} have neither an mlm nor a sop head, so there is no loss")
-        model = Albert(config, model.params, **compute)
-    else:
-        heads = HEADS if settings.recipe.segments == 2 else ("mlm",)
-        model = Albert.init(config, training.seed, heads, training.dtype, training.device, **compute)
+    model = job.fresh_model(compute_of(job.settings, own_code))
     saved = checkpoint.SavedState(0, 0, model.params, Moments.zeros(model.params), {})
-    return state_of(settings, model, saved, fresh=True)
+    return state_of(job.settings, model, saved, fresh=True)
 
 
 def compute_of(settings, own_code):

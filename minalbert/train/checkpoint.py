@@ -27,6 +27,7 @@ from ..errors import DamagedError, FileError, NoRoomError, TrainError
 from ..files import PARTIAL, rename_aside, settle, sync
 from ..interop import huggingface
 from ..interop.safetensors_files import read, write
+from ..interop.unread import NOTHING
 from ..optim import Moments
 from ..params import Params
 from ..sealed import STATE, check_form, of_another_run, read_note, records_of, seal, verify_noted
@@ -47,6 +48,7 @@ class SavedState(NamedTuple):
     moments: Moments | None
     extra: dict                                      # of what JSON can hold
     origin: dict = {}                                # noqa: RUF012  of ORIGIN; version 0.1.0 wrote none
+    config_json: dict = {}                           # noqa: RUF012  entries of config.json besides the model's
 
 
 def save(run, config, state, environment, keep=2, always=()):
@@ -154,7 +156,8 @@ def remove_oldest(run):
 def _write(directory, config, state, note):
     shutil.rmtree(directory, ignore_errors=True)
     os.mkdir(directory)
-    huggingface.save(directory, config, state.params, hashes=False)  # they are in state.json
+    unread = NOTHING._replace(settings=state.config_json)
+    huggingface.save(directory, config, state.params, unread, hashes=False)  # they are in state.json
     if state.moments is not None:
         write(directory / MOMENTS, {name: to_host(getattr(state.moments, name).flat) for name in ("m", "v")})
     written = sorted(directory.iterdir())

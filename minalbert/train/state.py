@@ -70,14 +70,15 @@ class RunState:
 class Checkpoints:
     """Those of one run: when they are saved, where, and which one to go back to."""
 
-    def __init__(self, run, state, environment, every, keep, origin, spare, alert):
+    def __init__(self, run, state, environment, every, keep, origin, spare, alert, config_json):
         """
         origin           the run's identity and settings, for each checkpoint
         spare            another directory, for the newest state where it cannot be saved in the run; or None
         alert(text)      shows a person a sentence, for instance about that
+        config_json      entries of config.json besides the model's
         """
         self.run, self.state, self.environment, self.every, self.keep = run, state, environment, every, keep
-        self.origin, self.spare, self.alert = origin, spare, alert
+        self.origin, self.spare, self.alert, self.config_json = origin, spare, alert, config_json
         self.saved = state.step if state.step in saved_steps.steps(run) else None    # the step of the last one
         self.rollbacks, self.reserve = [], Reserve(run)
 
@@ -96,7 +97,7 @@ class Checkpoints:
         needed = () if regular else self.regular()[-1:]          # to go back to
         state = self.state
         saved = state.saved(regular)._replace(origin=self.origin | {"log": log._asdict()})
-        what = state.model.config, saved, self.environment
+        what = state.model.config, saved._replace(config_json=self.config_json), self.environment
         try:
             self.save_in_run(what, needed)
         except TrainError as error:

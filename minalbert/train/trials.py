@@ -36,10 +36,10 @@ from ..backend import DropoutKey
 from ..errors import ConfigError
 from ..optim import Schedule
 from ..parallel import Workers, blas_threads
-from .assemble import batches_of, hearing, step_of, with_own_code
+from .assemble import hearing, step_of, with_own_code
 from .begin import fresh_state
+from .pretraining import Pretraining
 from .settings import Settings
-from .training_data import prepare
 from .watch import Verdict, without_numpy_warnings
 
 LOW, HIGH = 1e-6, 1.0
@@ -56,16 +56,16 @@ SPREADS = 0.002, 0.2                                 # of initial weights, that 
 @contextmanager
 def open_trial(settings, trials, corpus=None, held_out=None, observer=None, own_code=None):
     """A Trial with everything as in a run, but for the rate: each step is given its own."""
+    of_kind("settings", settings, Settings)
     settings, observer = with_own_code(settings, own_code), hearing(observer)
-    data = prepare(settings, corpus, held_out)
-    settings = settings.change(vocab_size=data.config.vocab_size)
-    state = fresh_state(settings, data, own_code)
+    job = Pretraining(settings, corpus=corpus, held_out=held_out)
+    state = fresh_state(job, own_code)
     observer.begin(0, trials)
     try:
         with (blas_threads(1), without_numpy_warnings(),
               Workers(state.model, settings.training.workers) as workers):
-            step = step_of(settings, workers, state.model.params, own_code)
-            yield Trial(state, batches_of(settings, data), step, settings.training.seed, observer)
+            step = step_of(job, workers, state.model.params, own_code)
+            yield Trial(state, job.batches, step, settings.training.seed, observer)
     finally:
         observer.close()
 
