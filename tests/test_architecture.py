@@ -46,12 +46,12 @@ MAY_IMPORT = {
     "analysis": "arguments backend config errors layers model parallel params",
     "encoding": "arguments backend batch errors model parallel params",
     "albert": "arguments backend batch compute config encoding errors interop layers model parallel params sealed",
-    "tasks": "arguments backend batch data errors files lazy model parallel params",
     "train": "albert analysis arguments backend batch capacity config data errors "
     "files fused interop layers lazy optim parallel params sealed",
+    "tasks": "albert arguments backend batch data encoding errors files lazy model parallel params train",
     "__init__": "albert backend batch config errors interop model params",
     "commands": "__init__ analysis arguments backend capacity config data errors files "
-    "fused gradcheck kernels layers optim params plots train",
+    "fused gradcheck kernels layers optim params plots tasks train",
     "__main__": "commands",
 }  # fmt: skip
 MAY_IMPORT = {name: set(row.split()) for name, row in MAY_IMPORT.items()}

@@ -158,13 +158,13 @@ def wait_for(true, seconds=60):
 
 SUMMARY = """
 import signal, sys
-from minalbert.commands import main, pretrain
+from minalbert.commands import main, training
 from minalbert.commands.progress import Progress
 def twice(*words):
     signal.raise_signal(signal.SIGTERM)
     print("summary")
 Progress.step = lambda *_: signal.raise_signal(signal.SIGTERM)
-pretrain.print_result = twice
+training.print_result = twice
 sys.argv[1:] = {words!r}
 from minalbert import __main__
 code = __main__.main()

@@ -1,17 +1,9 @@
 """`minalbert pretrain RUN`: train a model, watch it, stop it, resume it."""
 
-import sys
-from contextlib import contextmanager
-
-from ..errors import NoRoomError
 from ..train import pretrain
-from ..train.process import AGAIN, ignoring_signals
-from . import fail, no_more_output
 from .options import add_settings_arguments, settings_of
-from .own_code import own_code
-from .printing import print_result
-from .progress import Progress
-from .run_lines import as_json, result_lines
+from .run_lines import result_lines
+from .training import add_run_arguments, run_training
 
 
 def add_arguments(parser):
@@ -19,44 +11,9 @@ def add_arguments(parser):
         "Pretrain a model into the directory RUN. Ctrl-C saves and stops; the same command resumes the run."
     )
     parser.usage = "minalbert pretrain RUN --corpus DIR [--config FILE] [--preset NAME] [any setting below]"
-    parser.add_argument("run", metavar="RUN", help="directory of the run: settings, checkpoints, metrics")
-    parser.add_argument("--from-step", type=int, metavar="N", help="resume from this checkpoint; put later ones aside")
-    parser.add_argument("--print-config", action="store_true", help="print all settings as TOML, and do nothing else")
-    parser.add_argument("--json", action="store_true", help="print one JSON object at the end")
+    add_run_arguments(parser)
     add_settings_arguments(parser)
 
 
 def run(options):
-    settings = settings_of(options, options.run)
-    if options.print_config:
-        print(settings.toml(comment_defaults=True), end="")
-        return 0
-    progress = Progress()
-    with ignoring_signals(lambda: progress.closed):
-        return trained(options, settings, progress)
-
-
-def trained(options, settings, progress):
-    """Train, and print what came out. Returns the exit code."""
-    try:
-        with own_code(settings.training.code) as own:
-            result = pretrain(settings, options.run, observer=progress, from_step=options.from_step, own_code=own)
-    except KeyboardInterrupt:
-        progress.alert(f"stopped at once; {options.run} resumes from its newest checkpoint")
-        return 130
-    except NoRoomError as error:                     # the newest checkpoint is older than what was trained
-        return fail(options.prog, error, AGAIN)
-    again = f"minalbert pretrain {options.run}" if options.from_step is not None else "the same command"
-    with surviving_a_closed_terminal():
-        print_result(options, as_json(result), result_lines(result, again))
-        sys.stdout.flush()
-    return result.code
-
-
-@contextmanager
-def surviving_a_closed_terminal():
-    """A run that was saved because its terminal closed keeps its exit code, although its result cannot be printed."""
-    try:
-        yield
-    except OSError:
-        no_more_output()
+    return run_training(options, settings_of(options, options.run), pretrain, result_lines)

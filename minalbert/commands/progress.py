@@ -52,8 +52,7 @@ class Progress(Observer):
         print(text, file=self.file, flush=True)
 
     def evaluated(self, evaluation, step):
-        accuracies = (("MLM", evaluation.mlm_accuracy), ("SOP", evaluation.sop_accuracy))
-        shown = " ".join(f"{name} {accuracy:.0%}" for name, accuracy in accuracies if accuracy is not None)
+        shown = " ".join(f"{name} {score:.0%}" for name, score in evaluation.headline() if score is not None)
         self.held_out = f"held-out {shown} (step {step:,})"
 
     def step(self, step, losses, tokens_per_second):

@@ -9,14 +9,18 @@ def as_json(result):
 
 def result_lines(result, again):
     """`again`: the command that resumes the run."""
-    ended, more = ("stopped", f"; {again} resumes it") if result.code else ("finished", "")
-    yield f"{result.directory}: {ended} at step {result.step:,} after {result.seconds:.0f} s of training{more}"
+    yield ended_line(result, again)
     yield from evaluation_lines(result.before, result.after)
     yield guessing_line(result.baselines)
     if any(result.spent.values()):
         yield time_line(result.spent)
     if not result.code:
         yield f"next: minalbert plot {result.directory}; minalbert fill \"... [MASK] ...\" --model {result.directory}"
+
+
+def ended_line(result, again):
+    ended, more = ("stopped", f"; {again} resumes it") if result.code else ("finished", "")
+    return f"{result.directory}: {ended} at step {result.step:,} after {result.seconds:.0f} s of training{more}"
 
 
 def time_line(spent):

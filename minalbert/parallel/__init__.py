@@ -9,4 +9,4 @@
 from .slices import Trimmed, cut, cut_each, lengths_of
 from .threads import blas_threads
 from .tree import TreeSum
-from .workers import Gradient, Workers, add_losses, gradients_at_a_time, totals_of
+from .workers import Gradient, SliceWorker, Workers, add_losses, gradients_at_a_time, totals_of

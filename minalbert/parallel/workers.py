@@ -195,6 +195,16 @@ class Workers:
                         left.backward_seconds + right.backward_seconds)  # fmt: skip
 
 
+class SliceWorker(Workers):
+    """One of several workers, for a pass over one slice: their memory, and no threads of its own."""
+
+    def __init__(self, workers):
+        self.__dict__.update(workers.__dict__, count=1)
+
+    def slices(self, batch):
+        return self.slices_of([batch])
+
+
 def gradients_at_a_time(slices, workers):
     """The most vectors of gradients that there are at a time: those in the tree, and those of slices it awaits."""
     ahead = 1 if workers == 1 else workers + 1       # as `Workers.run` computes them

@@ -1,16 +1,42 @@
-"""The gradient of a task's loss: the encoder by `Albert.forward`, the head by its pair, and back through both."""
+"""The gradient of a task's loss: the encoder by an `Encoding`, the head by its pair, and back through both.
 
+    loss_and_grads(model, objective, inputs, labels)         of a batch
+    gradient_of(micro_batches, dropout, scale)               of a batch that comes in slices, each one worker's
+"""
+
+import time
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..backend import to_device
+from ..batch import Inputs
+from ..encoding import Encoding
+from ..parallel import Gradient, SliceWorker
 from ..params import Params
-from .objectives import HeadContext
+from .objectives import Answers, HeadContext
 
 
 class TaskGradient(NamedTuple):
     loss: Any                                        # a single number on the model's device
     grads: Params
+
+
+class TaskLoss(NamedTuple):
+    total: Any
+
+    def numbers(self):
+        """By the names of metrics.jsonl, on the host."""
+        return {"loss": float(self.total)}
+
+
+class TaskBatch(NamedTuple):
+    """Examples as a training step reads them. labels: as the objective says"""
+
+    input_ids: np.ndarray
+    attention_mask: np.ndarray
+    token_type_ids: np.ndarray
+    labels: Any
 
 
 def loss_and_grads(model, objective, inputs, labels, dropout=None, rate=0.0, into=None, recompute=False):
@@ -28,3 +54,40 @@ def loss_and_grads(model, objective, inputs, labels, dropout=None, rate=0.0, int
     grads = model.params.zeros_like() if into is None else into
     dx = objective.backward(1.0, cache, grads)
     return TaskGradient(loss, encoding.backward(**{f"d{objective.reads}": dx}, into=grads))
+
+
+def gradient_function(workers, objective, rate=0.0, recompute=0):
+    """gradient_of(micro_batches, dropout, scale) -> Gradient, of the mean loss over all examples of the TaskBatches.
+
+    rate     of the head's dropout
+    """
+    worker, params, config = SliceWorker(workers), workers.params, workers.config
+
+    def slice_gradient(batch, first, dropout, total, scale, grads):
+        """first: the number of its first sequence in the whole batch"""
+        start = time.perf_counter()
+        key = dropout and dropout.at(example=dropout.example + first)
+        first_only = to_device(np.zeros((len(batch.input_ids), 1), int), params.device)
+        read = first_only if objective.reads == "pooled" else None
+        encoding = Encoding(worker, Inputs(*batch[:3]), read, key, recompute)
+        labels, ctx = on_device(batch.labels, params.device), HeadContext(params, config, rate, key)
+        loss, cache = objective.forward(getattr(encoding, objective.reads), labels, ctx, total)
+        middle = time.perf_counter()
+        dx = objective.backward(scale, cache, grads)
+        encoding.backward(**{f"d{objective.reads}": dx}, into=grads)
+        return Gradient(TaskLoss(loss), grads, middle - start, time.perf_counter() - middle)
+
+    def gradient_of(micro_batches, dropout=None, scale=1.0):
+        total = sum(objective.count(batch.labels) for batch in micro_batches)
+        firsts = np.cumsum([0, *(len(batch.input_ids) for batch in micro_batches)])
+        slices = [(batch, int(first), dropout, total, scale)
+                  for batch, first in zip(micro_batches, firsts, strict=False)]
+        return workers.sum_of(slice_gradient, slices)
+
+    return gradient_of
+
+
+def on_device(labels, device):
+    if isinstance(labels, Answers):
+        return Answers(*(None if array is None else to_device(array, device) for array in labels))
+    return to_device(labels, device)

@@ -12,6 +12,9 @@ An objective has two functions over what it reads, a pair like all others:
 
     loss, cache = objective.forward(x, labels, ctx)
     dx = objective.backward(dloss, cache, grads)
+
+`objective.count(labels)` is the number that a loss is a mean of. Where a batch is a slice of a larger one, forward is
+given the larger one's as `total`.
 """
 
 from typing import Any, NamedTuple
@@ -42,9 +45,9 @@ class Classifier:
 
     reads, heads, outputs = "pooled", ("pooler", "classifier"), 2
 
-    def forward(self, x, labels, ctx):
+    def forward(self, x, labels, ctx, total=None):
         scores, head = tasks.classifier_forward(x, ctx.params, ctx.rate, ctx.key)
-        loss, cache = self.loss_forward(self.together(scores), labels)
+        loss, cache = self.loss_forward(self.together(scores), labels, total)
         return loss, (head, cache, scores.shape)
 
     def backward(self, dloss, cache, grads):
@@ -52,6 +55,9 @@ class Classifier:
 
         dscores = self.loss_backward(dloss, cache).reshape(shape)
         return tasks.classifier_backward(dscores, head, grads)
+
+    def count(self, labels):
+        return float((labels >= 0).sum())
 
     def scores(self, x, ctx):
         return self.together(tasks.classifier_forward(x, ctx.params)[0])
@@ -74,6 +80,10 @@ class TokenLabels(Labels):
 
 class Numbers(Classifier):
     outputs = 1
+
+    def count(self, labels):
+        return float(len(labels))
+
     loss_forward = staticmethod(tasks.number_loss_forward)
     loss_backward = staticmethod(tasks.number_loss_backward)
 
@@ -91,9 +101,12 @@ class Choices(Classifier):
 class AnswerSpans:
     reads, heads, outputs = "hidden", ("span",), 2
 
-    def forward(self, x, labels, ctx):
+    def count(self, labels):
+        return float(len(labels.spans))
+
+    def forward(self, x, labels, ctx, total=None):
         scores, head = tasks.span_forward(x, ctx.params, labels.barred)
-        loss, cache = tasks.span_loss_forward(scores, labels.spans)
+        loss, cache = tasks.span_loss_forward(scores, labels.spans, total)
         return loss, (head, cache)
 
     def backward(self, dloss, cache, grads):
@@ -108,10 +121,13 @@ class AnswerSpans:
 class MaybeAnswers:
     reads, heads, outputs = "hidden", ("answer",), 2
 
-    def forward(self, x, labels, ctx):
+    def count(self, labels):
+        return float(len(labels.spans))
+
+    def forward(self, x, labels, ctx, total=None):
         starts, eps = labels.spans[:, :1], ctx.config.layer_norm_eps
         scores, head = answer.answer_forward(x, ctx.params, labels.barred, starts, eps, ctx.rate, ctx.key)
-        loss, cache = answer.answer_loss_forward(scores, labels.spans, labels.impossible)
+        loss, cache = answer.answer_loss_forward(scores, labels.spans, labels.impossible, total)
         return loss, (head, cache)
 
     def backward(self, dloss, cache, grads):

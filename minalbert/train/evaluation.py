@@ -27,6 +27,9 @@ class Evaluation(NamedTuple):
     sop_recall_in_order: float | None                # of pairs in order, found to be so
     sop_recall_swapped: float | None
 
+    def headline(self):
+        return ("MLM", self.mlm_accuracy), ("SOP", self.sop_accuracy)
+
 
 class Baselines(NamedTuple):
     """Without looking at the sentence. A model that is no better has learnt how frequent words are, and no more."""

@@ -1,0 +1,58 @@
+"""What the commands that train have in common: a run from its settings to its exit code."""
+
+import sys
+from contextlib import contextmanager
+
+from ..errors import NoRoomError
+from ..train.process import AGAIN, ignoring_signals
+from . import fail, no_more_output
+from .own_code import own_code
+from .printing import print_result
+from .progress import Progress
+from .run_lines import as_json
+
+
+def add_run_arguments(parser):
+    parser.add_argument("run", metavar="RUN", help="directory of the run: settings, checkpoints, metrics")
+    parser.add_argument("--from-step", type=int, metavar="N", help="resume from this checkpoint; put later ones aside")
+    parser.add_argument("--print-config", action="store_true", help="print all settings as TOML, and do nothing else")
+    parser.add_argument("--json", action="store_true", help="print one JSON object at the end")
+
+
+def run_training(options, settings, train, lines):
+    """Train, and print what came out. Returns the exit code.
+
+    train    pretrain or finetune
+    lines    function of a RunResult, and of the command that resumes the run
+    """
+    if options.print_config:
+        print(settings.toml(comment_defaults=True), end="")
+        return 0
+    progress = Progress()
+    with ignoring_signals(lambda: progress.closed):
+        return trained(options, settings, train, lines, progress)
+
+
+def trained(options, settings, train, lines, progress):
+    try:
+        with own_code(settings.training.code) as own:
+            result = train(settings, options.run, observer=progress, from_step=options.from_step, own_code=own)
+    except KeyboardInterrupt:
+        progress.alert(f"stopped at once; {options.run} resumes from its newest checkpoint")
+        return 130
+    except NoRoomError as error:                     # the newest checkpoint is older than what was trained
+        return fail(options.prog, error, AGAIN)
+    again = f"{options.prog} {options.run}" if options.from_step is not None else "the same command"
+    with surviving_a_closed_terminal():
+        print_result(options, as_json(result), lines(result, again))
+        sys.stdout.flush()
+    return result.code
+
+
+@contextmanager
+def surviving_a_closed_terminal():
+    """A run that was saved because its terminal closed keeps its exit code, although its result cannot be printed."""
+    try:
+        yield
+    except OSError:
+        no_more_output()

@@ -1,0 +1,52 @@
+"""How well a model does on a task's dev set, and what the same answer to everything would score."""
+
+import math
+from collections import Counter, namedtuple
+
+import numpy as np
+
+from .task import Predictions
+
+SAME = "same_answer"                                 # the share of the examples that get the most frequent answer
+
+
+class DevTest:
+    """test(model) -> scores: the task's metrics, and how many examples get the same answer."""
+
+    def __init__(self, task, examples):
+        self.task, self.examples = task, examples
+        self.scores = scores_class((*task.metrics, SAME))
+        known = guesses(task, examples)
+        self.baselines = namedtuple("Guesses", [f"guessing_{name}" for name in known])(*known.values())
+
+    def __call__(self, model):
+        predictions = self.task.predict(model, self.examples)
+        scores = {name: float(value) for name, value in self.task.score(predictions, self.examples).items()}
+        return self.scores(**scores, **{SAME: most_frequent(predictions.found)})
+
+    def milestones(self, found):
+        metric = self.task.metrics[0]
+        guess = getattr(self.baselines, f"guessing_{metric}", 0.0)
+        if getattr(found, metric) > guess + 1 / math.sqrt(len(self.examples.rows)):
+            yield "better than guessing", (f"dev {metric} {getattr(found, metric):.3f} is above the {guess:.3f} of "
+                                           "always the same answer")
+
+
+def scores_class(names):
+    """A record of these scores; the first is that which chooses a checkpoint."""
+    kind = namedtuple("DevScores", names)
+    kind.headline = lambda self: [(names[0], self[0])]
+    return kind
+
+
+def most_frequent(answers):
+    """The share of the most frequent one."""
+    return Counter(np.asarray(answers).tolist()).most_common(1)[0][1] / len(answers)
+
+
+def guesses(task, examples):
+    """{metric: score} of always giving the most frequent label; {} where there are no labels."""
+    if task.kind not in ("label", "choice"):
+        return {}
+    labels = np.array([row.label for row in examples.rows])
+    return task.score(Predictions(np.full(len(labels), np.bincount(labels).argmax()), None), examples)

@@ -1,0 +1,164 @@
+"""Fine-tuning: what of a run only this has. `train/assemble.py` says what such a job is asked for.
+
+    settings = TaskSettings().change(task="sst2", data="glue/SST-2", weights="runs/first")
+    result = finetune(settings, "runs/sst2")         # the same call resumes where an earlier one was stopped
+"""
+
+import functools
+import hashlib
+
+import numpy as np
+
+from ..albert import Albert
+from ..arguments import of_kind
+from ..data.order import batches, instances_at
+from ..errors import ConfigError, DataError, FileError, TrainError
+from ..train.assemble import train_run
+from ..train.trained import open_trained, tokenizer_file, tokenizer_of
+from .dev_test import DevTest
+from .gradient import TaskBatch, gradient_function
+from .opening import open_task
+from .presets import scaled
+from .settings import TaskSettings
+from .task import Examples
+
+TASK = "minalbert_task"                              # of a checkpoint's config.json: the task's facts
+SAMPLE = 2**32                                       # the epoch whose order chooses a part of the examples
+
+
+def finetune(settings, run, observer=None, from_step=None, own_code=None):
+    """Train until the last step, or until a signal asks to stop. Returns a RunResult. Arguments as of `train_run`."""
+    of_kind("settings", settings, TaskSettings)
+    return train_run(FineTuning, settings, run, observer, from_step, own_code)
+
+
+class FineTuning:
+    noun, option = "examples", "--data"
+
+    def __init__(self, settings, run=None, noted=None):
+        for name, what in (("task", "a name, such as sst2: --task NAME"), ("data", "a directory: --data DIR")):
+            if not getattr(settings.task, name):
+                raise ConfigError(f"no {name} is given; it must be {what}")
+        self.trained = None
+        self.tokenizer = (noted and kept_tokenizer(run)) or self.begun_with(settings).tokenizer
+        config = None if self.trained is None else self.trained.model.config
+        width, positions = ((int(noted[name]) for name in ("hidden size", "positions")) if noted else
+                            (config.hidden_size, config.max_position_embeddings))
+        settings = settings.fitted(positions)
+        self.task = open_task(settings.task.task, settings.task.data, settings.task.max_length, **settings.task.columns)
+        self.examples = chosen(self.task.examples("train", self.tokenizer), settings.task.train_examples,
+                               settings.training.seed)
+        self.dev = chosen(self.task.examples(self.task.dev, self.tokenizer), settings.task.dev_examples)
+        self.settings = settings = settings.complete(len(self.examples.rows), width)
+        self.size, self.origin = len(self.examples), f" of {settings.task.data}"
+        if (size := settings.training.micro_batch) > self.size:
+            raise ConfigError(f"micro_batch is {size}; {settings.task.data} has only {self.size} examples to train on")
+        self.hashes = {"tokenizer": self.tokenizer.digest, "training data": digest(self.examples),
+                       "dev data": digest(self.dev), "hidden size": str(width), "positions": str(positions)}
+        self.test = DevTest(self.task, self.dev)
+        order = ExamplesInOrder(self.task, self.examples, settings.training.seed)
+        self.batches = functools.partial(batches, order, settings.training.micro_batch, settings.slices)
+
+    def begun_with(self, settings):
+        """The model that the settings name, read once."""
+        if not settings.training.weights:
+            raise ConfigError("no model is given; it must be a run, a checkpoint or a model: --model DIR")
+        self.trained = self.trained or open_trained(settings.training.weights)
+        return self.trained
+
+    def fresh_model(self, compute):
+        """The encoder, and its pooler if the head reads one, with a head of fresh weights."""
+        model, training, objective = self.begun_with(self.settings).model, self.settings.training, self.task.objective()
+        params = model.params.astype(training.dtype).to(training.device)
+        encoder = Albert(self.config_of(model.config, training.weights), params).with_heads(
+            [head for head in objective.heads if head == "pooler"], seed=training.seed)  # fmt: skip
+        headed = encoder.with_heads(objective.heads, objective.outputs, training.seed)
+        return Albert(headed.config, headed.params, **compute)
+
+    def config_of(self, found, where):
+        layers, recompute = found.num_hidden_layers, self.settings.training.recompute
+        if recompute > layers:
+            raise ConfigError(f"recompute is {recompute}; it must be from 0 to the {layers} layers of {where}")
+        dropout = self.settings.task.dropout
+        return found.replace(hidden_dropout_prob=dropout, attention_probs_dropout_prob=dropout)
+
+    def gradient_of(self, workers):
+        return gradient_function(workers, self.task.objective(), self.settings.task.classifier_dropout,
+                                 self.settings.training.recompute)
+
+    @property
+    def config_json(self):
+        """With which transformers opens a checkpoint as a model for this task, and we as this task's."""
+        found = {TASK: self.task.facts}
+        if self.task.kind == "choice":
+            found["architectures"] = ["AlbertForMultipleChoice"]
+        if self.task.kind == "number":
+            found["problem_type"] = "regression"
+        if self.task.kind == "label":
+            found["id2label"] = {str(number): name for number, name in enumerate(self.task.columns.labels)}
+        return found
+
+    def sentences(self):
+        yield scaled(self.task.name, int(self.hashes["hidden size"]))
+        for name, examples in (("train", self.examples), (self.task.dev, self.dev)):
+            yield f"{name}: {described(examples)}"
+        heads = self.task.objective().heads
+        if "pooler" in heads and self.trained and "pooler.b" not in self.trained.model.params:
+            yield f"the weights of {self.settings.training.weights} have no pooler; it begins with fresh ones"
+
+
+def described(examples):
+    lost = {"cut to the length": examples.report.cut, "lines left out as broken": examples.report.broken,
+            "questions whose answer is in no window": examples.report.unplaced}
+    counts = [f"{len(examples.rows):,} examples"]
+    if len(examples) != len(examples.rows):
+        counts.append(f"{len(examples):,} windows")
+    return ", ".join(counts + [f"{count:,} {what}" for what, count in lost.items() if count])
+
+
+def kept_tokenizer(run):
+    """The tokenizer that lies in a run, or None if it cannot be read."""
+    try:
+        return tokenizer_of(tokenizer_file(run))
+    except (DataError, FileError, TrainError):
+        return None
+
+
+def chosen(examples, count, seed=None):
+    """So many rows of a split, the first or, with a seed, a sample of them; all if count is 0."""
+    if not 0 < count < len(examples.rows):
+        return examples
+    places = range(count)
+    if seed is not None:
+        places = sorted(instances_at(np.arange(count), len(examples.rows), seed, SAMPLE))
+    rows = [examples.rows[place] for place in places]
+    ids = {row.id for row in rows}
+    return Examples([item for item in examples if item.id in ids], rows)
+
+
+def digest(examples):
+    """A short text that other examples, or others' labels, do not have."""
+    found = hashlib.sha256()
+    for item in examples:
+        for sequence in item.sequences:
+            found.update(np.array([*sequence.input_ids, -1, *sequence.token_type_ids, -2], np.int32).tobytes())
+        label = item.label
+        found.update(repr((label.span, label.impossible) if hasattr(label, "span") else label).encode())
+    return f"{found.hexdigest()[:12]}, {len(examples.rows):,} examples"
+
+
+class ExamplesInOrder:
+    """The training examples as `data.order.batches` asks for them: each epoch's order depends on seed and epoch."""
+
+    def __init__(self, task, examples, seed):
+        self.task, self.examples, self.seed = task, examples, seed
+
+    def __len__(self):
+        return len(self.examples)
+
+    def batches(self, size, epoch, first=0):
+        """Batches of an epoch, from this one on."""
+        for start in range(first * size, len(self) - size + 1, size):
+            numbers = instances_at(np.arange(start, start + size), len(self), self.seed, epoch)
+            inputs, labels = self.task.batch([self.examples[number] for number in numbers])
+            yield TaskBatch(*inputs, labels)

@@ -1,0 +1,69 @@
+"""What a task is fine-tuned with if nothing is given: Table 14 of the paper, scaled to the model and to the data.
+
+    steps     in proportion to the examples: as many times through them as in the paper
+    warmup    the same share of the steps
+    rate      the paper's for H of 768 and more; 768 / H times that below, where as many steps must go further
+
+Table 14 is about 12 layers of 4,096; the released models of 768 to 2,048 were tuned with the same rates. A smaller
+encoder's weights are larger than its steps at such a rate, which then learns nothing in the steps that it is given.
+"""
+
+from typing import NamedTuple
+
+WIDEST_SCALED = 768
+
+
+class Preset(NamedTuple):
+    rate: float
+    batch: int                                       # examples; of RACE questions, each of several sequences
+    dropout: float                                   # of the encoder; its head has 0.1
+    steps: int
+    warmup: int
+    examples: int                                    # of the data that the steps are for
+    max_length: int = 512                            # at most; a batch is as long as its longest text
+
+
+TABLE_14 = {
+    "cola": Preset(1e-5, 16, 0.0, 5336, 320, 8551),
+    "stsb": Preset(2e-5, 16, 0.0, 3598, 214, 5749),
+    "sst2": Preset(1e-5, 32, 0.0, 20935, 1256, 67349),
+    "mnli": Preset(3e-5, 128, 0.0, 10000, 1000, 392702),
+    "qnli": Preset(1e-5, 32, 0.0, 33112, 1986, 104743),
+    "qqp": Preset(5e-5, 128, 0.1, 14000, 1000, 363849),
+    "rte": Preset(3e-5, 32, 0.1, 800, 200, 2490),
+    "mrpc": Preset(2e-5, 32, 0.0, 800, 200, 3668),
+    "wnli": Preset(2e-5, 16, 0.1, 2000, 250, 635),
+    "squad1": Preset(5e-5, 48, 0.0, 3649, 365, 87599, 384),
+    "squad2": Preset(3e-5, 48, 0.0, 8144, 814, 130319),
+    "race": Preset(2e-5, 32, 0.1, 12000, 1000, 87866),
+}
+OTHERS = Preset(3e-5, 32, 0.0, 1000, 100, 3200)      # ten times through the examples
+
+
+def preset_of(name):
+    return TABLE_14.get(name, OTHERS)
+
+
+def defaults(name, examples, hidden_size, given):
+    """{setting: value} for a task with so many examples and a model of this width, of those that are not given."""
+    preset = preset_of(name)
+    batch = given.get("batch", preset.batch)
+    passes = preset.steps * preset.batch / preset.examples
+    steps = given.get("steps", max(1, round(passes * examples / batch)))
+    test_every = given.get("evaluate_every", max(1, steps // 10))
+    found = {
+        "batch": batch, "micro_batch": batch // 2 if batch % 2 == 0 else batch, "dropout": preset.dropout,
+        "rate": float(f"{preset.rate * max(1, WIDEST_SCALED / hidden_size):.2g}"), "steps": steps,
+        "warmup": round(steps * preset.warmup / preset.steps), "evaluate_every": test_every, "every": test_every,
+    }  # fmt: skip
+    if given.get("optimiser") == "lamb":
+        del found["rate"]                            # which is AdamW's
+    return {setting: value for setting, value in found.items() if setting not in given}
+
+
+def scaled(name, hidden_size):
+    """One sentence about where the settings that were not given are from."""
+    where = "Table 14's settings" if name in TABLE_14 else "settings as of Table 14"
+    if hidden_size >= WIDEST_SCALED:
+        return f"{where}, with steps for as many examples as there are"
+    return f"{where}, with steps for as many examples as there are, and {WIDEST_SCALED}/{hidden_size} of its rate"
