@@ -51,6 +51,8 @@ class FineTuning:
         self.dev = chosen(self.task.examples(self.task.dev, self.tokenizer), settings.task.dev_examples)
         self.settings = settings = settings.complete(len(self.examples.rows), width)
         self.size, self.origin = len(self.examples), f" of {settings.task.data}"
+        if self.trained:
+            self.config_of(config, settings.training.weights)
         if (size := settings.training.micro_batch) > self.size:
             raise ConfigError(f"micro_batch is {size}; {settings.task.data} has only {self.size} examples to train on")
         self.hashes = {"tokenizer": self.tokenizer.digest, "training data": digest(self.examples),

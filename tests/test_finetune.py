@@ -1,0 +1,224 @@
+"""Fine-tuning is a run like any other: resumed to the bit, the same for any number of workers, and it learns."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+from small_run import StopAt, computed
+from small_task import SIZES, small_place, small_settings, train
+
+from minalbert import Albert, AlbertConfig
+from minalbert.backend import DropoutKey
+from minalbert.commands import main
+from minalbert.data.word_tokenizer import WordTokenizer
+from minalbert.errors import ConfigError, TrainError
+from minalbert.parallel import Workers
+from minalbert.tasks import open_task
+from minalbert.tasks.finetuning import TASK, finetune
+from minalbert.tasks.gradient import TaskBatch, gradient_function, loss_and_grads
+from minalbert.tasks.objectives import Answers, AnswerSpans, Choices, Labels, MaybeAnswers, Numbers, TokenLabels
+from minalbert.train import assemble, checkpoint, open_trained
+from minalbert.train.log import read_lines
+
+RNG = np.random.default_rng(7)
+B, T = 16, 10
+LENGTHS = RNG.integers(4, T + 1, B)
+MASK = (np.arange(T) < LENGTHS[:, None]).astype(int)
+INPUTS = RNG.integers(5, 60, (B, T)) * MASK, MASK, (np.arange(T) >= 3) * MASK
+SPANS = np.stack([RNG.integers(0, 2, B), RNG.integers(2, 4, B)], axis=1)
+ANSWERS = Answers(SPANS, MASK == 0, (SPANS[:, 0] == 0).astype(int))
+OBJECTIVES = {
+    "label": (Labels(3), RNG.integers(0, 3, B)), "number": (Numbers(), RNG.normal(size=B)),
+    "choice": (Choices(4), RNG.integers(0, 4, B // 4)),
+    "token": (TokenLabels(5), np.where(RNG.random((B, T)) < 0.6 * MASK, RNG.integers(0, 5, (B, T)), -1)),
+    "span": (AnswerSpans(), ANSWERS), "answer": (MaybeAnswers(), ANSWERS),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    return small_place(tmp_path_factory.mktemp("place"))
+
+
+def model_for(objective, dtype="float64", **compute):
+    config = AlbertConfig(**SIZES, vocab_size=60, hidden_dropout_prob=0.2, attention_probs_dropout_prob=0.1)
+    return Albert.init(config, 3, objective.heads, dtype, outputs=objective.outputs, **compute)
+
+
+def in_slices(labels, count):
+    """The batch as TaskBatches, all of them as long as the longest example."""
+
+    def cut(array, number):
+        size = len(array) // count
+        return array[number * size : (number + 1) * size]
+
+    def of(number):
+        if isinstance(labels, Answers):
+            return Answers(*(cut(array, number) for array in labels))
+        return cut(labels, number)
+
+    return [TaskBatch(*(cut(array, number) for array in INPUTS), of(number)) for number in range(count)]
+
+
+@pytest.mark.parametrize("kernels", ["plain", "fused"])
+@pytest.mark.parametrize("kind", OBJECTIVES)
+def test_the_gradient_of_slices_is_that_of_the_batch(kind, kernels):
+    objective, labels = OBJECTIVES[kind]
+    model = model_for(objective, kernels=kernels)
+    loss, grads = loss_and_grads(model, objective, INPUTS, labels)
+    with Workers(model, 2) as workers:
+        found = gradient_function(workers, objective)(in_slices(labels, 4), scale=3.0)
+    assert float(found.losses.total) == pytest.approx(float(loss), rel=1e-12)
+    assert found.losses.numbers() == {"loss": float(found.losses.total)}
+    assert np.abs(found.grads.flat - 3 * grads.flat).max() < 1e-12
+
+
+@pytest.mark.parametrize("recompute", [0, 1])
+@pytest.mark.parametrize("kind", OBJECTIVES)
+def test_any_number_of_workers_computes_the_same_bits(kind, recompute):
+    objective, labels = OBJECTIVES[kind]
+    found = []
+    for count in (1, 2, 3):
+        with Workers(model_for(objective, "float32"), count) as workers:
+            gradient_of = gradient_function(workers, objective, rate=0.3, recompute=recompute)
+            for step in (0, 1):
+                gradient = gradient_of(in_slices(labels, 4), DropoutKey(5, step))
+                found.append((count, step, gradient.grads.flat.tobytes()))
+                workers.release(gradient.grads)
+    bits = {step: {grads for _, at, grads in found if at == step} for step in (0, 1)}
+    assert [len(bits[step]) for step in bits] == [1, 1]
+    assert bits[0] != bits[1]
+
+
+def test_each_slice_has_dropout_masks_of_its_own_in_encoder_and_head():
+    """The same examples in both slices: with dropout of either alone, their losses differ."""
+    objective, labels = Labels(3), np.zeros(B // 2, int)
+    half = TaskBatch(*(array[: B // 2] for array in INPUTS), labels)
+    for rate, dropout in ((0.5, 0.0), (0.0, 0.5)):
+        model = model_for(objective)
+        model = Albert(
+            model.config.replace(hidden_dropout_prob=dropout, attention_probs_dropout_prob=0.0), model.params
+        )
+        with Workers(model, 1) as workers:
+            gradient_of = gradient_function(workers, objective, rate)
+            one, two, both = (gradient_of(batches, DropoutKey(5)).grads.flat.copy()
+                              for batches in ([half], [half], [half, half]))  # fmt: skip
+        assert (one == two).all()
+        assert np.abs(one - both).max() > 1e-6
+
+
+@pytest.mark.parametrize("task", ["before", "next", "spans1"])
+def test_a_run_that_is_stopped_ends_with_the_same_bits(place, tmp_path, monkeypatch, task):
+    train(tmp_path / "whole", place, task, workers=1)
+    for looks in (3, 14):
+        with monkeypatch.context() as patch:
+            patch.setattr(assemble, "StopSignals", lambda alert, looks=looks: StopAt(looks))
+            assert train(tmp_path / "run", place, task).code == 75
+    assert train(tmp_path / "run", place, task).code == 0
+    assert computed(tmp_path / "run") == computed(tmp_path / "whole")
+
+
+def test_a_resumed_run_needs_neither_its_model_nor_its_settings(place, tmp_path, monkeypatch):
+    train(tmp_path / "whole", place)
+    with monkeypatch.context() as patch:
+        patch.setattr(assemble, "StopSignals", lambda alert: StopAt(7))
+        train(tmp_path / "run", place)
+    (place / "model").rename(place / "elsewhere")
+    try:
+        assert main(["finetune", str(tmp_path / "run")]) == 0
+    finally:
+        (place / "elsewhere").rename(place / "model")
+    assert computed(tmp_path / "run") == computed(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("task", ["before", "next", "spans1"])
+def test_a_checkpoint_has_all_that_predictions_need(place, tmp_path, task):
+    result = train(tmp_path / "run", place, task, dev_examples=0)
+    trained = open_trained(tmp_path / "run")
+    facts = json.loads((trained.directory / "config.json").read_text())[TASK]
+    again = open_task(**facts, place=place / task)
+    dev = again.examples("dev", trained.tokenizer)
+    scores = again.score(again.predict(trained.model, dev), dev)
+    assert {name: getattr(result.after, name) for name in scores} == pytest.approx(scores, nan_ok=True)
+
+
+def test_it_learns_what_a_word_says(tmp_path):
+    """Texts of random words, labelled by whether one of them is there: from random weights to no mistake."""
+    words = ["yes", *(f"word{i}" for i in range(20))]
+    tokenizer, rng = WordTokenizer(words), np.random.default_rng(0)
+    for split, count in (("train", 96), ("dev", 40)):
+        rows = ["sentence\tlabel"]
+        for number in range(count):
+            text = list(rng.choice(words[1:], 6))
+            text[rng.integers(6)] = "yes" if number % 2 else "word0"
+            rows.append(f"{' '.join(text)}\t{number % 2}")
+        (tmp_path / f"{split}.tsv").write_text("\n".join(rows) + "\n")
+    config = AlbertConfig(**SIZES, vocab_size=tokenizer.vocab_size)
+    Albert.init(config, seed=1).save_pretrained(tmp_path / "model")
+    tokenizer.save(tmp_path / "model" / tokenizer.file_name)
+    settings = small_settings(tmp_path, data=str(tmp_path), task="sst2", steps=90, rate=0.01, dropout=0.0, batch=16,
+                              micro_batch=8)  # fmt: skip
+    result = finetune(settings, tmp_path / "run")
+    assert result.before.accuracy <= 0.7
+    assert result.after.accuracy == 1.0
+    assert result.baselines.guessing_accuracy == 0.5
+    events = [line["event"] for line in read_lines(tmp_path / "run") if line["kind"] == "event"]
+    assert "better than guessing" in events
+
+
+def test_the_order_of_an_epoch_is_its_own_and_each_example_comes_once(place):
+    from minalbert.tasks.finetuning import FineTuning
+
+    job = FineTuning(small_settings(place, steps=30, batch=4, micro_batch=4))
+    epochs = []
+    batches = job.batches(0)
+    for _ in range(3):
+        epochs.append([tuple(map(tuple, next(batches)[0].input_ids)) for _ in range(15)])
+    sets = [{tuple(np.trim_zeros(row)) for batch in epoch for row in batch} for epoch in epochs]
+    assert sets[0] == sets[1] == sets[2]
+    assert epochs[0] != epochs[1] != epochs[2]
+    assert (next(job.batches(7))[0].input_ids == np.array(epochs[0][7])).all()
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "said"),
+    [
+        ({"task": ""}, ConfigError, "no task is given; it must be a name, such as sst2: --task NAME"),
+        ({"data": ""}, ConfigError, "no data is given; it must be a directory: --data DIR"),
+        ({"weights": ""}, ConfigError, "no model is given; it must be a run, a checkpoint or a model: --model DIR"),
+        ({"max_length": 65}, ConfigError, "max_length is 65; the model has positions for 64 tokens"),
+        ({"micro_batch": 64, "batch": 64}, ConfigError, "micro_batch is 64; .* has only 60 examples to train on"),
+        ({"recompute": 3}, ConfigError, "recompute is 3; it must be from 0 to the 2 layers of .*model"),
+        ({"range": "1"}, ConfigError, "range is '1'; it must be two numbers, such as 0,5"),
+    ],
+)
+def test_a_mistake_is_one_sentence_and_leaves_no_directory(place, tmp_path, changes, error, said):
+    with pytest.raises(error, match=said):
+        finetune(small_settings(place, **changes), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_other_data_and_other_settings_are_refused(place, tmp_path):
+    train(tmp_path / "run", place, steps=4)
+    shutil.copytree(place / "before", tmp_path / "data")
+    lines = (tmp_path / "data" / "train.tsv").read_text().splitlines()
+    (tmp_path / "data" / "train.tsv").write_text("\n".join(lines[:-1]) + "\n")
+    with pytest.raises(TrainError, match=r"the training data of .* is .* 59 examples; .* was trained with .* 60 examp"):
+        train(tmp_path / "run", place, steps=8, data=str(tmp_path / "data"))
+    with pytest.raises(TrainError, match=r"the training data of .*order is .*: name it with --data"):
+        train(tmp_path / "run", place, "order", steps=8)
+    with pytest.raises(ConfigError, match=r"dropout is 0.3; .* was begun with 0.1"):
+        train(tmp_path / "run", place, steps=8, dropout=0.3)
+    assert checkpoint.steps(tmp_path / "run")[-1] == 4
+
+
+def test_the_command_trains_and_prints_its_scores(place, tmp_path, capsys):
+    words = ["finetune", str(tmp_path / "run"), "--task", "custom", "--data", str(place / "before"), "--model",
+             str(place / "model"), "--steps", "4", "--json"]  # fmt: skip
+    assert main(words) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["step"] == 4
+    assert set(found["after"]) == {"accuracy", "matthews", "same_answer"}
+    kept = read_lines(tmp_path / "run")
+    assert kept[0]["guessing_accuracy"] == pytest.approx(found["baselines"]["guessing_accuracy"])
