@@ -20,7 +20,7 @@ TITLES = {
     "training": "how much, with what",
     "optimiser": "from gradients to steps",
     "schedule": "the learning rate",
-    "records": "tests on held-out documents, and what is written down",
+    "records": "tests, and what is written down",
     "checkpoints": "what a kill cannot take",
     "watch": "what to do when a loss jumps",
     "recipe": "how instances are made of the corpus; the default is the paper's way",

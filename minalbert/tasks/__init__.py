@@ -2,4 +2,6 @@
 
 from ..lazy import public
 
-__getattr__, __dir__, __all__ = public(__name__, {"open_task": "opening"})
+__getattr__, __dir__, __all__ = public(__name__, {
+    "open_task": "opening", "finetune": "finetuning", "TaskSettings": "settings",
+})

@@ -4,7 +4,7 @@ import numpy as np
 
 from minalbert.model.pretraining import Totals
 from minalbert.optim import Schedule
-from minalbert.train.assemble import pretrain
+from minalbert.train import pretrain
 from minalbert.train.evaluation import baselines
 
 from ..compare import Wrong, numbers, same
