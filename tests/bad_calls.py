@@ -152,6 +152,14 @@ class World:
         return self.folder / "words.json"
 
     @cached_property
+    def task(self):
+        """The directory of a task: is the text one word?"""
+        (self.folder / "task").mkdir()
+        for split in ("train", "dev"):
+            (self.folder / "task" / f"{split}.tsv").write_text("sentence\tlabel\n" + "a\tyes\na b\tno\n" * 8)
+        return self.folder / "task"
+
+    @cached_property
     def filled(self):
         return train.fill(self.model, self.tokenizer, "the [MASK] .", top=2)
 

@@ -29,7 +29,7 @@ class TaskSection(Section):
     texts: str = setting("", "custom: the columns of the texts, with a comma between two", metavar="COLUMNS")
     label: str = setting("", "custom: the column of the label", metavar="COLUMN")
     labels: str = setting("", "custom: the labels in the order of their numbers, with commas", metavar="LABELS")
-    kind: str = setting("", "custom: is the label a name or a number?", choices=("", "label", "number"))
+    kind: str | None = setting(None, "custom: is the label a name or a number?", choices=("label", "number"))
     range: str = setting("", "custom: the lowest and the highest number, with a comma", metavar="A,B")
     choices: int | None = setting(None, "race: options of a question", 2, 10)
     question_length: int | None = setting(None, "tokens of a question that are kept", 1)
