@@ -2,6 +2,11 @@
 
 import json
 import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -222,3 +227,23 @@ def test_the_command_trains_and_prints_its_scores(place, tmp_path, capsys):
     assert set(found["after"]) == {"accuracy", "matthews", "same_answer"}
     kept = read_lines(tmp_path / "run")
     assert kept[0]["guessing_accuracy"] == pytest.approx(found["baselines"]["guessing_accuracy"])
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no signals")
+def test_a_killed_run_ends_as_one_that_was_not(place, tmp_path):
+    """SIGKILL at any time, SIGTERM at a step's end: the bits are those of a run that was left in peace."""
+    changes = {"steps": 300, "evaluate_every": 100, "every": 20}
+    train(tmp_path / "whole", place, **changes)
+    command = [sys.executable, str(Path(__file__).parent / "small_task.py"), str(tmp_path / "run"), str(place)]
+    command += [f"{name}={value}" for name, value in changes.items()]
+    for signal_sent, pause in ((signal.SIGKILL, 0.5), (signal.SIGKILL, 0.9), (signal.SIGTERM, 0.7), (None, 0)):
+        child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert child.stdout.readline() == "begun\n"
+        if signal_sent:
+            time.sleep(pause)
+            child.send_signal(signal_sent)
+        _, said = child.communicate(timeout=120)
+        expected = {None: (0,), signal.SIGKILL: (-9,), signal.SIGTERM: (75,)}[signal_sent]
+        assert child.returncode in expected, said
+    assert computed(tmp_path / "run") == computed(tmp_path / "whole")
