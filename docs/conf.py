@@ -35,4 +35,8 @@ smartquotes = False  # -- is an option, not a dash
 autodoc_member_order = "bysource"
 autodoc_mock_imports = ["numba"]  # an extra; what is documented stands in the source
 toc_object_entries = False  # every page would carry all of them
-autodoc_default_options = {"members": True, "undoc-members": True}
+autodoc_default_options = {
+    "members": True,
+    "undoc-members": True,
+    "exclude-members": "SECTIONS, SECTION_OF, HELP, CHOICES, CHANGEABLE",  # long tables, as --print-config has them
+}
