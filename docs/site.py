@@ -48,7 +48,8 @@ def stage(pages, root=ROOT):
     write(pages / "README.md", overview)  # the site itself is called minalbert
     for path in root.glob("notebooks/*.ipynb"):
         write(pages / path.relative_to(root), json.dumps(with_alternatives(json.loads(path.read_text("utf-8")))))
-    files = [path for package in ("minalbert", COURSE) for path in (root / package).rglob("*") if path.suffix in CODE]
+    folders = ("minalbert", "examples", COURSE)
+    files = [path for folder in folders for path in (root / folder).rglob("*") if path.suffix in CODE]
     for name in sorted(path.relative_to(root).as_posix() for path in files):
         path = root / name
         copy(path, pages / "source" / name)

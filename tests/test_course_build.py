@@ -91,6 +91,7 @@ def test_a_wheel_can_be_built_from_the_sdist(built, tmp_path):
     (sdist,) = tmp_path.glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
         archive.extractall(tmp_path, filter="data")
+    assert (tmp_path / sdist.name[:-7] / "examples" / "albert_in_one_file.py").exists()
     subprocess.run([*command, "-t", "wheel"], cwd=tmp_path / sdist.name[:-7], check=True, capture_output=True)
     assert zipfile.ZipFile(tmp_path / wheel.name).namelist() == zipfile.ZipFile(wheel).namelist()
 
