@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import poisoned
 import pytest
-from cpu_module import HERE, KERNELS, CpuKernel
+from cpu_module import HERE, KERNELS, SANITIZERS, CpuKernel
 from fingerprint import fingerprint
 from storage import NAMES, TOLERANCE, as_float64, of_storage, unwritten
 
@@ -257,12 +257,12 @@ import cpu_module, fake_cupy
 module = cpu_module.CpuModule
 class Sanitized(module):
     def __init__(self, code, flags):
-        super().__init__(code.replace(*{replaced!r}), (*flags, *cpu_module.SANITIZERS))
+        super().__init__(code.replace(*{replaced!r}), (*flags, *{flags!r}))
 cpu_module.CpuModule, sys.modules["cupy"] = Sanitized, fake_cupy
 import numpy as np
 import poisoned, test_gelu, test_norm, test_rows
 do, gpu = poisoned.kernels(), fake_cupy.asarray
-for name, columns in [("f32", 5), ("bf16", 64), ("f16", 800)]:
+for name, columns in {sizes!r}:
     u, dy, bias, dbias = map(gpu, test_gelu.example(name, 7, columns))
     do.drop(poisoned.shifted(fake_cupy, u.get()), test_norm.dropout_for(7))
     do.column_sums(u, out=dbias)
@@ -277,23 +277,27 @@ for name, columns in [("f32", 5), ("bf16", 64), ("f16", 800)]:
 """
 
 
+FLOATS, HALVES, MORE = ("f32", 5), ("bf16", 64), ("f16", 800)
+ADDRESS, UNDEFINED = ("-O1", "-fsanitize=address"), ("-O1", "-fsanitize=undefined", "-fno-sanitize-recover=undefined")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("replaced", "caught"),
+    ("replaced", "sizes", "flags", "caught"),
     [
-        (("", ""), None),
-        (("x[i] = i < count ?", "x[i] = i <= count ?"), "heap-buffer-overflow"),
-        (("| ...) & 15) == 0", "| ...) & 15) >= 0"), "misaligned address"),
+        (("", ""), [FLOATS, HALVES, MORE], SANITIZERS, None),
+        (("x[i] = i < count ?", "x[i] = i <= count ?"), [FLOATS], ADDRESS, "heap-buffer-overflow"),
+        (("| ...) & 15) == 0", "| ...) & 15) >= 0"), [HALVES], UNDEFINED, "misaligned address"),
     ],
 )
-def test_memory(replaced, caught):
+def test_memory(replaced, sizes, flags, caught):
     """Under the address and undefined-behaviour sanitizers; a number too many is seen, and a shifted 16 bytes."""
     libasan = subprocess.run(["g++", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True)
     if not os.path.isabs(library := libasan.stdout.strip()):
         pytest.skip("g++ has no libasan")
     path = os.pathsep.join(map(str, (KERNELS.parents[2], HERE, HERE.parent)))
     environment = {"LD_PRELOAD": library, "ASAN_OPTIONS": "detect_leaks=0", "PYTHONPATH": path}
-    command = [sys.executable, "-c", SANITIZED.format(replaced=replaced)]
+    command = [sys.executable, "-c", SANITIZED.format(replaced=replaced, sizes=sizes, flags=flags)]
     result = subprocess.run(command, env=os.environ | environment, capture_output=True, text=True)
     if caught is None:
         assert result.returncode == 0, result.stderr
