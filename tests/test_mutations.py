@@ -1,10 +1,11 @@
 """Every check has been seen to fail: each planted mistake must turn one red.
 
-A mistake is a line of the library, replaced. The mutated package is written to a folder of its own and a
-fresh interpreter runs its gradient checks; where forward and backward are wrong together, which no gradient
-check can see, it runs the tests of values.
+A mistake is a line of the library, replaced. The mutated package is written to a folder of its own, and a process that
+has imported nothing of minalbert runs its gradient checks; where forward and backward are wrong together, which no
+gradient check can see, it runs the tests of values (judges.py).
 """
 
+import json
 import os
 import shutil
 import subprocess
@@ -12,55 +13,36 @@ import sys
 from pathlib import Path
 
 import pytest
+from judges import JUDGES
 from mutations import MUTATIONS
 
 import minalbert
 
-pytestmark = pytest.mark.slow  # `make check` runs it, `make test` does not
+pytestmark = [
+    pytest.mark.slow,  # `make check` runs it, `make test` does not
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="each mistake has a process of its own, by fork"),
+]
 
 PACKAGE = Path(minalbert.__file__).parent
 TESTS = Path(__file__).parent
 
-GRADCHECK = """
-import sys
-from minalbert.gradcheck.cases import all_cases
 
-def wrong(case):
-    try:
-        return not case.check(entries=False).passed
-    except (ValueError, TypeError):                  # arrays that no longer fit
-        return True
-
-sys.exit(any([wrong(case) for case in all_cases()]))
-"""
+@pytest.fixture(scope="module")
+def judges():
+    """The process of judges.py."""
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONUTF8": "1"}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "encoding": "utf-8"}
+    with subprocess.Popen([sys.executable, "judges.py"], cwd=TESTS, env=environment, **pipes) as process:
+        yield process
 
 
-def pytest_of(*names):
-    return ["-m", "pytest", "-qx", "-p", "no:cacheprovider", *(f"test_{name}.py" for name in names)]
-
-
-JUDGES = {
-    "gradcheck": ["-c", GRADCHECK],
-    "values": pytest_of("values", "golden", "model"),
-    "fused": pytest_of("slices", "threads", "parallel", "implementations", "arena", "backend"),
-    "sparse": pytest_of("sparse_attention"),
-    "steps": pytest_of("optim", "schedule"),
-    "reversible": pytest_of("reversible"),
-    "compiled": pytest_of("compiled_optimisers"),
-    "speed": pytest_of("rates", "bench"),
-}
-
-
-def caught(package, by):
+def caught(judges, package, by):
     """Does this judge find a mistake in the package that lies in a folder?"""
-    environment = os.environ | {"PYTHONPATH": str(package.parent), "OMP_NUM_THREADS": "1", "PYTHONUTF8": "1"}
-    command = [sys.executable, *JUDGES[by]]
-    result = subprocess.run(
-        command, cwd=TESTS, env=environment, capture_output=True, encoding="utf-8", check=False, timeout=900
-    )
-    assert not result.stderr, result.stderr  # a judge that cannot run has judged nothing
-    assert result.returncode in (0, 1), result.stdout
-    return result.returncode == 1
+    print(json.dumps([str(package.parent), by]), file=judges.stdin, flush=True)
+    code, out, err = json.loads(judges.stdout.readline())
+    assert not err, err  # a judge that cannot run has judged nothing
+    assert code in (0, 1), f"{code}: {out}"
+    return code == 1
 
 
 def needs(judge):
@@ -69,7 +51,7 @@ def needs(judge):
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.name)
-def test_a_planted_mistake_is_caught(mutation, tmp_path):
+def test_a_planted_mistake_is_caught(judges, mutation, tmp_path):
     needs(mutation.seen_by)
     package = tmp_path / "minalbert"
     shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
@@ -78,10 +60,10 @@ def test_a_planted_mistake_is_caught(mutation, tmp_path):
     assert source.count(mutation.right) == 1, "the line to break must stand there once"
     path.write_text(source.replace(mutation.right, mutation.wrong), encoding="utf-8")
 
-    assert caught(package, mutation.seen_by)
+    assert caught(judges, package, mutation.seen_by)
 
 
 @pytest.mark.parametrize("by", JUDGES)
-def test_the_library_as_it_is_passes_each_judge(by):
+def test_the_library_as_it_is_passes_each_judge(judges, by):
     needs(by)
-    assert not caught(PACKAGE, by)
+    assert not caught(judges, PACKAGE, by)
