@@ -9,7 +9,7 @@ PARITY := .venv-parity
 PIP    := -m pip install --quiet --disable-pip-version-check
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help setup demo test slow check course notebooks site lint parity golden bench lock clean
+.PHONY: help setup parity-setup demo test slow check course notebooks site lint parity golden bench lock clean
 
 help:
 	@echo "make demo     set up .venv, make a corpus, train a small ALBERT and show what it learnt: some two minutes, and the set-up's"
@@ -64,8 +64,8 @@ lint: setup
 	$(BIN)/ruff format --check
 
 parity: $(PARITY)/.ready
-	$(PARITY)/bin/python -m pytest tests/parity tests/test_build.py tests/test_bf16.py tests/test_compiled.py tests/test_compiled_optimisers.py tests/test_implementations.py tests/cuda/test_compile.py
-	$(PARITY)/bin/python -m pytest -m slow tests/test_mutations.py -k compiled
+	$(PARITY)/bin/python -m pytest -n $(WORKERS) --dist loadgroup tests/parity tests/test_build.py tests/test_bf16.py tests/test_compiled.py tests/test_compiled_optimisers.py tests/test_implementations.py tests/cuda/test_compile.py
+	$(PARITY)/bin/python -m pytest -n $(WORKERS) --dist loadgroup -m slow tests/test_mutations.py -k compiled
 
 golden: $(PARITY)/.ready
 	$(PARITY)/bin/python tests/golden/make.py
