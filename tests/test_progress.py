@@ -49,7 +49,7 @@ def test_points_are_those_of_the_files_as_they_are(capsys, here):
     assert row(out, "ex05").endswith("minutes 5 / 10 ex05_attention.py")
     assert row(out, "ex07").endswith("minutes")
     assert row(out, "ex08").endswith("minutes 0 / 10 ex08_data.py")
-    assert "\n15 of 130 points\n" in out
+    assert "\n15 of 150 points\n" in out
     assert all(len(line) <= 100 for line in out.splitlines())
     rows = {each["name"]: (each["reached"], each["file"]) for each in json.loads(said(capsys, "list", "--json"))}
     assert rows["ex05"] == (5, "ex05_attention.py")

@@ -6,11 +6,11 @@ from .edit import operator
 
 SIGNS = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Pow: "**", ast.Mod: "%",
-    ast.MatMult: "@", ast.BitOr: "|",
+    ast.MatMult: "@", ast.BitOr: "|", ast.BitAnd: "&",
 }  # fmt: skip
 OTHERS = {
     "+": ("-", "*"), "-": ("+",), "*": ("/", "+"), "/": ("*", "//"), "//": ("/", "*"), "**": ("*",), "%": ("//",),
-    "@": ("*",), "|": (),
+    "@": ("*",), "|": (), "&": ("|",),
 }  # fmt: skip
 
 
@@ -31,7 +31,7 @@ def dropped_terms(f):
         sign, left, right = SIGNS[type(node.op)], f.of(node.left), f.of(node.right)
         minus = "-" if sign == "-" else ""
         kept = {left: right, f"{minus}({right})": left}
-        if sign in "+-*/|":
+        if sign in "+-*/|&":
             for text, dropped in kept.items():
                 yield node, f.put(node, text), f"{dropped} is dropped from {f.of(node)}"
         elif sign in ("**", "//", "%"):

@@ -6,9 +6,10 @@ import itertools
 from .edit import Edit, operator
 
 COMPARED = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=", ast.In: "in",
-            ast.NotIn: "not in"}  # fmt: skip
+            ast.NotIn: "not in", ast.Is: "is", ast.IsNot: "is not"}  # fmt: skip
 OTHERS = {"<": ("<=", ">"), "<=": ("<", ">"), ">": (">=", "<"), ">=": (">", "<"), "==": ("!=", "<=", ">="),
-          "!=": ("==", "<", ">"), "in": ("not in",), "not in": ("in",)}  # fmt: skip
+          "!=": ("==", "<", ">"), "in": ("not in",), "not in": ("in",),
+          "is": ("is not",), "is not": ("is",)}  # fmt: skip
 
 
 @operator("comparisons")
