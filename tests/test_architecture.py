@@ -42,7 +42,7 @@ MAY_IMPORT = {
     "fused": "backend kernels layers model params",
     "compute": "errors fused kernels model",
     "gradcheck": "arguments backend batch config errors fused layers model params",
-    "parallel": "backend capacity model params",
+    "parallel": "backend capacity errors model params",
     "analysis": "arguments backend config errors layers model parallel params",
     "encoding": "arguments backend batch errors model parallel params",
     "albert": "arguments backend batch compute config encoding errors interop layers model parallel params sealed",

@@ -4,8 +4,11 @@
     threads     BLAS has one thread meanwhile
     tree        the sum of the slices' gradients, in one fixed order
     workers     who computes: `Workers.gradient`, the one way to a batch's gradient
+    ranks       several processes, each with a share of the batch
+    rank_sum    the sum of their gradients, in the tree's order
 """
 
+from .ranks import Alone, Ranks, world
 from .slices import Trimmed, cut, cut_each, lengths_of
 from .threads import blas_threads
 from .tree import TreeSum

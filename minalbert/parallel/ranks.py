@@ -1,0 +1,112 @@
+"""Ranks: processes that train one model together, each with its own share of every batch.
+
+    mpiexec -n 4 minalbert pretrain RUN          four processes, of ranks 0 to 3; rank 0 alone writes and prints
+
+Every rank has all weights and makes every step. What they tell each other is the sum of their gradients, a few small
+objects, and at the start the state of rank 0. MPI carries it (mpi4py, in the extra `mpi`), and knows nothing of what
+it carries. All ranks call the same methods in the same order; one that does not call keeps the others waiting.
+"""
+
+import os
+import sys
+import traceback
+
+from ..errors import MissingLibraryError, TrainError
+from .rank_sum import add_over_ranks
+
+LAUNCHERS = {                                        # what says how many processes were started
+    "PMI_SIZE": "mpiexec", "OMPI_COMM_WORLD_SIZE": "mpirun", "SLURM_STEP_NUM_TASKS": "srun",
+}  # fmt: skip
+
+
+class Alone:
+    """One process, without MPI."""
+
+    rank, size, here, shared_error = 0, 1, 1, None
+
+    def gather(self, thing):
+        """[each rank's thing], on all ranks."""
+        return [thing]
+
+    def from_first(self, work):
+        """What work() returns or raises on rank 0, which alone calls it, on all ranks."""
+        return work()
+
+    def from_all(self, work):
+        """What work() returns on each rank. What it raises on one is raised on all."""
+        return work()
+
+    def add(self, vector):
+        """Replace a vector by its sum over all ranks."""
+
+    def copy_first(self, vector):
+        """Replace a vector by rank 0's."""
+
+
+class Ranks:
+    """The same methods over MPI. comm: a communicator of mpi4py."""
+
+    def __init__(self, comm, here=1):
+        """here: how many of the ranks are on this machine"""
+        self.comm, self.rank, self.size, self.here, self.shared_error = comm, comm.rank, comm.size, here, None
+
+    def gather(self, thing):
+        return self.comm.allgather(thing)
+
+    def from_first(self, work):
+        return self._shared(self.comm.bcast(outcome_of(work) if self.rank == 0 else None))
+
+    def from_all(self, work):
+        outcome = outcome_of(work)
+        failed = [one for one in self.comm.allgather(outcome[1]) if one]
+        return self._shared((outcome[0], failed[0] if failed else None))
+
+    def add(self, vector):
+        add_over_ranks(vector, self.comm)
+
+    def copy_first(self, vector):
+        self.comm.Bcast(vector)
+
+    def _shared(self, outcome):
+        found, self.shared_error = outcome
+        if self.shared_error:
+            raise self.shared_error
+        return found
+
+
+def outcome_of(work):
+    """(what work() returns, None) or (None, what it raises)"""
+    try:
+        return work(), None
+    except Exception as error:
+        return None, error
+
+
+def world():
+    """The ranks that this process was started with: Alone, unless a launcher of MPI has started several."""
+    name, asked = next(((name, int(os.environ[name])) for name in LAUNCHERS if os.environ.get(name, "").isdecimal()),
+                       (None, 1))
+    if asked == 1:
+        return Alone()
+    try:
+        from mpi4py import MPI
+    except (ImportError, RuntimeError) as error:     # no mpi4py, or no MPI that it can load
+        raise MissingLibraryError(f"{LAUNCHERS[name]} has started {asked} processes, but mpi4py cannot be imported "
+                                  f"({error}): pip install 'minalbert[mpi]'") from error
+    comm = MPI.COMM_WORLD
+    if comm.size != asked:
+        library = MPI.Get_library_version().split("\n")[0].split(",")[0]
+        raise TrainError(f"{LAUNCHERS[name]} has started {asked} processes ({name}), but {library}, which mpi4py has "
+                         f"loaded, sees {comm.size}: take the launcher that came with this library")
+    sys.excepthook = end_all
+    return Ranks(comm, comm.Split_type(MPI.COMM_TYPE_SHARED).size)
+
+
+def end_all(kind, error, trace):
+    """Print an exception that nobody caught, and end every rank: the others would wait for this one for ever."""
+    from mpi4py import MPI
+
+    print(f"minalbert: rank {MPI.COMM_WORLD.rank} ends all ranks, by this error:", file=sys.stderr)
+    traceback.print_exception(kind, error, trace)
+    sys.stderr.flush()
+    MPI.COMM_WORLD.Abort(1)

@@ -1,0 +1,44 @@
+"""The sum over ranks, by real ranks under mpiexec: the bits of one process, and no more bytes than need be."""
+
+import json
+
+import numpy as np
+import pytest
+from ranks_of_mpi import on_ranks
+
+from minalbert.parallel.rank_sum import bytes_sent, shares
+
+pytest.importorskip("mpi4py", reason="mpi4py is not installed (pip install 'minalbert[mpi]')")
+
+from rank_sums import leaves, tree_sum
+
+
+def test_the_order_changes_bits():
+    vectors = leaves(1000, "float32")
+    assert not np.array_equal(sum(vectors), tree_sum(vectors))
+
+
+@pytest.fixture(scope="module")
+def sums():
+    """{ranks: {(dtype, length): (hashes, bytes sent)}}"""
+    lines = {ranks: map(json.loads, on_ranks(ranks, "rank_sums.py").splitlines()) for ranks in (1, 2, 4)}
+    return {ranks: {(dtype, length): rest for dtype, length, *rest in lines[ranks]} for ranks in lines}
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_the_bits_are_those_of_one_process_on_every_rank(sums, ranks):
+    for case, (hashes, _) in sums[ranks].items():
+        assert hashes == sums[1][case][0] * ranks, case
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+def test_the_bytes_that_leave_are_as_many_as_the_formula_says(sums, ranks):
+    for (dtype, length), (_, sent) in sums[ranks].items():
+        assert sent == bytes_sent(length, np.dtype(dtype).itemsize, ranks)
+
+
+@pytest.mark.parametrize("length", [0, 1, 5, 8, 1001])
+def test_shares_are_alike(length):
+    counts = shares(length, 4)
+    assert sum(counts) == length
+    assert max(counts) - min(counts) <= 1
