@@ -51,7 +51,7 @@ MAY_IMPORT = {
     "tasks": "albert arguments backend batch data encoding errors files lazy model parallel params train",
     "__init__": "albert backend batch config errors interop model params",
     "commands": "__init__ analysis arguments backend capacity config data errors files "
-    "fused gradcheck kernels layers optim params plots tasks train",
+    "fused gradcheck kernels layers optim parallel params plots tasks train",
     "__main__": "commands",
 }  # fmt: skip
 MAY_IMPORT = {name: set(row.split()) for name, row in MAY_IMPORT.items()}
@@ -233,6 +233,7 @@ OPENED_ELSEWHERE = {
     "interop/safetensors_files.py": ("safetensors.safe_open", "weights, which a library reads"),
     "kernels/gpu/launch.py": ("path.read_text", "our CUDA sources"),
     "plots/explorer.py": ("Path(__file__).with_suffix('.js').read_text", "our script"),
+    "parallel/pulse.py": ("os.open path.read_text", "a word of a rank, gone with it"),
     "train/environment.py": ("open", "/proc/cpuinfo"),
     "train/process.py": ("os.open", "the lock of a run"),
     "train/reserve.py": ("os.open", "writes a file of zeros"),

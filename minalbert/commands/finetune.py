@@ -29,7 +29,7 @@ def add_arguments(parser):
 
 
 def run(options):
-    return run_training(options, settings_of(options), finetune, result_lines)
+    return run_training(options, lambda: settings_of(options), finetune, result_lines)
 
 
 def settings_of(options):

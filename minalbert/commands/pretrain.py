@@ -16,4 +16,4 @@ def add_arguments(parser):
 
 
 def run(options):
-    return run_training(options, settings_of(options, options.run), pretrain, result_lines)
+    return run_training(options, lambda: settings_of(options, options.run), pretrain, result_lines)

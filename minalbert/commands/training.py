@@ -1,11 +1,12 @@
 """What the commands that train have in common: a run from its settings to its exit code."""
 
 import sys
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from ..errors import NoRoomError
 from ..train.process import AGAIN, ignoring_signals
 from . import fail, no_more_output
+from .on_ranks import on_ranks
 from .own_code import own_code
 from .printing import print_result
 from .progress import Progress
@@ -19,29 +20,38 @@ def add_run_arguments(parser):
     parser.add_argument("--json", action="store_true", help="print one JSON object at the end")
 
 
-def run_training(options, settings, train, lines):
-    """Train, and print what came out. Returns the exit code.
+def run_training(options, settings_of, train, lines):
+    """Train, alone or on several ranks, and print what came out. Returns the exit code.
 
-    train    pretrain or finetune
-    lines    function of a RunResult, and of the command that resumes the run
+    settings_of()   the run's settings; rank 0 alone reads them
+    train           pretrain or finetune
+    lines           function of a RunResult, and of the command that resumes the run
     """
+    return on_ranks(lambda ranks: started(options, ranks.from_first(settings_of), train, lines, ranks))
+
+
+def started(options, settings, train, lines, ranks):
     if options.print_config:
-        print(settings.toml(comment_defaults=True), end="")
+        print(settings.toml(comment_defaults=True) if ranks.rank == 0 else "", end="")
         return 0
     progress = Progress()
     with ignoring_signals(lambda: progress.closed):
-        return trained(options, settings, train, lines, progress)
+        return trained(options, settings, train, lines, progress, ranks)
 
 
-def trained(options, settings, train, lines, progress):
+def trained(options, settings, train, lines, progress, ranks):
     try:
-        with own_code(settings.training.code) as own:
-            result = train(settings, options.run, observer=progress, from_step=options.from_step, own_code=own)
+        with ExitStack() as held:
+            own = ranks.from_all(lambda: held.enter_context(own_code(settings.training.code)))
+            result = train(settings, options.run, observer=progress, from_step=options.from_step, own_code=own,
+                           ranks=ranks)
     except KeyboardInterrupt:
         progress.alert(f"stopped at once; {options.run} resumes from its newest checkpoint")
         return 130
     except NoRoomError as error:                     # the newest checkpoint is older than what was trained
-        return fail(options.prog, error, AGAIN)
+        return fail(options.prog, error, AGAIN) if ranks.rank == 0 else AGAIN
+    if ranks.rank:
+        return result.code
     again = f"{options.prog} {options.run}" if options.from_step is not None else "the same command"
     with surviving_a_closed_terminal():
         print_result(options, as_json(result), lines(result, again))

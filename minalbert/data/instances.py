@@ -10,6 +10,7 @@ made again: `detail(epoch, number)`.
     this file arrays
 """
 
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -27,8 +28,8 @@ from .recipe import Recipe, whole_number
 from .texts import Texts
 from .tokenizer import CLS, MASK, SEP
 
-BYTES = 24                                           # of a token, while a batch is made
 ROWS_AT_ONCE = 512                                   # made together, whatever the batch's size: fewer NumPy calls
+BYTES = 24                                           # of a token, while a batch is made
 
 
 class Segment(NamedTuple):
@@ -106,6 +107,14 @@ class Instances:
         stride = max(1, ROWS_AT_ONCE // size) * size
         for first in range(start * size, len(self), stride):
             positions = np.arange(first, min(first + stride, len(self)))
+            block = self.batch(epoch, instances_at(positions, len(self), self.seed, epoch))
+            for row in range(0, len(positions), size):
+                yield Batch(*(array[row : row + size] for array in block))
+
+    def micro_batches(self, size, epoch, numbers):
+        """The batches of these numbers in an epoch's order. numbers: an iterator"""
+        while some := list(islice(numbers, max(1, ROWS_AT_ONCE // size))):
+            positions = np.concatenate([np.arange(size * number, size * (number + 1)) for number in some])
             block = self.batch(epoch, instances_at(positions, len(self), self.seed, epoch))
             for row in range(0, len(positions), size):
                 yield Batch(*(array[row : row + size] for array in block))

@@ -9,8 +9,8 @@ that began inside, which therefore comes back inside, so that the result is a pe
 The state of a run in its data is then one whole number, the batches so far. Resuming counts on from it.
 """
 
-from itertools import count as numbers
-from itertools import islice
+from itertools import count as counting
+from itertools import groupby, islice
 
 import numpy as np
 
@@ -43,20 +43,23 @@ def _feistel(x, half, rounds):
 
 def micro_batches(instances, size, first=0):
     """Micro-batches without end, from number `first` on. The last instances of an epoch, if too few, are left out."""
-    size, first = whole("size", size, 1), whole("first", first)
-    like("instances", instances, "Instances", "batches")
-    in_epoch = len(instances) // size
+    return numbered(instances, size, counting(whole("first", first)))
+
+
+def batches(instances, size, count, first=0, share=slice(None)):
+    """Batches without end, from number `first` on: each a list of `count` micro-batches, or of a share of them."""
+    count, first = whole("count", count, 1), whole("first", first)
+    own = range(count)[share]
+    slices = numbered(instances, size, (count * batch + number for batch in counting(first) for number in own))
+    while True:
+        yield list(islice(slices, len(own)))
+
+
+def numbered(instances, size, numbers):
+    """Micro-batches of these numbers, counted through all epochs."""
+    size = whole("size", size, 1)
+    in_epoch = len(like("instances", instances, "Instances", "micro_batches")) // size
     if not in_epoch:
         raise InputError(f"size is {size}; there are only {len(instances)} instances")
-    begin, first = divmod(first, in_epoch)
-    for epoch in numbers(begin):
-        yield from islice(instances.batches(size, epoch, first), in_epoch - first)
-        first = 0
-
-
-def batches(instances, size, count, first=0):
-    """Batches without end, from number `first` on: each a list of `count` micro-batches."""
-    count = whole("count", count, 1)
-    slices = micro_batches(instances, size, whole("first", first) * count)
-    while True:
-        yield list(islice(slices, count))
+    for epoch, group in groupby(numbers, lambda number: number // in_epoch):
+        yield from instances.micro_batches(size, epoch, (number % in_epoch for number in group))

@@ -5,10 +5,12 @@
     tree        the sum of the slices' gradients, in one fixed order
     workers     who computes: `Workers.gradient`, the one way to a batch's gradient
     ranks       several processes, each with a share of the batch
-    rank_sum    the sum of their gradients, in the tree's order
+    rank_sum, rank_gradient     the sum over them in the tree's order, and the gradient of a batch that they share
+    pulse, supervisor           what each rank says of itself, and who notices that one hangs
 """
 
-from .ranks import Alone, Ranks, world
+from .rank_gradient import gradient_over, sum_gradients
+from .ranks import ALONE, Ranks, world
 from .slices import Trimmed, cut, cut_each, lengths_of
 from .threads import blas_threads
 from .tree import TreeSum

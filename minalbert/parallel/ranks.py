@@ -11,7 +11,8 @@ import os
 import sys
 import traceback
 
-from ..errors import MissingLibraryError, TrainError
+from ..errors import MinalbertError, MissingLibraryError, TrainError
+from .pulse import Silence, pulse_of
 from .rank_sum import add_over_ranks
 
 LAUNCHERS = {                                        # what says how many processes were started
@@ -24,8 +25,16 @@ class Alone:
 
     rank, size, here, shared_error = 0, 1, 1, None
 
+    def __init__(self, pulse=None):
+        self.pulse = pulse or Silence()
+
+    def share(self, count):
+        """This rank's of so many things in order, as a slice: neighbours."""
+        return slice(count * self.rank // self.size, count * (self.rank + 1) // self.size)
+
     def gather(self, thing):
         """[each rank's thing], on all ranks."""
+        self.pulse.say("works")
         return [thing]
 
     def from_first(self, work):
@@ -43,29 +52,41 @@ class Alone:
         """Replace a vector by rank 0's."""
 
 
-class Ranks:
+ALONE = Alone()
+
+
+class Ranks(Alone):
     """The same methods over MPI. comm: a communicator of mpi4py."""
 
-    def __init__(self, comm, here=1):
+    def __init__(self, comm, here=1, pulse=None):
         """here: how many of the ranks are on this machine"""
-        self.comm, self.rank, self.size, self.here, self.shared_error = comm, comm.rank, comm.size, here, None
+        super().__init__(pulse)
+        self.comm, self.rank, self.size, self.here = comm, comm.rank, comm.size, here
 
     def gather(self, thing):
-        return self.comm.allgather(thing)
+        return self._together(lambda: self.comm.allgather(thing))
 
     def from_first(self, work):
-        return self._shared(self.comm.bcast(outcome_of(work) if self.rank == 0 else None))
+        outcome = outcome_of(work) if self.rank == 0 else None
+        return self._shared(self._together(lambda: self.comm.bcast(outcome)))
 
     def from_all(self, work):
-        outcome = outcome_of(work)
-        failed = [one for one in self.comm.allgather(outcome[1]) if one]
-        return self._shared((outcome[0], failed[0] if failed else None))
+        found, error = outcome_of(work)
+        failed = [one for one in self.gather(error) if one]
+        return self._shared((found, failed[0] if failed else None))
 
     def add(self, vector):
-        add_over_ranks(vector, self.comm)
+        self._together(lambda: add_over_ranks(vector, self.comm))
 
     def copy_first(self, vector):
-        self.comm.Bcast(vector)
+        self._together(lambda: self.comm.Bcast(vector))
+
+    def _together(self, call):
+        """Call what needs all ranks."""
+        self.pulse.say("waits")
+        found = call()
+        self.pulse.say("works")
+        return found
 
     def _shared(self, outcome):
         found, self.shared_error = outcome
@@ -87,7 +108,8 @@ def world():
     name, asked = next(((name, int(os.environ[name])) for name in LAUNCHERS if os.environ.get(name, "").isdecimal()),
                        (None, 1))
     if asked == 1:
-        return Alone()
+        return Alone(pulse_of(0))
+    os.environ.setdefault("MPIR_CVAR_SUPPRESS_ABORT_MESSAGE", "1")       # of MPICH; the sentence is ours
     try:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:     # no mpi4py, or no MPI that it can load
@@ -95,18 +117,17 @@ def world():
                                   f"({error}): pip install 'minalbert[mpi]'") from error
     comm = MPI.COMM_WORLD
     if comm.size != asked:
-        library = MPI.Get_library_version().split("\n")[0].split(",")[0]
+        library = " ".join(MPI.Get_library_version().split("\n")[0].split(",")[0].split())
         raise TrainError(f"{LAUNCHERS[name]} has started {asked} processes ({name}), but {library}, which mpi4py has "
                          f"loaded, sees {comm.size}: take the launcher that came with this library")
-    sys.excepthook = end_all
-    return Ranks(comm, comm.Split_type(MPI.COMM_TYPE_SHARED).size)
+    sys.excepthook = lambda kind, error, trace: end_all(error)
+    return Ranks(comm, comm.Split_type(MPI.COMM_TYPE_SHARED).size, pulse_of(comm.rank))
 
 
-def end_all(kind, error, trace):
-    """Print an exception that nobody caught, and end every rank: the others would wait for this one for ever."""
+def end_all(error, code=1):
+    """Print what ends this rank, and end all others, which would wait for it for ever."""
     from mpi4py import MPI
 
-    print(f"minalbert: rank {MPI.COMM_WORLD.rank} ends all ranks, by this error:", file=sys.stderr)
-    traceback.print_exception(kind, error, trace)
-    sys.stderr.flush()
-    MPI.COMM_WORLD.Abort(1)
+    shown = str(error) if isinstance(error, MinalbertError) else "".join(traceback.format_exception(error))
+    print(f"minalbert: rank {MPI.COMM_WORLD.rank} ends all ranks: {shown}", file=sys.stderr, flush=True)
+    MPI.COMM_WORLD.Abort(code)

@@ -13,6 +13,7 @@ from ..albert import Albert
 from ..arguments import of_kind
 from ..data.order import batches, instances_at
 from ..errors import ConfigError, DataError, FileError, TrainError
+from ..parallel import ALONE
 from ..train.assemble import train_run
 from ..train.trained import open_trained, tokenizer_file, tokenizer_of
 from .dev_test import DevTest
@@ -26,16 +27,17 @@ TASK = "minalbert_task"                              # of a checkpoint's config.
 SAMPLE = 2**32                                       # the epoch whose order chooses a part of the examples
 
 
-def finetune(settings, run, observer=None, from_step=None, own_code=None):
+def finetune(settings, run, observer=None, from_step=None, own_code=None, ranks=ALONE):
     """Train until the last step, or until a signal asks to stop. Returns a RunResult. Arguments as of `train_run`."""
     of_kind("settings", settings, TaskSettings)
-    return train_run(FineTuning, settings, run, observer, from_step, own_code)
+    return train_run(FineTuning, settings, run, observer, from_step, own_code, ranks)
 
 
 class FineTuning:
     noun, option = "examples", "--data"
 
-    def __init__(self, settings, run=None, noted=None):
+    def __init__(self, settings, run=None, noted=None, ranks=ALONE):
+        self.ranks = ranks
         for name, what in (("task", "a name, such as sst2: --task NAME"), ("data", "a directory: --data DIR")):
             if not getattr(settings.task, name):
                 raise ConfigError(f"no {name} is given; it must be {what}")
@@ -59,7 +61,8 @@ class FineTuning:
                        "dev data": digest(self.dev), "hidden size": str(width), "positions": str(positions)}
         self.test = DevTest(self.task, self.dev)
         order = ExamplesInOrder(self.task, self.examples, settings.training.seed)
-        self.batches = functools.partial(batches, order, settings.training.micro_batch, settings.slices)
+        self.batches = functools.partial(batches, order, settings.training.micro_batch, settings.slices,
+                                         share=ranks.share(settings.slices))
 
     def begun_with(self, settings):
         """The model that the settings name, read once."""
@@ -86,7 +89,7 @@ class FineTuning:
 
     def gradient_of(self, workers):
         return gradient_function(workers, self.task.objective(), self.settings.task.classifier_dropout,
-                                 self.settings.training.recompute)
+                                 self.settings.training.recompute, self.ranks)
 
     @property
     def config_json(self):
@@ -158,9 +161,10 @@ class ExamplesInOrder:
     def __len__(self):
         return len(self.examples)
 
-    def batches(self, size, epoch, first=0):
-        """Batches of an epoch, from this one on."""
-        for start in range(first * size, len(self) - size + 1, size):
-            numbers = instances_at(np.arange(start, start + size), len(self), self.seed, epoch)
-            inputs, labels = self.task.batch([self.examples[number] for number in numbers])
+    def micro_batches(self, size, epoch, numbers):
+        """The batches of these numbers in an epoch's order."""
+        for number in numbers:
+            places = np.arange(size * number, size * (number + 1))
+            examples = instances_at(places, len(self), self.seed, epoch)
+            inputs, labels = self.task.batch([self.examples[place] for place in examples])
             yield TaskBatch(*inputs, labels)

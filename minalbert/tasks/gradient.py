@@ -12,7 +12,7 @@ import numpy as np
 from ..backend import to_device
 from ..batch import Inputs
 from ..encoding import Encoding
-from ..parallel import Gradient, SliceWorker
+from ..parallel import ALONE, Gradient, SliceWorker, sum_gradients
 from ..params import Params
 from .objectives import Answers, HeadContext
 
@@ -56,10 +56,11 @@ def loss_and_grads(model, objective, inputs, labels, dropout=None, rate=0.0, int
     return TaskGradient(loss, encoding.backward(**{f"d{objective.reads}": dx}, into=grads))
 
 
-def gradient_function(workers, objective, rate=0.0, recompute=0):
+def gradient_function(workers, objective, rate=0.0, recompute=0, ranks=ALONE):
     """gradient_of(micro_batches, dropout, scale) -> Gradient, of the mean loss over all examples of the TaskBatches.
 
     rate     of the head's dropout
+    ranks    who share a batch; the TaskBatches are this rank's
     """
     worker, params, config = SliceWorker(workers), workers.params, workers.config
 
@@ -78,11 +79,13 @@ def gradient_function(workers, objective, rate=0.0, recompute=0):
         return Gradient(TaskLoss(loss), grads, middle - start, time.perf_counter() - middle)
 
     def gradient_of(micro_batches, dropout=None, scale=1.0):
-        total = sum(objective.count(batch.labels) for batch in micro_batches)
-        firsts = np.cumsum([0, *(len(batch.input_ids) for batch in micro_batches)])
+        sizes = [len(batch.input_ids) for batch in micro_batches]
+        known = ranks.gather((sum(objective.count(batch.labels) for batch in micro_batches), sum(sizes)))
+        total, before = sum(count for count, _ in known), sum(size for _, size in known[: ranks.rank])
+        firsts = np.cumsum([before, *sizes])
         slices = [(batch, int(first), dropout, total, scale)
                   for batch, first in zip(micro_batches, firsts, strict=False)]
-        return workers.sum_of(slice_gradient, slices)
+        return sum_gradients(ranks, workers.sum_of(slice_gradient, slices))
 
     return gradient_of
 

@@ -5,6 +5,7 @@
 
     settings        every setting of a pretraining             sections, run_settings: of any run
     assemble, begin from settings to a run                     pretraining: what of it is this kind's own
+    together        how several processes begin one run
     loop            the loop                                   gradient_step: one step of it
     state           where a run is                             watch: which steps to refuse
     checkpoint      what a kill leaves                         saved_steps: which of these there are

@@ -9,38 +9,39 @@
 
 What only one kind of run has is its job: pretraining.py has one, tasks/finetuning.py another. A job is
 
-    job = open_job(settings, run, noted)             # noted: the facts of the newest checkpoint; none: it is fresh
+    job = open_job(settings, run, noted, ranks)      # noted: the facts of the newest checkpoint; none: it is fresh
     job.settings                                     # with what the data decides, such as vocab_size
     job.tokenizer, job.hashes                        # hashes: {name: text} of all data, which must stay the same
     job.origin, job.option                           # where the data is named, for the sentence that it differs
     job.fresh_model(compute)                         # the model before the first step
     job.config_of(found, where)                      # the model's config, from that of a checkpoint
-    job.batches(index)                               # the batches from this one on, without end
-    job.gradient_of(workers)                         # gradient_of(micro-batches, dropout, scale) -> Gradient
+    job.batches(index)                               # the batches from this one on, without end: this rank's share
+    job.gradient_of(workers)                         # gradient_of(micro-batches, dropout, scale) -> the whole Gradient
     job.test                                         # test(model) -> scores; see Records
     job.size, job.noun, job.sentences()              # how much it reads of what, and what else to say at the start
     job.config_json                                  # entries of a checkpoint's config.json besides the model's
 """
 
 import functools
-from contextlib import closing
+from contextlib import ExitStack, closing
 
 from ..arguments import like, of_kind, path_of, whole
 from ..backend import check_device
 from ..errors import ConfigError, TrainError
 from ..fused import optimiser_for
 from ..optim import rate_warning
-from ..parallel import Workers, blas_threads
-from . import checkpoint, run_directory, saved_steps
-from .begin import begin, facts_of, identity_of, place_of
+from ..parallel import ALONE, Workers, blas_threads
+from . import checkpoint, run_directory
+from .begin import begin
 from .environment import environment
 from .gradient_step import gradient_step
 from .log import Metrics, first_evaluation
 from .loop import Trainer
-from .process import StopSignals, lock
+from .process import StopSignals
 from .records import Observer, Records
 from .state import Checkpoints
 from .tensorboard import Board
+from .together import Unheard, Unwritten, begin_together, open_place, open_together, workers_for
 from .watch import without_numpy_warnings
 
 SMALL = 128                                          # H, up to which models bear far larger rates than LAMB's rule
@@ -51,47 +52,54 @@ KERNELS = {
 }
 
 
-def train_run(open_job, settings, run, observer=None, from_step=None, own_code=None):
+def train_run(open_job, settings, run, observer=None, from_step=None, own_code=None, ranks=ALONE):
     """Train until the last step, or until a signal asks to stop. Returns a RunResult.
 
     observer           hears what the run reports (records.Observer); if none is given, nothing is shown
     from_step          resume from this checkpoint, and put later ones aside
     own_code           a student's functions: an object with .pairs, .optimiser(lamb), .facts, .keep(folder)
+    ranks              the processes that train together (parallel.world()); rank 0 alone writes and reports
     """
     run, settings, observer = path_of("run", run, TrainError), with_own_code(settings, own_code), hearing(observer)
     if from_step is not None:
         whole("from_step", from_step, error=TrainError)
     check_device(settings.training.device)
-    job = None if run.exists() else open_job(settings, run, {})      # what is refused here leaves no directory
-    run_directory.make(run)
-    with lock(run), StopSignals(observer.alert) as stop, blas_threads(1), without_numpy_warnings():
-        saved_steps.clear_leftovers(run)
-        name, spare = identity_of(run, settings.checkpoints.spare)
-        if spare:
-            saved_steps.clear_leftovers(spare)
-        place = place_of(run, spare, from_step)
-        job = job or open_job(settings, run, facts_of(place, name))
-        settings = job.settings
-        changes = run_directory.changes(run, settings, place, from_step)
-        facts = environment(settings.training.device) | job.hashes | (own_code.facts if own_code else {})
-        state, messages = begin(job, facts, run, place, name, from_step, own_code)
-        origin = {"run": name, "settings": settings.tables()}
-        with (closing(make_records(settings, run, state, job.test, observer, origin, place)) as records,
-              Workers(state.model, settings.training.workers) as workers):
-            trainer = Trainer(
-                state, job.batches, step_of(job, workers, state.model.params, own_code),
-                settings.make_schedule(), settings.training.seed, records,
-                Checkpoints(run, state, facts, settings.checkpoints.every, settings.checkpoints.keep, origin, spare,
-                            observer.alert, job.config_json),
-                settings.records.evaluate_every,
-            )
-            changes += run_directory.keep(run, name, settings, job.tokenizer, resumed=not state.fresh)
-            if own_code:
-                own_code.keep(run / "code")
-            introduce(job, run, state, records, own_code, [*messages, *changes])
-            if state.fresh:
-                start(settings, trainer, name)
-            return trainer.train(stop)
+    observer, known = Unheard(observer) if ranks.rank else observer, ranks.from_first(run.exists)
+    facts = environment(settings.training.device) | (own_code.facts if own_code else {})
+    if not known:                                    # what is refused here leaves no directory
+        job = open_together(ranks, open_job, settings, run, {}, facts)
+    with StopSignals(observer.alert) as stop, blas_threads(1), without_numpy_warnings(), ExitStack() as held:
+        place = ranks.from_first(lambda: open_place(held, run, settings.checkpoints.spare, from_step))
+        if known:
+            job = open_together(ranks, open_job, settings, run, place.noted, facts)
+        settings, facts = job.settings, facts | job.hashes
+        messages = ranks.from_first(lambda: run_directory.changes(run, settings, place.newest, from_step))
+        state, resumed = begin_together(
+            ranks, lambda: begin(job, facts, run, place.newest, place.name, from_step, own_code), settings, own_code
+        )
+        origin = {"run": place.name, "settings": settings.tables()}
+        records = held.enter_context(closing(make_records(job, run, state, observer, origin, place, ranks)))
+        workers = held.enter_context(Workers(state.model, workers_for(settings, ranks)))
+        trainer = Trainer(
+            state, job.batches, step_of(job, workers, state.model.params, own_code, ranks),
+            settings.make_schedule(), settings.training.seed, records,
+            Checkpoints(run, state, facts, settings.checkpoints.every, settings.checkpoints.keep, origin, place.spare,
+                        observer.alert, job.config_json),
+            settings.records.evaluate_every, ranks,
+        )
+        messages += ranks.from_first(lambda: keep(job, run, place, state, own_code))
+        introduce(job, run, state, records, own_code, [*resumed, *messages])
+        if state.fresh:
+            start(settings, trainer, place.name)
+        return trainer.train(stop)
+
+
+def keep(job, run, place, state, own_code):
+    """Write down what the run is. Returns messages."""
+    messages = run_directory.keep(run, place.name, job.settings, job.tokenizer, resumed=not state.fresh)
+    if own_code:
+        own_code.keep(run / "code")
+    return messages
 
 
 def with_own_code(settings, own_code):
@@ -109,7 +117,7 @@ def hearing(observer):
     return Observer() if observer is None else of_kind("observer", observer, Observer)
 
 
-def step_of(job, workers, params, own_code=None):
+def step_of(job, workers, params, own_code=None, ranks=ALONE):
     """gradient_step with all of its arguments that stay the same through a run."""
     settings, optimiser = job.settings, job.settings.make_optimiser()
     if own_code and settings.optimiser.optimiser == "lamb":
@@ -117,11 +125,14 @@ def step_of(job, workers, params, own_code=None):
     else:
         optimiser = optimiser_for(optimiser, params, settings.training.kernels, workers.count)
     return functools.partial(gradient_step, gradient_of=job.gradient_of(workers), release=workers.release,
-                             optimiser=optimiser, clip=settings.optimiser.clip)
+                             optimiser=optimiser, clip=settings.optimiser.clip, ranks=ranks)
 
 
-def make_records(settings, run, state, test, observer, origin, place):
-    written = {} if state.fresh else checkpoint.note_of(place, state.step).get("log")
+def make_records(job, run, state, observer, origin, place, ranks):
+    settings, test = job.settings, job.test
+    if ranks.rank:
+        return Records(Unwritten(), observer, state, test, settings.records.log_every)
+    written = {} if state.fresh else checkpoint.note_of(place.newest, state.step).get("log")
     board = Board(run, state.step, observer.alert) if settings.records.tensorboard else None
     metrics = Metrics(run, state.batch_index, state.fresh, board, observer.alert, origin["run"], written)
     return Records(metrics, observer, state, test, settings.records.log_every, first_evaluation(run, test.scores))

@@ -1,6 +1,6 @@
 """How well a model does on documents it has not seen, and what a model that knows nothing of them would do."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from ..batch import Batch
 from ..data.shards import Corpus
 from ..data.tokenizer import CLS, MASK, PAD, SEP
 from ..layers import log_softmax
+from ..parallel import ALONE
 from .watch import milestones
 
 ROWS = 64                                            # at a time
@@ -44,22 +45,23 @@ class HeldOutTest(NamedTuple):
     batch: Batch
     baselines: Baselines
     pairs: str                                       # what the second segment is about: sop, nsp or none
+    ranks: Any = ALONE                               # who share the work
 
     scores = Evaluation
 
     def __call__(self, model):
-        return evaluate(model, self.batch)
+        return evaluate(model, self.batch, self.ranks)
 
     def milestones(self, found):
         return milestones(found, self.baselines, self.pairs)
 
 
-def evaluate(model, batch):
-    """Score a model: means over the batch's targets and pairs."""
+def evaluate(model, batch, ranks=ALONE):
+    """Score a model: means over the batch's targets and pairs. Ranks share the rows, and all find the same."""
     of_kind("model", model, Albert)
     of_kind("batch", batch, Batch).check(model.config)
-    mlm, sop = [], []
-    for first in range(0, len(batch.sop_labels), ROWS):
+    mlm, sop, begins = [], [], range(0, len(batch.sop_labels), ROWS)
+    for first in begins[ranks.share(len(begins))]:
         rows = Batch(*(array[first : first + ROWS] for array in batch))
         hidden, pooled = model.encode(rows.input_ids, rows.attention_mask, rows.token_type_ids, rows.mlm_positions)
         if "mlm.bias" in model.params:
@@ -68,6 +70,7 @@ def evaluate(model, batch):
             mlm.append(judged(logits, rows.mlm_labels[used]))
         if "sop.b" in model.params:
             sop.append(judged(to_host(model.sop_logits(pooled)), rows.sop_labels))
+    mlm, sop = ([one for found in ranks.gather(own) for one in found] for own in (mlm, sop))
     mlm_scores, sop_scores = means(mlm) if mlm else [None] * 2, [None] * 4
     if sop and len(np.unique(batch.sop_labels)) == 2:         # else there is nothing to tell apart
         right = np.concatenate([right for _, right in sop])

@@ -16,6 +16,7 @@ import time
 from typing import Any, NamedTuple
 
 from ..optim import clip_factor, global_norm
+from ..parallel import ALONE
 from .watch import Verdict, locate_nonfinite
 
 FIRST = 2.0**16
@@ -30,7 +31,7 @@ class StepResult(NamedTuple):
     seconds: dict                                    # forward, backward, optimiser
 
 
-def gradient_step(state, batches, dropout, rate, judge, gradient_of, release, optimiser, clip=0.0):
+def gradient_step(state, batches, dropout, rate, judge, gradient_of, release, optimiser, clip=0.0, ranks=ALONE):
     """Compute the gradient of a batch, which comes in micro-batches, and make a step with it unless it is refused.
 
     judge(loss, norm) -> Verdict, of a gradient that does not overflow. The caller counts state.step and batch_index.
@@ -48,7 +49,8 @@ def gradient_step(state, batches, dropout, rate, judge, gradient_of, release, op
     else:
         verdict = judge(losses["loss"], length)
     if verdict.event == "not finite":
-        verdict = verdict._replace(text=f"{verdict.text}; {locate_nonfinite(state.model, batches, gradient.grads)}")
+        where = locate_nonfinite(state.model, batches, gradient.grads, ranks)
+        verdict = verdict._replace(text=f"{verdict.text}; {where}")
     if not verdict.refused:
         factor = clip_factor(norm, clip) / scale
         ratios = optimiser.step(state.model.params, gradient.grads, state.moments, rate, state.step + 1, factor)

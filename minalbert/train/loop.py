@@ -10,7 +10,9 @@ from typing import Any, NamedTuple
 
 from ..backend import DropoutKey
 from ..errors import TrainError
+from ..parallel import ALONE
 from .process import AGAIN
+from .together import share_state
 
 
 class RunResult(NamedTuple):
@@ -26,51 +28,64 @@ class RunResult(NamedTuple):
 
 
 class Trainer:
-    def __init__(self, state, batches, gradient_step, schedule, seed, records, checkpoints, evaluate_every):
+    def __init__(self, state, batches, gradient_step, schedule, seed, records, checkpoints, evaluate_every,
+                 ranks=ALONE):
         """
-        batches(index)            the batches from this one on, without end; each is a list of slices
+        batches(index)            the batches from this one on, without end; each is a list of slices, of this rank
         gradient_step(state, slices, dropout, rate, judge) -> StepResult
+        ranks                     all make the same steps; rank 0 alone has to do with checkpoints
         """
         self.state, self.batches, self.gradient_step, self.schedule = state, batches, gradient_step, schedule
         self.seed, self.records, self.checkpoints, self.evaluate_every = seed, records, checkpoints, evaluate_every
         self.clocks = dict.fromkeys(("data", "forward", "backward", "optimiser", "rest"), 0.0)
         self.upcoming = None                         # the batches from state.batch_index on
+        self.ranks, self.stop_code = ranks, 0
 
     def train(self, stop):
         """Train until the last step, or until stop.code is not 0. Returns a RunResult."""
         state, finished_before = self.state, self.state.finished
         if not finished_before:
-            self.checkpoints.hold_reserve()
-        while not state.finished and not stop.code:
+            self.ranks.from_first(self.checkpoints.hold_reserve)
+        while not self.over(stop):
             if not self.next_step():
                 continue
             if state.step % self.evaluate_every == 0 or state.finished:
                 self.timed(self.records.evaluate)
             if state.step % self.checkpoints.every == 0:
                 self.timed(self.save_if_possible)
-        if state.finished and self.records.evaluated not in (None, state.step):
+        finished = state.finished
+        if finished and self.records.evaluated not in (None, state.step):
             self.timed(self.records.evaluate)        # the clock ran out on a refused batch
         if state.time_fraction == 1 and not finished_before:
             self.records.event("time is up", f"the limit of {state.minutes:g} minutes ended the run at step "
                                f"{state.step:,} of {state.steps:,}; its result depends on the clock")
-        if self.checkpoints.saved != state.step:     # else it is there, from before the batches refused since
+        self.ranks.from_first(self.end)
+        return self.result(finished)
+
+    def over(self, stop):
+        """Is the run at its end, or asked to stop? All ranks agree: by rank 0's clock, and by any rank's signal."""
+        known = self.ranks.gather((self.state.seconds, stop.code))
+        self.state.seconds, self.stop_code = known[0][0], max(code for _, code in known)
+        return self.state.finished or self.stop_code
+
+    def end(self):
+        if self.checkpoints.saved != self.state.step:    # else it is there, from before the batches refused since
             self.timed(lambda: self.checkpoints.save_at_last(self.records.metrics.sync()))
         self.checkpoints.reserve.release()
-        return self.result(stop)
 
-    def result(self, stop):
+    def result(self, finished):
         state, after, test = self.state, self.records.latest, self.records.test
         if self.records.evaluated != state.step:     # it is not of now
-            after = test(state.model) if state.finished else None
+            after = test(state.model) if finished else None
         return RunResult(
-            state.model, str(self.checkpoints.run), state.step, self.code(stop),
+            state.model, str(self.checkpoints.run), state.step, self.code(finished),
             self.records.before, after, test.baselines, state.seconds, dict(self.clocks),
         )
 
-    def code(self, stop):
-        if not self.state.finished:
-            return stop.code
-        return AGAIN if self.checkpoints.in_spare else 0
+    def code(self, finished):
+        if not finished:
+            return self.stop_code
+        return self.ranks.from_first(lambda: AGAIN if self.checkpoints.in_spare else 0)
 
     def next_step(self):
         """Take the next batch, and make a step if it is a good one. Was there a step?"""
@@ -84,7 +99,8 @@ class Trainer:
         if step.verdict.event:
             ending = "; no step was made" if step.verdict.refused else ""
             self.records.event(step.verdict.event, f"batch {index}: {step.verdict.text}{ending}")
-        seconds = time.perf_counter() - begin
+        known = self.ranks.gather((time.perf_counter() - begin, sum(float(one.attention_mask.sum()) for one in slices)))
+        seconds, tokens = known[0][0], sum(tokens for _, tokens in known)
         state.seconds += seconds
         for name, spent in {"data": loaded - begin, **step.seconds}.items():
             self.clocks[name] += spent
@@ -94,8 +110,7 @@ class Trainer:
                 self.roll_back()
             return False
         state.step += 1
-        tokens = sum(float(one.attention_mask.sum()) for one in slices) / seconds
-        self.records.step(step.losses, step.norm, rate, step.ratios, tokens)
+        self.records.step(step.losses, step.norm, rate, step.ratios, tokens / seconds)
         return True
 
     def next_batch(self):
@@ -116,7 +131,7 @@ class Trainer:
         self.state.seconds += spent
 
     def save(self, regular=False):
-        self.checkpoints.save(self.records.metrics.sync(), regular)
+        self.ranks.from_first(lambda: self.checkpoints.save(self.records.metrics.sync(), regular))
 
     def save_if_possible(self):
         """There will be room again, perhaps, at the next checkpoint."""
@@ -126,7 +141,8 @@ class Trainer:
             self.records.observer.alert(f"{error}; training goes on, to be saved at the next checkpoint")
 
     def roll_back(self):
-        step, batches = self.checkpoints.roll_back(self.schedule.peak)
+        step, batches = self.ranks.from_first(lambda: self.checkpoints.roll_back(self.schedule.peak))
+        share_state(self.ranks, self.state)
         self.upcoming = None
         self.records.event("rolled back", f"back to the checkpoint of step {step}; batches {batches.start} to "
                                           f"{batches.stop - 1} are passed over")

@@ -8,6 +8,7 @@ from ..data.held_out import Split
 from ..data.order import batches
 from ..data.tokenizer import check_belongs
 from ..errors import TrainError
+from ..parallel import ALONE, gradient_over
 from ..params import HEADS
 from .assemble import train_run
 from .begin import check_sizes
@@ -19,7 +20,7 @@ from .training_data import SPLIT, prepare
 FEW = 100                                            # instances, for a score in per cent
 
 
-def pretrain(settings, run, corpus=None, held_out=None, observer=None, from_step=None, own_code=None):
+def pretrain(settings, run, corpus=None, held_out=None, observer=None, from_step=None, own_code=None, ranks=ALONE):
     """Train until the last step, or until a signal asks to stop. Returns a RunResult.
 
     corpus, held_out   (corpus, tokenizer) each, instead of the directories in the settings
@@ -27,14 +28,14 @@ def pretrain(settings, run, corpus=None, held_out=None, observer=None, from_step
     """
     of_kind("settings", settings, Settings)
     return train_run(functools.partial(Pretraining, corpus=corpus, held_out=held_out), settings, run, observer,
-                     from_step, own_code)
+                     from_step, own_code, ranks)
 
 
 class Pretraining:
     noun, option = "instances", "--corpus"
     config_json = {}                                 # noqa: RUF012
 
-    def __init__(self, settings, run=None, noted=None, corpus=None, held_out=None):
+    def __init__(self, settings, run=None, noted=None, ranks=ALONE, corpus=None, held_out=None):
         self.data = data = prepare(settings, corpus, held_out, split_of(noted))
         if settings.training.weights and not noted:
             model_directory(settings.training.weights)           # raises an error if there is none
@@ -42,8 +43,9 @@ class Pretraining:
         self.config, self.tokenizer, self.hashes = data.config, data.tokenizer, data.hashes
         self.size = len(data.instances)
         self.origin = f" of corpus {settings.data.corpus}" if settings.data.corpus else ""
-        self.test = HeldOutTest(data.held_out, data.baselines, data.pairs)
-        self.batches = functools.partial(batches, data.instances, settings.training.micro_batch, settings.slices)
+        self.test, self.ranks = HeldOutTest(data.held_out, data.baselines, data.pairs, ranks), ranks
+        self.batches = functools.partial(batches, data.instances, settings.training.micro_batch, settings.slices,
+                                         share=ranks.share(settings.slices))
 
     def fresh_model(self, compute):
         training = self.settings.training
@@ -64,7 +66,7 @@ class Pretraining:
     def gradient_of(self, workers):
         def gradient_of(micro_batches, dropout, scale):
             slices = workers.slices_of(micro_batches)
-            return workers.gradient(slices, dropout, scale=scale, recompute=self.settings.training.recompute)
+            return gradient_over(self.ranks, workers, slices, dropout, scale, self.settings.training.recompute)
 
         return gradient_of
 

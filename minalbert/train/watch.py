@@ -16,6 +16,7 @@ from statistics import fmean, pstdev
 from typing import NamedTuple
 
 from ..optim import first_bad
+from ..parallel import ALONE
 
 LEFT_PLATEAU = 0.95                                  # of the unigram entropy
 ORDER_LEARNT = 0.60                                  # mean of both recalls; random and constant answers have half
@@ -77,18 +78,26 @@ class SpikeWatch:
         return None
 
 
-def locate_nonfinite(model, slices, grads):
-    """Say in a sentence where the first number is that is not finite."""
+def locate_nonfinite(model, slices, grads, ranks=ALONE):
+    """Say in a sentence where the first number is that is not finite. slices: this rank's."""
     if name := first_bad(model.params):
         return f"the weights {name} are not finite"
+    bad = [layer for layer in ranks.gather(first_bad_layer(model, slices)) if layer is not None]
+    if bad:
+        return f"the first bad numbers are {f'the output of layer {bad[0]}' if bad[0] else 'the embeddings'}"
+    if name := first_bad(grads):
+        return f"the first bad gradient is that of {name}"
+    return "the sum of the slices is not finite, though each tensor is"
+
+
+def first_bad_layer(model, slices):
+    """The layer whose output is the first that is not finite, 0 for the embeddings; None if all are."""
     for one in slices:
         states = model.hidden_states(one.input_ids, one.attention_mask, one.token_type_ids)
         for layer, state in enumerate(states):
             if not math.isfinite(float(abs(state).max())):
-                return f"the first bad numbers are {f'the output of layer {layer}' if layer else 'the embeddings'}"
-    if name := first_bad(grads):
-        return f"the first bad gradient is that of {name}"
-    return "the sum of the slices is not finite, though each tensor is"
+                return layer
+    return None
 
 
 def milestones(found, baselines, pairs="sop"):

@@ -11,7 +11,7 @@ from mpi4py import MPI
 
 from minalbert.parallel import TreeSum
 from minalbert.parallel.rank_sum import PIECE
-from minalbert.parallel.ranks import Alone, Ranks
+from minalbert.parallel.ranks import ALONE, Ranks
 
 SLICES = 8
 LENGTHS = 1, 3, 1000, PIECE + 5
@@ -48,7 +48,7 @@ def tree_sum(vectors):
 
 def main():
     comm = Counting(MPI.COMM_WORLD)
-    ranks, own = Ranks(comm) if comm.size > 1 else Alone(), SLICES // comm.size
+    ranks, own = Ranks(comm) if comm.size > 1 else ALONE, SLICES // comm.size
     for dtype in ("float32", "float64"):
         for length in LENGTHS:
             vector = tree_sum(leaves(length, dtype)[own * comm.rank : own * (comm.rank + 1)])

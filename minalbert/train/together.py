@@ -1,0 +1,137 @@
+"""How several ranks begin one run: what must be the same on all of them, and the state that rank 0 gives the others.
+
+Rank 0 alone reads and writes the run's directory. Every other rank opens the data, receives rank 0's state, and makes
+the same steps; what it would write goes nowhere.
+"""
+
+import hashlib
+from pathlib import Path
+from typing import NamedTuple
+
+from ..albert import Albert
+from ..capacity import cores
+from ..errors import ConfigError, TrainError
+from ..files import read
+from ..optim import Moments
+from ..params import Params
+from . import checkpoint, run_directory, saved_steps
+from .begin import compute_of, facts_of, identity_of, place_of, state_of
+from .process import lock
+from .records import Observer
+
+MAY_DIFFER = {"processor"}                           # as long as it has the same kernels
+PACKAGE = Path(__file__).parents[1]
+
+
+class Place(NamedTuple):
+    name: str                                        # the run's identity
+    spare: Path | None                               # its own directory in the spare one
+    newest: Path                                     # the directory with its newest checkpoint
+    noted: dict                                      # its facts of data and environment; {} if it begins now
+
+
+def open_place(held, run, spare, from_step):
+    """Make the run's directory, or find it, and lock it as long as `held` is open."""
+    run_directory.make(run)
+    held.enter_context(lock(run))
+    saved_steps.clear_leftovers(run)
+    name, spare = identity_of(run, spare)
+    if spare:
+        saved_steps.clear_leftovers(spare)
+    newest = place_of(run, spare, from_step)
+    return Place(name, spare, newest, facts_of(newest, name))
+
+
+def open_together(ranks, open_job, settings, run, noted, facts):
+    """The job, on every rank. facts: the environment's"""
+    job = ranks.from_all(lambda: open_job(settings, run, noted, ranks))
+    ranks.from_all(lambda: check_fit(job.settings, ranks))
+    ranks.from_all(lambda: check_alike(ranks, facts | job.hashes))
+    return job
+
+
+def check_fit(settings, ranks):
+    """Raise ConfigError unless the micro-batches of a batch can be shared evenly, in the order of the tree."""
+    if ranks.size > 1 and settings.training.device != "cpu":
+        raise ConfigError(f"device is {settings.training.device!r}; several ranks train on the CPU only: device 'cpu', "
+                          "or one process")
+    if settings.slices % ranks.size:
+        training = settings.training
+        possible = ", ".join(str(2**power) for power in range(settings.slices.bit_length()))
+        raise ConfigError(f"{ranks.size} ranks cannot share the {settings.slices} micro-batches of a batch evenly "
+                          f"(batch {training.batch}, micro_batch {training.micro_batch}); it must be one of {possible}")
+
+
+def check_alike(ranks, facts):
+    """Raise TrainError if the bits that a rank computes depend on something that rank 0 does not have."""
+    if ranks.size == 1:
+        return
+    everyone = ranks.gather({"code": code_digest()} | facts)
+    for rank, found in enumerate(everyone):
+        for name in everyone[0] | found:
+            if name not in MAY_DIFFER and found.get(name) != everyone[0].get(name):
+                raise TrainError(f"{name} is {found.get(name, 'unknown')} on rank {rank}; it must be that of rank 0: "
+                                 f"{everyone[0].get(name, 'unknown')}")
+
+
+def code_digest():
+    """SHA-256 of this package's source."""
+    files = sorted(PACKAGE.rglob("*.py"))
+    return hashlib.sha256(b"".join(read(file, "") for file in files)).hexdigest()[:12]
+
+
+def begin_together(ranks, begin, settings, own_code):
+    """What begin() returns on rank 0, (RunState, messages), on every rank."""
+    state, messages = ranks.from_all(lambda: begin() if ranks.rank == 0 else (None, []))
+    form = ranks.from_first(lambda: form_of(state))
+    state = state or empty_state(*form, settings, own_code)
+    share_state(ranks, state)
+    return state, messages
+
+
+def form_of(state):
+    params = state.model.params
+    return state.model.config, params.shapes, params.dtype, state.fresh
+
+
+def empty_state(config, shapes, dtype, fresh, settings, own_code):
+    """A RunState of this form, before it takes rank 0's."""
+    params = Params.zeros(shapes, dtype)
+    model = Albert(config, params, **compute_of(settings, own_code))
+    return state_of(settings, model, checkpoint.SavedState(0, 0, params, Moments.zeros(params), {}), fresh)
+
+
+def share_state(ranks, state):
+    """Make every rank's state that of rank 0."""
+    saved = ranks.from_first(lambda: state.saved()._replace(params=None, moments=None))
+    if ranks.rank:
+        state.take(saved._replace(params=state.model.params, moments=state.moments))
+    for vector in (state.model.params, *state.moments):
+        ranks.copy_first(vector.flat)
+
+
+def workers_for(settings, ranks):
+    """The threads of a rank: those of the settings, or its share of the machine's cores."""
+    return settings.training.workers or max(1, cores() // ranks.here)
+
+
+class Unheard(Observer):
+    """The observer of a rank whose reports are another's, too: it hears the end alone."""
+
+    def __init__(self, observer):
+        self.close = observer.close
+
+    def alert(self, text):
+        pass
+
+
+class Unwritten:
+    """The log of such a rank."""
+
+    broken = ()
+
+    def write(self, kind, **values):
+        pass
+
+    def close(self):
+        pass

@@ -1,0 +1,68 @@
+"""A run on several ranks, by real ranks under mpiexec, is the run of one process: weights, moments and log."""
+
+import signal
+import time
+
+import pytest
+from ranks_of_mpi import finish, on_ranks, start, words
+from small_run import computed, events, train
+
+from minalbert.train.saved_steps import steps
+
+pytest.importorskip("mpi4py", reason="mpi4py is not installed (pip install 'minalbert[mpi]')")
+
+SCRIPT = "rank_run.py"
+TROUBLE = {"spikes": "rollback", "spike_sigmas": 1.6, "spike_window": 8, "steps": 20, "every": 2}
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    run = tmp_path_factory.mktemp("alone")
+    train(run)
+    return computed(run)
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_the_bits_are_those_of_one_process(tmp_path, alone, ranks):
+    on_ranks(ranks, SCRIPT, tmp_path / "run", *words())
+    assert computed(tmp_path / "run") == alone
+
+
+def test_ranks_go_back_together(tmp_path):
+    train(tmp_path / "alone", **TROUBLE)
+    on_ranks(2, SCRIPT, tmp_path / "run", *words(**TROUBLE))
+    assert events(tmp_path / "run", "rolled back")
+    assert computed(tmp_path / "run") == computed(tmp_path / "alone")
+
+
+def test_stopped_and_resumed_by_another_number_of_ranks(tmp_path):
+    changes = {"steps": 120, "every": 8, "log_every": 20, "evaluate_every": 50}
+    train(tmp_path / "alone", **changes)
+    run = tmp_path / "run"
+    for ranks, number in ((2, signal.SIGTERM), (4, signal.SIGUSR1), (1, signal.SIGTERM)):
+        process, before = start(ranks, SCRIPT, run, *words(**changes)), newest(run)
+        while process.poll() is None and newest(run) < before + 8:
+            time.sleep(0.01)
+        process.send_signal(number)
+        code, out, errors = finish(process)
+        assert code == 75, out + errors
+        assert before < newest(run) < changes["steps"]
+    on_ranks(2, SCRIPT, run, *words(**changes))
+    assert computed(run) == computed(tmp_path / "alone")
+
+
+def test_ranks_with_other_data_are_refused_in_one_sentence(tmp_path):
+    code, _, errors = finish(start(2, SCRIPT, tmp_path / "run", *words(documents=31)))
+    assert (code, errors.count("\n")) == (2, 1), errors
+    assert "on rank 1; it must be that of rank 0" in errors
+
+
+def test_an_error_of_one_rank_ends_all(tmp_path):
+    code, _, errors = finish(start(2, SCRIPT, tmp_path / "run", *words(fault="error")), 30)
+    assert code != 0
+    assert "minalbert: rank 1 ends all ranks: Traceback" in errors
+    assert "ZeroDivisionError: a mistake in the code" in errors
+
+
+def newest(run):
+    return max(steps(run), default=0)
