@@ -29,6 +29,7 @@ COMMANDS = {
     "data": ("minalbert.commands.data", "build, check and look at training data"),
     "pretrain": ("minalbert.commands.pretrain", "train a model; stop it, and resume it"),
     "finetune": ("minalbert.commands.finetune", "train a model for a task; stop it, and resume it"),
+    "launch": ("minalbert.commands.launch", "train on several processes, and watch over them"),
     "eval": ("minalbert.commands.eval", "score a model on documents kept from it"),
     "find-rate": ("minalbert.commands.find_rate", "try all learning rates in one short training"),
     "overfit": ("minalbert.commands.overfit", "can the model learn one batch by heart?"),

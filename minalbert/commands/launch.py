@@ -1,0 +1,69 @@
+"""`minalbert launch -n 4 pretrain RUN ...`: several processes train together, under a supervisor."""
+
+import importlib.util
+import os
+import shutil
+import sys
+from argparse import REMAINDER
+from pathlib import Path
+
+from ..arguments import number, whole
+from ..errors import ConfigError, MissingLibraryError
+from ..parallel.supervisor import Supervisor
+from ..train.process import give_back, take_signals
+from ..train.saved_steps import steps
+from . import parsed
+
+TRAINING = "pretrain", "finetune"
+MOST = 2**14                                         # ranks
+
+
+def add_arguments(parser):
+    parser.description = ("Train on several ranks: start them by mpiexec, watch over them, and start them again from "
+                          "the newest checkpoint if one dies or hangs. Ctrl-C saves and stops; the same command, with "
+                          "any number of ranks, resumes the run.")
+    parser.usage = "minalbert launch -n RANKS [--patience SECONDS] pretrain RUN [any option of it]"
+    parser.add_argument("-n", dest="ranks", type=int, default=2, metavar="RANKS", help="default: 2")
+    parser.add_argument("--patience", type=float, default=60.0, metavar="SECONDS",
+                        help="a rank that says nothing for so long hangs; longer than a step and than a checkpoint "
+                             "(default: 60)")
+    parser.add_argument("--mpiexec", metavar="FILE", help="MPI's launcher; default: this environment's, or PATH's")
+    parser.add_argument("command", nargs=REMAINDER, metavar="...", help=f"{' or '.join(TRAINING)}, and its options")
+
+
+def run(options):
+    whole("-n", options.ranks, 1, MOST, ConfigError)
+    number("--patience", options.patience, above=0, error=ConfigError)
+    if not options.command or options.command[0] not in TRAINING:
+        raise ConfigError(f"the command is {' '.join(options.command[:1]) or 'missing'}; it must be one that trains: "
+                          f"{', '.join(TRAINING)}")
+    inner = parsed(options.command)                  # a mistake in it is said once, and here
+    mpiexec = launcher(options.mpiexec)
+
+    def start(count):
+        return [mpiexec, "-n", str(count), sys.executable, "-m", "minalbert", *options.command]
+
+    supervisor = Supervisor(start, lambda: max(steps(inner.run), default=-1), alert, options.patience)
+    before = take_signals(supervisor.stop)
+    try:
+        return supervisor.run(options.ranks)
+    finally:
+        give_back(before)
+
+
+def launcher(given):
+    """The path of mpiexec."""
+    if os.name == "nt":
+        raise ConfigError("the system is Windows; launch needs Linux or macOS, whose signals it uses")
+    if importlib.util.find_spec("mpi4py") is None:
+        raise MissingLibraryError("mpi4py is not installed: pip install 'minalbert[mpi]'")
+    beside = Path(sys.executable).with_name("mpiexec")
+    found = shutil.which(given) if given else shutil.which(beside) or shutil.which("mpiexec")
+    if not found:
+        raise MissingLibraryError(f"{given or 'mpiexec'} is not found; pip install 'minalbert[mpi]' brings MPICH's, or "
+                                  "name another with --mpiexec")
+    return found
+
+
+def alert(text):
+    print(f"minalbert launch: {text}", file=sys.stderr, flush=True)
