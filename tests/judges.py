@@ -54,6 +54,8 @@ JUDGES = {
     "reversible": judge_of("reversible"),
     "compiled": judge_of("compiled_optimisers"),
     "speed": judge_of("rates", "bench"),
+    "ranks": judge_of("ranks"),
+    "supervisor": judge_of("supervisor"),
 }
 
 

@@ -10,7 +10,8 @@ class Mutation(NamedTuple):
     wrong: str
     # a judge of judges.py; "values": forward and backward are wrong together; "steps": of optimisers; "fused": of
     # kernels and fused pairs; "slices", "threads": of what runs slices of a batch; "reversible", "sparse": of what only
-    # such layers do; "compiled": of numba's loops, where there is numba; "speed": of what tells how fast a machine is
+    # such layers do; "compiled": of numba's loops, where there is numba; "speed": of what tells how fast a machine is;
+    # "ranks", "supervisor": of several processes
     seen_by: str = "gradcheck"
 
 
@@ -340,6 +341,26 @@ MUTATIONS = [
              "if not self.stack and len(self.blocks) > 1:", "if False:", "memory"),
     Mutation("tree: summed from left to right", "parallel/tree.py", "while height % 2 == 0:", "while self.waiting:",
              "slices"),
+    Mutation("rank_sum: summed from left to right", "parallel/rank_sum.py", "comm.Allgatherv(tree.total(),",
+             "comm.Allgatherv(received.sum(axis=0),", "ranks"),
+    Mutation("rank_gradient: each rank begins with the first example", "parallel/rank_gradient.py",
+             "example=ranks.rank * examples", "example=0", "ranks"),
+    Mutation("rank_gradient: each rank its own totals", "parallel/rank_gradient.py",
+             "zip(*known, strict=True)", "zip(known[ranks.rank], strict=True)", "ranks"),
+    Mutation("rank_gradient: losses of one rank", "parallel/rank_gradient.py",
+             "return tree.total()._replace(grads=gradient.grads)", "return gradient", "ranks"),
+    Mutation("tasks: each rank begins with the first sequence", "tasks/gradient.py", "np.cumsum([before, *sizes])",
+             "np.cumsum([0, *sizes])", "ranks"),
+    Mutation("evaluation: each rank scores its own rows", "train/evaluation.py", "for found in ranks.gather(own)",
+             "for found in [own]", "ranks"),
+    Mutation("order: each rank makes the whole batch", "data/order.py", "own = range(count)[share]",
+             "own = range(count)", "ranks"),
+    Mutation("ranks: an error stays with the rank that met it", "parallel/ranks.py",
+             "failed = [one for one in self.gather(error) if one]", "failed = [error] if error else []", "ranks"),
+    Mutation("supervisor: a rank that left without a word has ended", "parallel/supervisor.py",
+             'startswith("ended-") else None', 'startswith("ended-") else 0', "supervisor"),
+    Mutation("supervisor: silence is patience", "parallel/supervisor.py", "for since in self.since) > self.patience",
+             "for since in self.since) > 60 * self.patience", "supervisor"),
     Mutation("workers: each part begins with the first example", "parallel/workers.py",
              "dropout.at(example=dropout.example + part.first)", "dropout", "slices"),
     Mutation("slices: each slice begins with the first example", "parallel/slices.py",
