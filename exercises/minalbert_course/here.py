@@ -5,6 +5,7 @@ import inspect
 import traceback
 import warnings
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,12 +16,27 @@ from .withholding import is_ours, withholding
 EARLIER = "what it had returned before"
 
 
+class Call(NamedTuple):
+    """The arrays of a call, which others still need, and copies of them."""
+
+    given: dict
+    given_before: dict
+    returned: list
+    returned_before: list
+
+    @classmethod
+    def of(cls, given, result, opaque):
+        parts = enumerate(result) if isinstance(result, tuple | list) else [(None, result)]
+        returned = [part for i, part in parts if i not in opaque]
+        return cls(given, copied(given), returned, copied(returned))
+
+
 class Here:
     """namespace: what running the student's file left behind; path: that file, for line numbers"""
 
     def __init__(self, namespace, path="", withheld=()):
         self.namespace, self.path, self.withheld = namespace, str(path), withheld
-        self.returned = {}                           # what each function returned last, without caches
+        self.last = {}                               # each function's last call, as a Call
 
     def call(self, name, args, static, opaque):
         function = self.namespace.get(name)
@@ -28,9 +44,9 @@ class Here:
             raise NotWritten(f"{name} is not there")
         if is_ours(function):
             raise Stopped(f"{name} is the library's own, which is the answer to this exercise; write your own")
-        before, earlier = copied((args, static)), self.returned.get(name)
-        before_earlier = copied(earlier)
+        before = copied(named(function, args, static))
         args, static = made(args), made(static)
+        given = {key: value for key, value in named(function, args, static).items() if before[key] is not None}
         try:
             with withholding(self.withheld), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -43,12 +59,18 @@ class Here:
             raise KeyboardInterrupt(last_line(name, error, self.path)) from None
         except SystemExit as error:
             raise Stopped(f"{name} called sys.exit, which ends the program; return, or raise an error") from error
-        found = written(function, before, (args, static))
-        if changed(before_earlier, earlier):
-            found.append(EARLIER)
-        several = isinstance(result, tuple | list)
-        self.returned[name] = [part for i, part in enumerate(result) if i not in opaque] if several else [result]
+        found = [f"its argument {key}" for key in written(before, given)] + self.written_earlier(name)
+        self.last[name] = Call.of(given, result, opaque)
         return kept(result, opaque), found
+
+    def written_earlier(self, name):
+        """What it wrote into of earlier calls: a backward function has the arrays of forward in its cache."""
+        own, forward = self.last.get(name), name.replace("_backward", "_forward")
+        found = [EARLIER] if own and changed(own.returned_before, own.returned) else []
+        if forward != name and (last := self.last.get(forward)):
+            found += [f"{key}, an argument of {forward}" for key in written(last.given_before, last.given)]
+            found += [f"what {forward} had returned"] if changed(last.returned_before, last.returned) else []
+        return found
 
 
 def made(value):
@@ -95,26 +117,32 @@ def taken(value):
     return OnDevice(value.get()) if hasattr(value, "_pretended") else value
 
 
-def written(function, before, after):
-    """The arguments whose arrays changed, in words."""
-    (args, static), (old_args, old_static) = after, before
+def named(function, args, static):
+    """{name of an argument: its value}"""
     try:
         names = list(inspect.signature(function).parameters)
     except (TypeError, ValueError):
         names = []
     names += [f"number {i + 1}" for i in range(len(names), len(args))]
-    pairs = [(names[i], old_args[i], part) for i, part in enumerate(args)]
-    pairs += [(name, old_static[name], part) for name, part in static.items()]
-    return [f"its argument {name}" for name, old, new in pairs if changed(old, new)]
+    return dict(zip(names, args, strict=False)) | static
+
+
+def written(before, after):
+    """The names of the arguments whose arrays changed."""
+    return [name for name, new in after.items() if changed(before[name], new)]
 
 
 def changed(old, new):
     if isinstance(old, np.ndarray):
-        return old.shape != new.shape or not bool(((old == new) | (old != old)).all())
+        if not isinstance(new, np.ndarray) or old.shape != new.shape:
+            return True
+        return not bool(((old == new) | ((old != old) & (new != new))).all())
     if isinstance(old, dict):
-        return old.keys() != new.keys() or any(changed(old[key], new[key]) for key in old)
+        return not isinstance(new, dict) or old.keys() != new.keys() or any(changed(old[key], new[key]) for key in old)
     if isinstance(old, list):
-        return len(old) != len(new) or any(changed(a, b) for a, b in zip(old, new, strict=True))
+        if not isinstance(new, list | tuple) or len(old) != len(new):
+            return True
+        return any(changed(a, b) for a, b in zip(old, new, strict=True))
     return False
 
 
