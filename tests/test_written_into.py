@@ -21,7 +21,7 @@ def written_by(backward):
 
 
 def into_x(dy, cache):
-    x, weights, factors, _ = cache
+    x = cache[0]
     x *= 0
     return dy
 

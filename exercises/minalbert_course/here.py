@@ -5,7 +5,6 @@ import inspect
 import traceback
 import warnings
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -16,27 +15,12 @@ from .withholding import is_ours, withholding
 EARLIER = "what it had returned before"
 
 
-class Call(NamedTuple):
-    """The arrays of a call, which others still need, and copies of them."""
-
-    given: dict
-    given_before: dict
-    returned: list
-    returned_before: list
-
-    @classmethod
-    def of(cls, given, result, opaque):
-        parts = enumerate(result) if isinstance(result, tuple | list) else [(None, result)]
-        returned = [part for i, part in parts if i not in opaque]
-        return cls(given, copied(given), returned, copied(returned))
-
-
 class Here:
     """namespace: what running the student's file left behind; path: that file, for line numbers"""
 
     def __init__(self, namespace, path="", withheld=()):
         self.namespace, self.path, self.withheld = namespace, str(path), withheld
-        self.last = {}                               # each function's last call, as a Call
+        self.last = {}                               # function -> what it was given and returned last, without caches
 
     def call(self, name, args, static, opaque):
         function = self.namespace.get(name)
@@ -44,9 +28,11 @@ class Here:
             raise NotWritten(f"{name} is not there")
         if is_ours(function):
             raise Stopped(f"{name} is the library's own, which is the answer to this exercise; write your own")
-        before = copied(named(function, args, static))
+        plain = [key for key, value in named(function, args, static).items() if holds_arrays(value)]
         args, static = made(args), made(static)
-        given = {key: value for key, value in named(function, args, static).items() if before[key] is not None}
+        given = {key: value for key, value in named(function, args, static).items() if key in plain}
+        others_need = {f"its argument {key}": value for key, value in given.items()} | self.of_earlier_calls(name)
+        before = copied(others_need)
         try:
             with withholding(self.withheld), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -59,17 +45,20 @@ class Here:
             raise KeyboardInterrupt(last_line(name, error, self.path)) from None
         except SystemExit as error:
             raise Stopped(f"{name} called sys.exit, which ends the program; return, or raise an error") from error
-        found = [f"its argument {key}" for key in written(before, given)] + self.written_earlier(name)
-        self.last[name] = Call.of(given, result, opaque)
-        return kept(result, opaque), found
+        several = isinstance(result, tuple | list)
+        returned = [part for i, part in enumerate(result) if i not in opaque] if several else [result]
+        self.last[name] = given, returned
+        return kept(result, opaque), [what for what, old in before.items() if changed(old, others_need[what])]
 
-    def written_earlier(self, name):
-        """What it wrote into of earlier calls: a backward function has the arrays of forward in its cache."""
-        own, forward = self.last.get(name), name.replace("_backward", "_forward")
-        found = [EARLIER] if own and changed(own.returned_before, own.returned) else []
-        if forward != name and (last := self.last.get(forward)):
-            found += [f"{key}, an argument of {forward}" for key in written(last.given_before, last.given)]
-            found += [f"what {forward} had returned"] if changed(last.returned_before, last.returned) else []
+    def of_earlier_calls(self, name):
+        """Arrays that a call must leave alone, in words: those of forward can be reached through a cache."""
+        found, forward = {}, name.replace("_backward", "_forward")
+        if name in self.last:
+            found[EARLIER] = self.last[name][1]
+        if forward != name and forward in self.last:
+            given, returned = self.last[forward]
+            found |= {f"{key}, an argument of {forward}": value for key, value in given.items()}
+            found[f"what {forward} had returned"] = returned
         return found
 
 
@@ -86,6 +75,11 @@ def made(value):
     if type(value) in (tuple, list):
         return type(value)(made(part) for part in value)
     return copy.copy(value)
+
+
+def holds_arrays(value):
+    """Not a cache, which is the student's own, and nothing that was made here."""
+    return isinstance(value, np.ndarray | dict) or type(value) in (tuple, list)
 
 
 def copied(value):
@@ -125,11 +119,6 @@ def named(function, args, static):
         names = []
     names += [f"number {i + 1}" for i in range(len(names), len(args))]
     return dict(zip(names, args, strict=False)) | static
-
-
-def written(before, after):
-    """The names of the arguments whose arrays changed."""
-    return [name for name, new in after.items() if changed(before[name], new)]
 
 
 def changed(old, new):

@@ -13,6 +13,7 @@ from minalbert.model import encoder
 
 from ..block import NAMES, block_backward, block_forward
 from ..compare import LIMIT, Wrong, numbers, same, shown
+from ..interleaving import alike as same_again
 from ..outside import numbers as outside_numbers
 from ..outside import ramp
 from ..yours import NotWritten, Stopped
@@ -22,6 +23,7 @@ from .matches import matches
 ENCODERS = (encoder.encoder_forward, encoder.encoder_backward)
 COMPARED = ("attention.query.w", "attention.output.b", "attention.norm.gain", "ffn.up.w", "ffn.down.b", "ffn.norm.bias")
 KEY_BIAS = "attention.key.b"
+USED_UP = "the cache was written into (pop, reverse, +=): it is an argument as others are, and belongs to the caller"
 DEEP = 10 * LIMIT                                    # through several layers float32 loses one digit more
 
 
@@ -321,6 +323,17 @@ def of_passes(gradients):
 
 def value(given):
     return given() if callable(given) else given
+
+
+def cache_untouched(yours):
+    """Raise Wrong unless the last call, a backward pass, gives the same once more with the same cache."""
+    call = yours.made[-1]
+    try:
+        again = yours.repeated()
+    except Stopped as error:
+        raise Wrong(f"asked once more with the same cache, {error}", USED_UP, call.name) from error
+    if not same_again(call.result, again):
+        raise Wrong(f"{call.name}, asked once more with the same cache, gives another answer", USED_UP, call.name)
 
 
 def as_transformers(kind, y, dx, p):
