@@ -12,7 +12,6 @@ from .matches import matches
 from .norms import (
     ROWS,
     SHIFT,
-    SPREAD,
     TINY,
     as_pytorch,
     chosen,
@@ -114,7 +113,7 @@ def laws(yours, draw):
 
 
 @lesson.check(1.5, "dgain", of="layer_norm_backward", formula="dgain = Σ over rows of dy xhat")
-@also(*SPREAD)
+@also(*ROWS)
 def gain_gradient(yours, draw):
     x, gain, bias, _, dy = point(draw)
     _, dgain, _ = gradients_of(yours, x, gain, bias, TINY, dy)

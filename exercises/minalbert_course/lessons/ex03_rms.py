@@ -14,7 +14,6 @@ from .corners import also, something
 from .matches import matches
 from .norms import (
     ROWS,
-    SPREAD,
     TINY,
     as_pytorch,
     chosen,
@@ -99,7 +98,7 @@ def rms_law(yours, draw):
 
 
 @variant.check(2, "dgain", of="rms_norm_backward", formula="dgain = Σ over rows of dy times what gain multiplies")
-@also(*SPREAD)
+@also(*ROWS)
 def rms_gain_gradient(yours, draw):
     x, gain, _, dy = rms_point(draw)
     _, dgain = rms_gradients(yours, x, gain, TINY, dy)

@@ -82,7 +82,7 @@ HEADS = (
 @also(*ROWS)
 def softmax_value(yours, draw):
     drawn = draw.normal(*draw.sizes(B=2, T=5, K=4), scale=2)
-    for x in (drawn, drawn[0], drawn[0, 0], drawn[None]):
+    for x in (drawn, drawn[0], drawn[0, 0], drawn[None], drawn[None, :, None]):
         y, _ = yours.softmax_forward(x)
         suspects = (lambda x=x: wrong_softmax(x)) if x.ndim > 1 else None
         given = softmax, {"x": x}
@@ -109,7 +109,7 @@ def softmax_large(yours, draw):
 def softmax_gradient(yours, draw):
     given = draw.normal(*draw.sizes(B=2, T=5, K=4), scale=2)
     above = upstream(draw, *given.shape)
-    for place in ((), (0,), (0, 0), (None,)):
+    for place in ((), (0,), (0, 0), (None,), (None, slice(None), None)):
         x, dy = given[place], above[place]
         _, cache = yours.softmax_forward(x)
         dx = yours.softmax_backward(dy, cache)
@@ -121,7 +121,7 @@ def softmax_gradient(yours, draw):
 
 def point(draw):
     """q, k, v, mask and dcontext; the last keys of some sequences are padding."""
-    B, N, T, D = draw.sizes(B=2, N=3, T=5, D=8, least=2)
+    B, N, T, D = draw.sizes(B=2, N=3, T=5, D=7, least=2)
     q, k, v = (draw.normal(B, N, T, D) for _ in range(3))
     mask = key_mask(draw.padding(B, T), np.float64)
     return q, k, v, mask if draw.first else np.where(mask < 0, MASKED, 0.0), upstream(draw, B, N, T, D)
@@ -240,12 +240,12 @@ def key_gradient(yours, draw):
 def padding(yours, draw):
     q, k, v, mask, dcontext = point(draw)
     mask = mask.copy()
-    mask[0, :, :, 0] = -10000.0                      # the first key, which others have
+    mask[-1, :, :, 0] = -10000.0                     # the first key of many, which other sequences have
     context, cache = yours.attention_forward(q, k, v, mask)
     _, dk, dv, _ = yours.attention_backward(dcontext, cache)
     for name, gradient in (("dk", dk), ("dv", dv)):
         something(**{name: gradient})
-        same(f"{name} of a padded key", np.asarray(gradient, float)[0, :, 0], np.zeros_like(k[0, :, 0]))
+        same(f"{name} of a padded key", np.asarray(gradient, float)[-1, :, 0], np.zeros_like(k[-1, :, 0]))
     context, _ = yours.attention_forward(100 * q, 100 * k, v, mask)
     if not np.isfinite(np.asarray(context, float)).all():
         raise Wrong("context is not finite where scores are above 1000", "exp of a large number overflows: subtract "

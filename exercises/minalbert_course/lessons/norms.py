@@ -19,8 +19,8 @@ ROWS = (
     Corner(B=3, T=1, H=1),
     Corner(B=1, T=2, H=64),
     Corner(B=3, T=3, H=3),
+    Corner("constant", B=2, T=3, H=5),
 )
-SPREAD = tuple(corner for corner in ROWS if corner.kind != "zero" and corner.sizes["H"] > 1)
 TINY = 1e-12                                         # the model's eps; elsewhere it is about 0.1, where it is seen
 SHIFT = (
     "the rows of dx do not sum to zero, as they must: adding a constant to a row of x changes nothing. Perhaps the "
@@ -36,7 +36,10 @@ def point(draw, *axes):
     """x, gain, bias, eps, dy; x: (B, T, H), or (*axes, H)"""
     B, T, H = draw.sizes(B=2, T=3, H=6, least=3)
     x = 2 * draw.normal(*(axes or (B, T)), H)
-    x = x + 1 if draw.first or not hasattr(draw, "corner") or draw.corner.kind == "usual" else x
+    kind = getattr(draw, "corner", ROWS[0]).kind
+    x = x + 1 if kind == "usual" else x
+    if kind == "constant":
+        x[0] = 3.5
     gain, bias = draw.gain(x.shape[-1]), draw.normal(x.shape[-1])
     return x, gain, bias, 0.1 if draw.first else float(draw.uniform(0.05, 0.3)), upstream(draw, *x.shape)
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from minalbert.layers import key_mask
 from minalbert.model import encoder
+from minalbert.params import ATTENTION
 
 from ..block import NAMES, block_backward, block_forward
 from ..compare import LIMIT, Wrong, numbers, same, shown
@@ -22,6 +23,7 @@ from .matches import matches
 
 ENCODERS = (encoder.encoder_forward, encoder.encoder_backward)
 COMPARED = ("attention.query.w", "attention.output.b", "attention.norm.gain", "ffn.up.w", "ffn.down.b", "ffn.norm.bias")
+PROJECTIONS = [f"attention.{name}" for name in ATTENTION]
 KEY_BIAS = "attention.key.b"
 USED_UP = "the cache was written into (pop, reverse, +=): it is an argument as others are, and belongs to the caller"
 DEEP = 10 * LIMIT                                    # through several layers float32 loses one digit more
@@ -34,6 +36,7 @@ BLOCKS = (
     Corner("zero", padding="none", B=3, T=4, N=1, D=1, F=4),
     Corner(padding="all but one", B=1, T=2, N=3, D=1, F=3),
     Corner(padding="none", B=3, T=3, N=3, D=1, F=3),
+    Corner(B=1, T=2, N=2, D=3, F=5),
 )
 LAYERS = (
     Corner(L=1, B=1, T=1, N=1, D=2, F=3),
@@ -42,6 +45,7 @@ LAYERS = (
     Corner(padding="all but one", L=5, B=4, T=4, N=2, D=1, F=4),
     Corner(padding="none", L=6, B=1, T=2, N=1, D=3, F=2),
     Corner("large", L=1, B=4, T=1, N=2, D=2, F=3),
+    Corner(L=12, B=1, T=2, N=2, D=3, F=1),
 )
 
 
@@ -74,7 +78,15 @@ def drawn_weights(draw, H, F):
             return draw.gain(H)
         return draw.matrix(*shape) if len(shape) == 2 else draw.normal(*shape, scale=0.2)
 
-    return {name: drawn(name, shape) for name, shape in shapes(H, F).items()}
+    weights = {name: drawn(name, shape) for name, shape in shapes(H, F).items()}
+    return weights if draw.first else {name: weights[name] for name in another_order(weights)}
+
+
+def another_order(names):
+    """The projections backwards, so that arrays of one shape change places: weights are known by name, not by place."""
+    projections = [name for name in names if name in PROJECTIONS]
+    parts = [projections[i : i + 2] for i in range(0, len(projections), 2)]
+    return [name for part in reversed(parts) for name in part] + [name for name in names if name not in PROJECTIONS]
 
 
 def ramps(H, F, start=0):

@@ -16,6 +16,7 @@ from minalbert.layers import (
 from minalbert.params import ATTENTION
 
 from ..block import ATTENTION_NAMES, FFN_NAMES, block_forward
+from .passes import PROJECTIONS
 
 
 def forms(p):
@@ -52,6 +53,7 @@ def forms(p):
         return block_forward(x, w | {name: 0 * w[name]}, p.mask, p.heads, p.eps)[0]
     out = attend(x)
     more = {
+        "weights are taken by their places in the dict, where their names are meant": by_place(p),
         "query and key are exchanged": swapped("query", "key"),
         "query and value are exchanged": swapped("query", "value"),
         "key and value are exchanged": swapped("key", "value"),
@@ -97,6 +99,13 @@ def forms(p):
         "the mask does not reach the attention": second(blind),
         "eps does not reach the norms": norm(tiny + mix(tiny), "ffn", 1e-12),
     }  # fmt: skip
+
+
+def by_place(p):
+    """y, where the dict's first arrays are taken for the projections."""
+    names = [name for name in p.sets[0] if name in PROJECTIONS]
+    moved = dict(zip(PROJECTIONS, (p.sets[0][name] for name in names), strict=True))
+    return block_forward(p.x, p.sets[0] | moved, p.mask, p.heads, p.eps)[0]
 
 
 def gone_back(p, around_ffn=1, around_attention=1, past_norms=(False, False), gelu=True, own=False):
