@@ -95,6 +95,11 @@ def error_value(yours, draw):
     expected.flat[2], wrong.flat[2] = 0.001, 0.1
     off = np.abs(wrong - expected).max() / np.abs(expected).max()
     matches("the error", yours.relative_error(wrong, expected), off, suspects=lambda: wrong_errors(wrong, expected))
+    with guessing("perhaps: small errors are rounded away"):
+        close = expected * (1 + 1e-9)
+        off = np.abs(close - expected).max() / np.abs(expected).max()
+        same("the error of what is off in its ninth digit", yours.relative_error(close, expected), off)
+    off = np.abs(wrong - expected).max() / np.abs(expected).max()
     for scale in (1e-200, 1e-30, 1e-12, 1e-3, 1e6):
         arrays = scale * wrong, scale * expected
         with guessing(f"perhaps: {BEFORE}; something is added, or compared with, that is not zero"):
@@ -119,7 +124,7 @@ def error_of_zero(yours, draw):
         answer = yours.relative_error(array, zeros)
         matches(name, answer, np.abs(array).max(), suspects=lambda array=array: errors_of_zero(array))
     same("the error where both are zero", yours.relative_error(zeros, zeros), 0.0)
-    for some in ([-3.0, 0.0], [1.0, -1.0]):
+    for some in ([-3.0, 0.0], [2.0, -2.0]):
         error = yours.relative_error(np.array(some) + 0.5, np.array(some))
         same(f"the error where expected is {some}, not zero everywhere,", error, 0.5 / max(map(abs, some)))
 
@@ -139,6 +144,7 @@ def find(yours, draw):
             ("zero everywhere", exact, False),
             ("not zero", exact + 1e-8, True),
             ("off by 1e-12", exact + 1e-12, False),
+            *not_numbers(exact),
         ], ", where the gradient is zero")  # fmt: skip
     given, _, x, exact = point(draw, offset=10000.0)
     if found := named(yours.find_wrong(given, {}, x), {}):

@@ -16,8 +16,8 @@ ROWS = (
     Corner("large", B=4, T=3, H=2),
     Corner("large", B=1, T=4, H=3),
     Corner("zero", B=3, T=2, H=4),
-    Corner(B=3, T=1, H=1),
-    Corner(B=1, T=2, H=64),
+    Corner(B=3, T=4, H=1),
+    Corner("large", B=1, T=2, H=64),
     Corner(B=3, T=3, H=3),
     Corner("constant", B=2, T=3, H=5),
 )
@@ -38,10 +38,11 @@ def point(draw, *axes):
     x = 2 * draw.normal(*(axes or (B, T)), H)
     kind = getattr(draw, "corner", ROWS[0]).kind
     x = x + 1 if kind == "usual" else x
-    if kind == "constant":
-        x[0] = 3.5
     gain, bias = draw.gain(x.shape[-1]), draw.normal(x.shape[-1])
-    return x, gain, bias, 0.1 if draw.first else float(draw.uniform(0.05, 0.3)), upstream(draw, *x.shape)
+    if kind == "constant":
+        x[0], gain[0] = 50.0, 0.0
+    eps = TINY if kind == "tiny" else 0.1 if draw.first else float(draw.uniform(0.05, 0.3))
+    return x, gain, bias, eps, upstream(draw, *x.shape)
 
 
 def mean(x):

@@ -45,7 +45,7 @@ LAYERS = (
     Corner(padding="all but one", L=5, B=4, T=4, N=2, D=1, F=4),
     Corner(padding="none", L=6, B=1, T=2, N=1, D=3, F=2),
     Corner("large", L=1, B=4, T=1, N=2, D=2, F=3),
-    Corner(L=12, B=1, T=2, N=2, D=3, F=1),
+    Corner(L=13, B=1, T=3, N=2, D=3, F=4),
 )
 
 
@@ -79,14 +79,20 @@ def drawn_weights(draw, H, F):
         return draw.matrix(*shape) if len(shape) == 2 else draw.normal(*shape, scale=0.2)
 
     weights = {name: drawn(name, shape) for name, shape in shapes(H, F).items()}
-    return weights if draw.first else {name: weights[name] for name in another_order(weights)}
+    if draw.first:
+        return weights
+    backwards = hasattr(draw, "corner")              # elsewhere only what has one shape changes places
+    return {name: weights[name] for name in (reversed(weights) if backwards else another_order(weights))}
 
 
 def another_order(names):
-    """The projections backwards, so that arrays of one shape change places: weights are known by name, not by place."""
+    """Weights are known by name, not by place: the projections backwards, the norms' bias before the gain."""
     projections = [name for name in names if name in PROJECTIONS]
     parts = [projections[i : i + 2] for i in range(0, len(projections), 2)]
-    return [name for part in reversed(parts) for name in part] + [name for name in names if name not in PROJECTIONS]
+    other = [name for part in reversed(parts) for name in part]
+    others = sorted((name for name in names if name not in PROJECTIONS), key=lambda name: name.rpartition(".")[0])
+    gains = {"gain": "bias", "bias": "gain"}
+    return other + [f"{half}.{gains.get(kind, kind)}" for half, _, kind in (name.rpartition(".") for name in others)]
 
 
 def ramps(H, F, start=0):

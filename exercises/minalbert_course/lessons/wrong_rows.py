@@ -14,6 +14,7 @@ AFFINE = (
     Corner("large", B=1, T=3, I=1, O=2),
     Corner("zero", B=3, T=2, I=4, O=4),
     Corner(B=3, T=3, I=3, O=3),
+    Corner(B=1, T=2, I=65, O=2),
 )
 
 

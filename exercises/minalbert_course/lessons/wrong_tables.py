@@ -19,7 +19,7 @@ LOOKUP = (
     Corner(B=3, T=3, E=3, V=3, M=3),
 )
 
-ROOMY = tuple(Corner(corner.kind, **corner.sizes | {"M": corner.sizes["M"] + 1}) for corner in LOOKUP) + LOOKUP[-1:]
+ROOMY = tuple(Corner(corner.kind, **corner.sizes | {"M": corner.sizes["M"] + 1}) for corner in LOOKUP)
 
 
 def lookup(draw):
