@@ -26,6 +26,7 @@ KINDS = {
     "large": "some numbers above 10",
     "constant": "a row of one number",
 }
+FEW = 3                                              # numbers that two mistakes may both give, by chance
 BEFORE = "it was right for other sizes and numbers"
 GUESSES = {
     "usual": f"perhaps: {BEFORE}; a size is written in, or a case of its own is made for some",
@@ -38,13 +39,14 @@ OF_ONE = f"perhaps: {BEFORE}; an axis of 1 is dropped, a size written in, or a c
 
 
 @contextlib.contextmanager
-def guessing(guess):
-    """Where nothing reproduces the student's numbers, the cause of a Wrong is this guess."""
+def guessing(guess, few=0):
+    """Where nothing reproduces the student's numbers, or they are so few, the cause of a Wrong is this guess."""
     try:
         yield
     except Wrong as error:
-        if guess and not certain(error.cause):
-            error.cause = guess
+        chance = error.numbers is not None and error.numbers[1].size <= few
+        if guess and (chance or not certain(error.cause)):
+            error.cause, error.final = guess, True
         raise
 
 
@@ -120,10 +122,11 @@ def also(*corners):
                 return
             for corner in corners:
                 try:
-                    run(yours, CornerDraw(draw, corner))
+                    with guessing(corner.guess, FEW):
+                        run(yours, CornerDraw(draw, corner))
                 except Wrong as error:
-                    cause = error.cause if certain(error.cause) else corner.guess
-                    raise Wrong(f"{error.seen} ({corner})", cause, error.of, error.numbers) from None
+                    error.seen = f"{error.seen} ({corner})"
+                    raise
                 except Stopped as error:
                     stopped = Stopped(f"{error} ({corner})")
                     stopped.of = error.of

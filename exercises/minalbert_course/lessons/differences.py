@@ -48,7 +48,7 @@ def gradient_of(name, x, yours):
     """An array of x's shape, or Wrong."""
     yours = numbers(name, yours, x.shape)
     if yours.shape != x.shape:
-        cause = guess_shape(yours.shape, x.shape, {}) if yours.ndim else ONE_NUMBER
+        cause = guess_shape(yours.shape, x.shape, {}) if yours.ndim or x.size == 1 else ONE_NUMBER
         raise Wrong(f"{name} has shape {yours.shape}; it must be {x.shape}, that of x", cause)
     return yours.astype(float)
 

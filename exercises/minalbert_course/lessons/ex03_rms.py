@@ -14,6 +14,7 @@ from .corners import also, something
 from .matches import matches
 from .norms import (
     ROWS,
+    SMALL_EPS,
     TINY,
     as_pytorch,
     chosen,
@@ -60,7 +61,7 @@ def rms_point(draw, *axes):
 
 
 @variant.check(2, "y", of="rms_norm_forward", formula=RMS)
-@also(*ROWS)
+@also(*ROWS, SMALL_EPS)
 def rms_forward(yours, draw):
     x, gain, eps, _ = rms_point(draw)
     y, _ = yours.rms_norm_forward(x, gain, eps)

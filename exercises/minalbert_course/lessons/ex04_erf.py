@@ -11,7 +11,7 @@ from ..compare import same
 from ..lesson import Lesson
 from ..outside import numbers, ramp
 from .corners import also, something
-from .gate_points import SHAPES, far, far_out, point
+from .gate_points import SHAPES, compared, far, far_out, point
 from .matches import matches
 from .wrong_gates import NO_DY, cdf, of_erf, pdf, slopes_of_erf
 
@@ -35,7 +35,7 @@ def Phi_value(yours, draw):
     terms = {"½": np.full_like(x, 0.5), "½ erf(x / √2)": erf(x / math.sqrt(2)) / 2}
     matches("Φ", yours.Phi(x), cdf(x), "btk", lambda: of_erf(x), lambda: terms, given=(cdf, {"x": x}))
     for name, other, limit in far(x):
-        matches(f"Φ {name}", yours.Phi(other), cdf(other), limit=limit)
+        compared(f"Φ {name}", yours.Phi(other), cdf(other), limit)
 
 
 @variant.check(1.5, "phi", of="phi", formula="φ(x) = exp(-x²/2) / √(2π), the derivative of Φ")
@@ -58,7 +58,7 @@ def phi_value(yours, draw):
     }
     matches("φ", yours.phi(x), pdf(x), "btk", lambda: suspects, known=known, given=(pdf, {"x": x}))
     for name, other, limit in far(x):
-        matches(f"φ {name}", yours.phi(other), pdf(other), limit=limit)
+        compared(f"φ {name}", yours.phi(other), pdf(other), limit)
 
 
 @variant.check(2, "GELU", of="gelu_erf_forward", formula="y = x Φ(x)")
@@ -84,7 +84,7 @@ def erf_value(yours, draw):
     matches("y", y, x * cdf(x), "btk", suspects, lambda: terms, given=(lambda x: x * cdf(x), {"x": x}))
     for name, other, limit in far(x):
         y, _ = yours.gelu_erf_forward(other)
-        matches(f"y {name}", y, other * cdf(other), limit=limit)
+        compared(f"y {name}", y, other * cdf(other), limit)
 
 
 @variant.check(3.5, "GELU dx", of="gelu_erf_backward", formula="dx = dy (Φ(x) + x φ(x))")
@@ -107,7 +107,7 @@ def erf_gradient(yours, draw):
     for name, other, limit in far(x):
         _, cache = yours.gelu_erf_forward(other)
         dx, slope = yours.gelu_erf_backward(np.asarray(other + 7), cache), cdf(other) + other * pdf(other)
-        matches(f"dx {name}", dx, (other + 7) * slope, limit=limit)
+        compared(f"dx {name}", dx, (other + 7) * slope, limit)
 
 
 @variant.check(0.5, "large numbers", of="gelu_erf_forward", formula="far from 0, y is x or 0, and dx is dy or 0")

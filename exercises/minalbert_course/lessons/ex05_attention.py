@@ -55,7 +55,7 @@ SUM_TO_ZERO = Law(
     lambda dx: dx.sum(axis=-1),
 )
 SCORES = "dq = dS k / √D, dk = dSᵀ q / √D, with dS = P (dP - Σ_j dP_j P_j) and dP = dcontext vᵀ"
-MASKED = -20.0                                       # below all scores, but not so far that what it meets is lost
+MASKED = -24.0                                       # below all scores, but not so far that what it meets is lost
 ROWS = (
     Corner(B=1, T=1, K=1),
     Corner("tiny", B=1, T=1, K=4),
@@ -82,7 +82,7 @@ HEADS = (
 @also(*ROWS)
 def softmax_value(yours, draw):
     drawn = draw.normal(*draw.sizes(B=2, T=5, K=4), scale=2)
-    for x in (drawn, drawn[0], drawn[0, 0], drawn[None], drawn[None, :, None]):
+    for x in (drawn, drawn[0], drawn[0, 0], drawn[None], -drawn[None, :, None]):
         y, _ = yours.softmax_forward(x)
         suspects = (lambda x=x: wrong_softmax(x)) if x.ndim > 1 else None
         given = softmax, {"x": x}
@@ -111,6 +111,7 @@ def softmax_gradient(yours, draw):
     above = upstream(draw, *given.shape)
     for place in ((), (0,), (0, 0), (None,), (None, slice(None), None)):
         x, dy = given[place], above[place]
+        x = -x if x.ndim == 5 else x
         _, cache = yours.softmax_forward(x)
         dx = yours.softmax_backward(dy, cache)
         suspects = (lambda x=x, dy=dy: wrong_ways_back(dy, softmax(x))) if x.ndim > 1 else None
@@ -146,6 +147,10 @@ def attention_value(yours, draw):
     expected = reference(q, k, v, mask, v)[0]
     matches("context", context, expected, "bntd", lambda: wrong_contexts(q, k, v, mask), natural=np.abs(v).max(),
             given=(contexts, {"q": q, "k": k, "v": v, "mask": mask}))  # fmt: skip
+    if not hasattr(draw, "corner"):
+        q, k = 10 * q, 10 * k
+        name, right = "context where scores are above 100", contexts(q, k, v, mask)
+        matches(name, yours.attention_forward(q, k, v, mask)[0], right, "bntd", limit=100 * LIMIT)
 
 
 def contexts(q, k, v, mask):
@@ -250,10 +255,6 @@ def padding(yours, draw):
     if not np.isfinite(np.asarray(context, float)).all():
         raise Wrong("context is not finite where scores are above 1000", "exp of a large number overflows: subtract "
                     "each row's largest first, here as in softmax", of="attention_forward")  # fmt: skip
-    q, k = 10 * q, 10 * k
-    right = reference(q, k, v, mask, v)[0]
-    name = "context where scores are above 100"
-    matches(name, yours.attention_forward(q, k, v, mask)[0], right, "bntd", limit=100 * LIMIT)
     everything = np.full_like(mask, -10000.0)
     context, _ = yours.attention_forward(q, k, v, everything)
     if not np.isfinite(np.asarray(context, float)).all():

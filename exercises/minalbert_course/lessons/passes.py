@@ -30,13 +30,13 @@ DEEP = 10 * LIMIT                                    # through several layers fl
 
 
 BLOCKS = (
+    Corner(B=1, T=2, N=2, D=3, F=5),
     Corner(B=1, T=1, N=1, D=2, F=1),
     Corner("tiny", B=2, T=3, N=4, D=1, F=2),
     Corner("large", B=4, T=1, N=2, D=2, F=3),
     Corner("zero", padding="none", B=3, T=4, N=1, D=1, F=4),
     Corner(padding="all but one", B=1, T=2, N=3, D=1, F=3),
     Corner(padding="none", B=3, T=3, N=3, D=1, F=3),
-    Corner(B=1, T=2, N=2, D=3, F=5),
 )
 LAYERS = (
     Corner(L=1, B=1, T=1, N=1, D=2, F=3),
@@ -45,7 +45,7 @@ LAYERS = (
     Corner(padding="all but one", L=5, B=4, T=4, N=2, D=1, F=4),
     Corner(padding="none", L=6, B=1, T=2, N=1, D=3, F=2),
     Corner("large", L=1, B=4, T=1, N=2, D=2, F=3),
-    Corner(L=13, B=1, T=3, N=2, D=3, F=4),
+    Corner(L=13, B=2, T=4, N=2, D=4, F=9),
 )
 
 
@@ -79,10 +79,7 @@ def drawn_weights(draw, H, F):
         return draw.matrix(*shape) if len(shape) == 2 else draw.normal(*shape, scale=0.2)
 
     weights = {name: drawn(name, shape) for name, shape in shapes(H, F).items()}
-    if draw.first:
-        return weights
-    backwards = hasattr(draw, "corner")              # elsewhere only what has one shape changes places
-    return {name: weights[name] for name in (reversed(weights) if backwards else another_order(weights))}
+    return weights if draw.first else {name: weights[name] for name in another_order(weights)}
 
 
 def another_order(names):
