@@ -17,8 +17,10 @@ NEAR = 0.97                                          # cosine to the right gradi
 class Wrong(Exception):
     """seen: what is wrong, with numbers; cause: what that usually means; of: the function, if not the check's
 
-    numbers: (yours, expected), where these are arrays
+    numbers: (yours, expected), where these are arrays; final: no other cause is looked for
     """
+
+    final = False
 
     def __init__(self, seen, cause=None, of=None, numbers=None):
         super().__init__(seen)

@@ -50,11 +50,11 @@ class CheckDraw:
         return self.rng.uniform(low, high, shape)
 
     def padding(self, batch, length):
-        """An attention mask (B, T): the first sequence is whole, others end early, each has a token."""
+        """An attention mask (B, T): the last sequence is whole, others end early, each has a token."""
         lengths = self.rng.integers(1, length + 1, batch)
-        lengths[0] = length
+        lengths[-1] = length
         if batch > 1:
-            lengths[-1] = max(1, length // 2)
+            lengths[0] = max(1, length // 2)
         return (np.arange(length) < lengths[:, None]).astype(np.int64)
 
 

@@ -20,7 +20,7 @@ class Here:
 
     def __init__(self, namespace, path="", withheld=()):
         self.namespace, self.path, self.withheld = namespace, str(path), withheld
-        self.returned = {}                           # what each function returned last, without caches
+        self.last = {}                               # function -> what it was given and returned last, without caches
 
     def call(self, name, args, static, opaque):
         function = self.namespace.get(name)
@@ -28,9 +28,11 @@ class Here:
             raise NotWritten(f"{name} is not there")
         if is_ours(function):
             raise Stopped(f"{name} is the library's own, which is the answer to this exercise; write your own")
-        before, earlier = copied((args, static)), self.returned.get(name)
-        before_earlier = copied(earlier)
+        plain = [key for key, value in named(function, args, static).items() if holds_arrays(value)]
         args, static = made(args), made(static)
+        given = {key: value for key, value in named(function, args, static).items() if key in plain}
+        others_need = {f"its argument {key}": value for key, value in given.items()} | self.of_earlier_calls(name)
+        before = copied(others_need)
         try:
             with withholding(self.withheld), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -43,12 +45,21 @@ class Here:
             raise KeyboardInterrupt(last_line(name, error, self.path)) from None
         except SystemExit as error:
             raise Stopped(f"{name} called sys.exit, which ends the program; return, or raise an error") from error
-        found = written(function, before, (args, static))
-        if changed(before_earlier, earlier):
-            found.append(EARLIER)
         several = isinstance(result, tuple | list)
-        self.returned[name] = [part for i, part in enumerate(result) if i not in opaque] if several else [result]
-        return kept(result, opaque), found
+        returned = [part for i, part in enumerate(result) if i not in opaque] if several else [result]
+        self.last[name] = given, returned
+        return kept(result, opaque), [what for what, old in before.items() if changed(old, others_need[what])]
+
+    def of_earlier_calls(self, name):
+        """Arrays that a call must leave alone, in words: those of forward can be reached through a cache."""
+        found, forward = {}, name.replace("_backward", "_forward")
+        if name in self.last:
+            found[EARLIER] = self.last[name][1]
+        if forward != name and forward in self.last:
+            given, returned = self.last[forward]
+            found |= {f"{key}, an argument of {forward}": value for key, value in given.items()}
+            found[f"what {forward} had returned"] = returned
+        return found
 
 
 def made(value):
@@ -64,6 +75,11 @@ def made(value):
     if type(value) in (tuple, list):
         return type(value)(made(part) for part in value)
     return copy.copy(value)
+
+
+def holds_arrays(value):
+    """Not a cache, which is the student's own, and nothing that was made here."""
+    return isinstance(value, np.ndarray | dict) or type(value) in (tuple, list)
 
 
 def copied(value):
@@ -95,26 +111,27 @@ def taken(value):
     return OnDevice(value.get()) if hasattr(value, "_pretended") else value
 
 
-def written(function, before, after):
-    """The arguments whose arrays changed, in words."""
-    (args, static), (old_args, old_static) = after, before
+def named(function, args, static):
+    """{name of an argument: its value}"""
     try:
         names = list(inspect.signature(function).parameters)
     except (TypeError, ValueError):
         names = []
     names += [f"number {i + 1}" for i in range(len(names), len(args))]
-    pairs = [(names[i], old_args[i], part) for i, part in enumerate(args)]
-    pairs += [(name, old_static[name], part) for name, part in static.items()]
-    return [f"its argument {name}" for name, old, new in pairs if changed(old, new)]
+    return dict(zip(names, args, strict=False)) | static
 
 
 def changed(old, new):
     if isinstance(old, np.ndarray):
-        return old.shape != new.shape or not bool(((old == new) | (old != old)).all())
+        if not isinstance(new, np.ndarray) or old.shape != new.shape:
+            return True
+        return not bool(((old == new) | ((old != old) & (new != new))).all())
     if isinstance(old, dict):
-        return old.keys() != new.keys() or any(changed(old[key], new[key]) for key in old)
+        return not isinstance(new, dict) or old.keys() != new.keys() or any(changed(old[key], new[key]) for key in old)
     if isinstance(old, list):
-        return len(old) != len(new) or any(changed(a, b) for a, b in zip(old, new, strict=True))
+        if not isinstance(new, list | tuple) or len(old) != len(new):
+            return True
+        return any(changed(a, b) for a, b in zip(old, new, strict=True))
     return False
 
 

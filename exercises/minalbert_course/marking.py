@@ -96,7 +96,7 @@ def outcome(lesson, check, yours, term):
     except Wrong as error:
         if yours.wrote and yours.wrote != error.seen:                # then little else is to be believed
             return missed(check, error.seen, f"{yours.wrote}, which others still need", error.of)
-        cause = error.cause if certain(error.cause) else found_in(lesson, yours, error) or error.cause
+        cause = error.cause if certain(error.cause) or error.final else found_in(lesson, yours, error) or error.cause
         return missed(check, error.seen, cause, error.of)._replace(near=error.near)
     except (NotWritten, Stopped) as error:
         return missed(check, error, None, error.of)._replace(ran=False)

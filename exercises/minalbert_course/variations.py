@@ -158,13 +158,11 @@ def fits(shape, whole):
 def variations(computed, args, dy, before):
     """(words, arguments, dy, what to do with the cache). before: arguments of earlier calls"""
     names = computed.names
-    for i, (name, value) in enumerate(zip(names, args, strict=False)):
-        for old in (old[i] for old in before[:8] if same_kind(old[i], value)):
-            says = f"{name} is that of an earlier call: something is kept from call to call"
-            yield says, [*args[:i], old, *args[i + 1 :]], dy, None
+    yield from kept(names, args, dy, before, np.ndarray)
     for i, (name, value) in enumerate(zip(names, args, strict=False)):
         for says, other in others(value):
             yield says.format(name), [*args[:i], other, *args[i + 1 :]], dy, None
+    yield from kept(names, args, dy, before, float | np.floating)
     if dy is not None:
         for says, other in others(dy):
             yield says.format("the gradient given to backward"), args, other, None
@@ -186,6 +184,14 @@ def variations(computed, args, dy, before):
                 left = list(args)
                 left[i], left[j] = 0 * value, 0 * args[j]
                 yield f"{names[j]} and {names[i]} are left out", left, dy, None
+
+
+def kept(names, args, dy, before, kind):
+    """Arguments of earlier calls. A number comes after the simpler mistakes, for an earlier eps may be nearly 0."""
+    for i, (name, value) in enumerate(zip(names, args, strict=False)):
+        for old in (old[i] for old in before[:8] if isinstance(value, kind) and same_kind(old[i], value)):
+            says = f"{name} is that of an earlier call: something is kept from call to call"
+            yield says, [*args[:i], old, *args[i + 1 :]], dy, None
 
 
 def on_the_way_back(computed, args, dy):

@@ -10,7 +10,7 @@ from minalbert_course.here import Here, made
 from minalbert_course.marking import mark
 
 from ..source import sources
-from . import arguments, arithmetic, arrays, flow, memory, right  # noqa: F401   (they fill both tables)
+from . import arguments, arithmetic, arrays, flow, memory, right, right_caches  # noqa: F401   (they fill both tables)
 from .edit import OPERATORS, Function, Mutant, edited
 
 

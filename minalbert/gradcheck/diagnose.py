@@ -68,7 +68,8 @@ def _causes(yours, expected, laws, known, suspects):
         yield "the sign is wrong"
     for says, cut in (("above", np.minimum), ("below", np.maximum)):
         bound = yours.max() if says == "above" else yours.min()
-        if yours.size > 2 and (yours == bound).sum() > 1 and _alike(yours, cut(expected, bound), FLOAT32):
+        some = (yours == bound).sum() > 1 and np.ptp(yours) > FLOAT32 * abs(bound)
+        if some and _alike(yours, cut(expected, bound), FLOAT32):
             yield f"what is {says} {bound:.6g} is cut to that"
     if ratio := _constant_ratio(yours, expected, known):
         lengths = lengths_named(ratio, expected.shape)

@@ -7,9 +7,12 @@ A check that `also` asks in corners runs there once more, with what its first dr
     def value(yours, draw): ...
 """
 
+import contextlib
 import functools
 
 import numpy as np
+
+from minalbert.gradcheck.diagnose import certain
 
 from ..compare import Wrong
 from ..own_forward import YoursByOwnForward
@@ -21,21 +24,45 @@ KINDS = {
     "tiny": "numbers of size 0.001",
     "zero": "zeros alone",
     "large": "some numbers above 10",
+    "constant": "a row of one number",
 }
-ELSEWHERE = (
-    "at the sizes and numbers before, this was right: is a case of its own made for some, a size written in, or an "
-    "axis of 1 dropped?"
-)
+FEW = 3                                              # numbers that two mistakes may both give, by chance
+BEFORE = "it was right for other sizes and numbers"
+GUESSES = {
+    "usual": f"perhaps: {BEFORE}; a size is written in, or a case of its own is made for some",
+    "tiny": f"perhaps: {BEFORE}; what is added or compared with is not small beside 0.001, or something is rounded",
+    "zero": f"perhaps: {BEFORE}; zeros are divided by, or a case of their own",
+    "large": f"perhaps: {BEFORE}; numbers are cut off, or exp overflows",
+    "constant": f"perhaps: {BEFORE}; a row without variance is a case of its own",
+}
+OF_ONE = f"perhaps: {BEFORE}; an axis of 1 is dropped, a size written in, or a case of its own made for some"
+
+
+@contextlib.contextmanager
+def guessing(guess, few=0):
+    """Where nothing reproduces the student's numbers, or they are so few, the cause of a Wrong is this guess."""
+    try:
+        yield
+    except Wrong as error:
+        chance = error.numbers is not None and error.numbers[1].size <= few
+        if guess and (chance or not certain(error.cause)):
+            error.cause, error.final = guess, True
+        raise
 
 
 class Corner:
-    """kind    what numbers are like, one of KINDS
+    """kind    what numbers are like, one of KINDS; a lesson makes rows constant itself
     padding    "none", or "all but one" token of each sequence; otherwise as drawn
     sizes      by name; others are those of the first draw
     """
 
     def __init__(self, kind="usual", padding="", **sizes):
         self.kind, self.padding, self.sizes = kind, padding, sizes
+
+    @property
+    def guess(self):
+        """What may be wrong where nothing reproduces the student's numbers."""
+        return OF_ONE if self.kind == "usual" and 1 in self.sizes.values() else GUESSES[self.kind]
 
     def __str__(self):
         sizes = ", ".join(f"{name} = {size}" for name, size in self.sizes.items())
@@ -95,9 +122,11 @@ def also(*corners):
                 return
             for corner in corners:
                 try:
-                    run(yours, CornerDraw(draw, corner))
+                    with guessing(corner.guess, FEW):
+                        run(yours, CornerDraw(draw, corner))
                 except Wrong as error:
-                    raise Wrong(f"{error.seen} ({corner})", ELSEWHERE, error.of, error.numbers) from None
+                    error.seen = f"{error.seen} ({corner})"
+                    raise
                 except Stopped as error:
                     stopped = Stopped(f"{error} ({corner})")
                     stopped.of = error.of

@@ -12,7 +12,7 @@ from .matches import matches
 from .norms import (
     ROWS,
     SHIFT,
-    SPREAD,
+    SMALL_EPS,
     TINY,
     as_pytorch,
     chosen,
@@ -54,7 +54,7 @@ BACKWARD = "dx = r (g - mean(g) - xhat mean(g xhat)), with g = dy gain and means
 
 
 @lesson.check(2, "y", of="layer_norm_forward", formula=FORWARD)
-@also(*ROWS)
+@also(*ROWS, SMALL_EPS)
 def value(yours, draw):
     given = x, gain, bias, eps, _ = point(draw)
     y, _ = yours.layer_norm_forward(*given[:4])
@@ -78,7 +78,7 @@ def far(yours, draw):
         try:
             same(name, near, reference(x - 1e7, gain, bias, TINY, x)[0])
         except Wrong:
-            raise Wrong(error.seen, "other numbers are wrong, too") from None
+            raise Wrong(error.seen, "seen: other numbers are wrong, too") from None
         raise Wrong(error.seen, "perhaps: mean(x²) - mean(x)² subtracts two numbers near 1e14, and what they differ by "
                     "is lost in rounding; subtract the mean before you square") from None  # fmt: skip
 
@@ -114,7 +114,7 @@ def laws(yours, draw):
 
 
 @lesson.check(1.5, "dgain", of="layer_norm_backward", formula="dgain = Σ over rows of dy xhat")
-@also(*SPREAD)
+@also(*ROWS)
 def gain_gradient(yours, draw):
     x, gain, bias, _, dy = point(draw)
     _, dgain, _ = gradients_of(yours, x, gain, bias, TINY, dy)

@@ -14,7 +14,7 @@ from .corners import also, something
 from .matches import matches
 from .norms import (
     ROWS,
-    SPREAD,
+    SMALL_EPS,
     TINY,
     as_pytorch,
     chosen,
@@ -61,7 +61,7 @@ def rms_point(draw, *axes):
 
 
 @variant.check(2, "y", of="rms_norm_forward", formula=RMS)
-@also(*ROWS)
+@also(*ROWS, SMALL_EPS)
 def rms_forward(yours, draw):
     x, gain, eps, _ = rms_point(draw)
     y, _ = yours.rms_norm_forward(x, gain, eps)
@@ -99,7 +99,7 @@ def rms_law(yours, draw):
 
 
 @variant.check(2, "dgain", of="rms_norm_backward", formula="dgain = Σ over rows of dy times what gain multiplies")
-@also(*SPREAD)
+@also(*ROWS)
 def rms_gain_gradient(yours, draw):
     x, gain, _, dy = rms_point(draw)
     _, dgain = rms_gradients(yours, x, gain, TINY, dy)

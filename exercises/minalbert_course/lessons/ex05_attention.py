@@ -18,7 +18,7 @@ from minalbert.layers import (
     softmax_forward,
 )
 
-from ..compare import Wrong, same
+from ..compare import LIMIT, Wrong, same
 from ..lesson import Lesson
 from ..outside import numbers, ramp
 from .corners import Corner, also, something, upstream
@@ -55,7 +55,7 @@ SUM_TO_ZERO = Law(
     lambda dx: dx.sum(axis=-1),
 )
 SCORES = "dq = dS k / √D, dk = dSᵀ q / √D, with dS = P (dP - Σ_j dP_j P_j) and dP = dcontext vᵀ"
-MASKED = -20.0                                       # below all scores, but not so far that what it meets is lost
+MASKED = -24.0                                       # below all scores, but not so far that what it meets is lost
 ROWS = (
     Corner(B=1, T=1, K=1),
     Corner("tiny", B=1, T=1, K=4),
@@ -63,7 +63,7 @@ ROWS = (
     Corner("large", B=4, T=1, K=2),
     Corner("zero", B=3, T=4, K=3),
     Corner("zero", B=1, T=1, K=4),
-    Corner("tiny", B=3, T=2, K=17),
+    Corner("tiny", B=3, T=2, K=65),
     Corner(B=3, T=3, K=3),
 )
 HEADS = (
@@ -82,7 +82,7 @@ HEADS = (
 @also(*ROWS)
 def softmax_value(yours, draw):
     drawn = draw.normal(*draw.sizes(B=2, T=5, K=4), scale=2)
-    for x in (drawn, drawn[0], drawn[0, 0], drawn[None]):
+    for x in (drawn, drawn[0], drawn[0, 0], drawn[None], -drawn[None, :, None]):
         y, _ = yours.softmax_forward(x)
         suspects = (lambda x=x: wrong_softmax(x)) if x.ndim > 1 else None
         given = softmax, {"x": x}
@@ -109,8 +109,9 @@ def softmax_large(yours, draw):
 def softmax_gradient(yours, draw):
     given = draw.normal(*draw.sizes(B=2, T=5, K=4), scale=2)
     above = upstream(draw, *given.shape)
-    for place in ((), (0,), (0, 0), (None,)):
+    for place in ((), (0,), (0, 0), (None,), (None, slice(None), None)):
         x, dy = given[place], above[place]
+        x = -x if x.ndim == 5 else x
         _, cache = yours.softmax_forward(x)
         dx = yours.softmax_backward(dy, cache)
         suspects = (lambda x=x, dy=dy: wrong_ways_back(dy, softmax(x))) if x.ndim > 1 else None
@@ -121,10 +122,12 @@ def softmax_gradient(yours, draw):
 
 def point(draw):
     """q, k, v, mask and dcontext; the last keys of some sequences are padding."""
-    B, N, T, D = draw.sizes(B=2, N=3, T=5, D=8, least=2)
+    B, N, T, D = draw.sizes(B=2, N=3, T=5, D=6, least=2)
     q, k, v = (draw.normal(B, N, T, D) for _ in range(3))
     mask = key_mask(draw.padding(B, T), np.float64)
-    return q, k, v, mask if draw.first else np.where(mask < 0, MASKED, 0.0), upstream(draw, B, N, T, D)
+    large = getattr(getattr(draw, "corner", None), "kind", "") == "large"
+    near = not draw.first and not large              # where the mask shows in the numbers, and yet hides
+    return q, k, v, np.where(mask < 0, MASKED, 0.0) if near else mask, upstream(draw, B, N, T, D)
 
 
 def constants(q):
@@ -146,6 +149,10 @@ def attention_value(yours, draw):
     expected = reference(q, k, v, mask, v)[0]
     matches("context", context, expected, "bntd", lambda: wrong_contexts(q, k, v, mask), natural=np.abs(v).max(),
             given=(contexts, {"q": q, "k": k, "v": v, "mask": mask}))  # fmt: skip
+    if not hasattr(draw, "corner"):
+        q, k, mask = 10 * q, 10 * k, np.where(mask < 0, -10000.0, 0.0)
+        name, right = "context where scores are above 100", contexts(q, k, v, mask)
+        matches(name, yours.attention_forward(q, k, v, mask)[0], right, "bntd", limit=100 * LIMIT)
 
 
 def contexts(q, k, v, mask):
@@ -240,12 +247,12 @@ def key_gradient(yours, draw):
 def padding(yours, draw):
     q, k, v, mask, dcontext = point(draw)
     mask = mask.copy()
-    mask[0, :, :, 0] = -10000.0                      # the first key, which others have
+    mask[-1, :, :, 0] = -10000.0                     # the first key of many, which other sequences have
     context, cache = yours.attention_forward(q, k, v, mask)
     _, dk, dv, _ = yours.attention_backward(dcontext, cache)
     for name, gradient in (("dk", dk), ("dv", dv)):
         something(**{name: gradient})
-        same(f"{name} of a padded key", np.asarray(gradient, float)[0, :, 0], np.zeros_like(k[0, :, 0]))
+        same(f"{name} of a padded key", np.asarray(gradient, float)[-1, :, 0], np.zeros_like(k[-1, :, 0]))
     context, _ = yours.attention_forward(100 * q, 100 * k, v, mask)
     if not np.isfinite(np.asarray(context, float)).all():
         raise Wrong("context is not finite where scores are above 1000", "exp of a large number overflows: subtract "

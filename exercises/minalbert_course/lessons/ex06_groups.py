@@ -14,6 +14,7 @@ from .passes import (
     added,
     as_gone,
     as_transformers,
+    cache_untouched,
     drawn_weights,
     list_by_name,
     misled,
@@ -181,6 +182,7 @@ def outside(yours, draw):
 @lesson.check(0.5, "inputs untouched", of="encoder_backward")
 def purity(yours, draw):
     y, dx, dweights = Grouped(draw).passed(yours)
+    cache_untouched(yours)
     something(y=y, dx=dx)
     for own in dweights:
         something(dweights=own)

@@ -19,6 +19,7 @@ from .passes import (
     as_gone,
     as_transformers,
     by_name,
+    cache_untouched,
     drawn_weights,
     encoder_check,
     how_many,
@@ -170,7 +171,9 @@ def purity(yours, draw):
     p = point(draw, shared)
     out, cache = yours.block_forward(p.x, p.sets[0], p.mask, p.heads, p.eps)
     back, dblock = yours.block_backward(p.dy, cache)
+    cache_untouched(yours)
     y, cache = forward(yours, p)
     dx, dweights = yours.encoder_backward(p.dy, cache)
+    cache_untouched(yours)
     something(block=out, dx_of_block=back, dweights_of_block=dblock, y=y, dx=dx, dweights=dweights)
     yours.untouched()

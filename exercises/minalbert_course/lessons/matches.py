@@ -34,10 +34,11 @@ def matches(
                 guessed = (error.cause or "perhaps").startswith(("perhaps", "seen"))
                 if not cause and guessed:
                     cause = changed(name, array, expected, given)
-            error.cause = cause or error.cause
+            error.cause, error.final = cause or error.cause, OR in (cause or "")
         raise
 
 
+OR = "; or: "
 CHANGES = {
     "the absolute values of {}": np.abs,
     "{}, sorted along the last axis,": lambda a: np.sort(a) if a.ndim else a,
@@ -79,9 +80,15 @@ CHANGES = {
 
 
 def changed(name, yours, expected, given):
-    """Is this what is expected, changed in a simple way, or of an argument that was?"""
+    """Is this what is expected, changed in a simple way, or of an argument that was? Of two numbers nothing is said."""
+    if yours.size < 3:
+        return None
+
+    def explains(answer):
+        return equals(yours, answer) and np.abs(yours - answer).max() <= 0.05 * np.abs(yours - expected).max()
+
     for says, change in CHANGES.items():
-        if equals(yours, change(expected)):
+        if explains(change(expected)):
             return f"this is {says.format(name).rstrip(',')}"
     function, arguments = given or (None, {})
     for argument, array in arguments.items():
@@ -89,7 +96,7 @@ def changed(name, yours, expected, given):
             continue
         for says, change in CHANGES.items():
             other = change(array)
-            if not np.array_equal(other, array) and equals(yours, function(**arguments | {argument: other})):
+            if not np.array_equal(other, array) and explains(function(**arguments | {argument: other})):
                 return f"this is right for {says.format(argument).rstrip(',')}, in the place of {argument}"
     return exchanged(yours, function, arguments)
 
@@ -107,8 +114,9 @@ def exchanged(yours, function, arguments):
 
 
 def mistake(yours, suspects):
-    """Which of the suspects gives these numbers, or None."""
-    return next((says for says, array in suspects().items() if equals(yours, array)), None) if suspects else None
+    """Which of the suspects gives these numbers, or None; where several do, nobody can tell which it is."""
+    fits = [says for says, array in suspects().items() if equals(yours, array)] if suspects else []
+    return f"perhaps: {OR.join(fits[:3])}" if len(fits) > 1 else fits[0] if fits else None
 
 
 def equals(yours, array):

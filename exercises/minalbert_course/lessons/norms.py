@@ -16,11 +16,12 @@ ROWS = (
     Corner("large", B=4, T=3, H=2),
     Corner("large", B=1, T=4, H=3),
     Corner("zero", B=3, T=2, H=4),
-    Corner(B=3, T=1, H=1),
-    Corner(B=1, T=2, H=64),
+    Corner(B=3, T=4, H=1),
+    Corner("large", B=1, T=2, H=64),
     Corner(B=3, T=3, H=3),
+    Corner("constant", B=2, T=3, H=5),
 )
-SPREAD = tuple(corner for corner in ROWS if corner.kind != "zero" and corner.sizes["H"] > 1)
+SMALL_EPS = Corner("tiny", B=2, T=2, H=5, small_eps=1)
 TINY = 1e-12                                         # the model's eps; elsewhere it is about 0.1, where it is seen
 SHIFT = (
     "the rows of dx do not sum to zero, as they must: adding a constant to a row of x changes nothing. Perhaps the "
@@ -36,9 +37,16 @@ def point(draw, *axes):
     """x, gain, bias, eps, dy; x: (B, T, H), or (*axes, H)"""
     B, T, H = draw.sizes(B=2, T=3, H=6, least=3)
     x = 2 * draw.normal(*(axes or (B, T)), H)
-    x = x + 1 if draw.first or not hasattr(draw, "corner") or draw.corner.kind == "usual" else x
+    corner = getattr(draw, "corner", ROWS[0])
+    kind, sizes = corner.kind, corner.sizes
+    x = x + 1 if kind == "usual" else x
+    if x.size > x.shape[-1]:
+        x[(0,) * (x.ndim - 1)] *= 0.12               # a row whose variance is less than eps
     gain, bias = draw.gain(x.shape[-1]), draw.normal(x.shape[-1])
-    return x, gain, bias, 0.1 if draw.first else float(draw.uniform(0.05, 0.3)), upstream(draw, *x.shape)
+    if kind == "constant":
+        x[0], gain[0] = 50.0, 0.0
+    eps = TINY if "small_eps" in sizes else 0.1 if draw.first else float(draw.uniform(0.05, 0.3))
+    return x, gain, bias, eps, upstream(draw, *x.shape)
 
 
 def mean(x):
@@ -112,10 +120,10 @@ def unit(dx, x):
     return dx / size
 
 
-def obeyed(name, dx, vector, cause):
+def obeyed(name, dx, vector, law):
     sums = np.abs((dx * vector).sum(axis=-1))
     if not sums.max() <= 1e-5 * dx.shape[-1]:
-        raise Wrong(f"{name} is {sums.max():.3g} times the largest entry of dx; it must be zero", cause)
+        raise Wrong(f"{name} is {sums.max():.3g} times the largest entry of dx; it must be zero", f"seen: {law}")
 
 
 def ramps():

@@ -10,9 +10,11 @@ import numpy as np
 
 from minalbert.layers import key_mask
 from minalbert.model import encoder
+from minalbert.params import ATTENTION
 
 from ..block import NAMES, block_backward, block_forward
 from ..compare import LIMIT, Wrong, numbers, same, shown
+from ..interleaving import alike as same_again
 from ..outside import numbers as outside_numbers
 from ..outside import ramp
 from ..yours import NotWritten, Stopped
@@ -21,11 +23,14 @@ from .matches import matches
 
 ENCODERS = (encoder.encoder_forward, encoder.encoder_backward)
 COMPARED = ("attention.query.w", "attention.output.b", "attention.norm.gain", "ffn.up.w", "ffn.down.b", "ffn.norm.bias")
+PROJECTIONS = [f"attention.{name}" for name in ATTENTION]
 KEY_BIAS = "attention.key.b"
+USED_UP = "the cache was written into (pop, reverse, +=): it is an argument as others are, and belongs to the caller"
 DEEP = 10 * LIMIT                                    # through several layers float32 loses one digit more
 
 
 BLOCKS = (
+    Corner(B=1, T=2, N=2, D=3, F=5),
     Corner(B=1, T=1, N=1, D=2, F=1),
     Corner("tiny", B=2, T=3, N=4, D=1, F=2),
     Corner("large", B=4, T=1, N=2, D=2, F=3),
@@ -40,6 +45,7 @@ LAYERS = (
     Corner(padding="all but one", L=5, B=4, T=4, N=2, D=1, F=4),
     Corner(padding="none", L=6, B=1, T=2, N=1, D=3, F=2),
     Corner("large", L=1, B=4, T=1, N=2, D=2, F=3),
+    Corner(L=13, B=2, T=4, N=2, D=4, F=9),
 )
 
 
@@ -72,7 +78,18 @@ def drawn_weights(draw, H, F):
             return draw.gain(H)
         return draw.matrix(*shape) if len(shape) == 2 else draw.normal(*shape, scale=0.2)
 
-    return {name: drawn(name, shape) for name, shape in shapes(H, F).items()}
+    weights = {name: drawn(name, shape) for name, shape in shapes(H, F).items()}
+    return weights if draw.first else {name: weights[name] for name in another_order(weights)}
+
+
+def another_order(names):
+    """Weights are known by name, not by place: the projections backwards, the norms' bias before the gain."""
+    projections = [name for name in names if name in PROJECTIONS]
+    parts = [projections[i : i + 2] for i in range(0, len(projections), 2)]
+    other = [name for part in reversed(parts) for name in part]
+    others = sorted((name for name in names if name not in PROJECTIONS), key=lambda name: name.rpartition(".")[0])
+    gains = {"gain": "bias", "bias": "gain"}
+    return other + [f"{half}.{gains.get(kind, kind)}" for half, _, kind in (name.rpartition(".") for name in others)]
 
 
 def ramps(H, F, start=0):
@@ -321,6 +338,17 @@ def of_passes(gradients):
 
 def value(given):
     return given() if callable(given) else given
+
+
+def cache_untouched(yours):
+    """Raise Wrong unless the last call, a backward pass, gives the same once more with the same cache."""
+    call = yours.made[-1]
+    try:
+        again = yours.repeated()
+    except Stopped as error:
+        raise Wrong(f"asked once more with the same cache, {error}", USED_UP, call.name) from error
+    if not same_again(call.result, again):
+        raise Wrong(f"{call.name}, asked once more with the same cache, gives another answer", USED_UP, call.name)
 
 
 def as_transformers(kind, y, dx, p):

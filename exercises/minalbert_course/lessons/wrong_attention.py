@@ -87,6 +87,7 @@ def wrong_probabilities(q, k, mask):
     return {
         "the scores are not divided by √D": softmax(scores + mask),
         "the scores are divided by D, not by √D": softmax(scores / D + mask),
+        "the scores are divided by 8, which is √D for D = 64 alone": softmax(scores / 8 + mask),
         "the scores are multiplied by √D, not divided": softmax(scores * root + mask),
         "the scores are divided by √T, not by √D": softmax(scores / math.sqrt(T) + mask),
         "the scores are divided by √N, not by √D": softmax(scores / math.sqrt(N) + mask),

@@ -16,6 +16,7 @@ from minalbert.layers import (
 from minalbert.params import ATTENTION
 
 from ..block import ATTENTION_NAMES, FFN_NAMES, block_forward
+from .passes import PROJECTIONS
 
 
 def forms(p):
@@ -52,6 +53,7 @@ def forms(p):
         return block_forward(x, w | {name: 0 * w[name]}, p.mask, p.heads, p.eps)[0]
     out = attend(x)
     more = {
+        "weights are taken by their places in the dict, where their names are meant": by_place(p),
         "query and key are exchanged": swapped("query", "key"),
         "query and value are exchanged": swapped("query", "value"),
         "key and value are exchanged": swapped("key", "value"),
@@ -99,18 +101,28 @@ def forms(p):
     }  # fmt: skip
 
 
-def gone_back(p, around_ffn=1, around_attention=1, past_norms=(False, False), gelu=True, own=False):
-    """block_backward with a residual path counted so many times; a path may get dy, which did not pass the norm."""
+def by_place(p):
+    """y, where the dict's first arrays are taken for the projections."""
+    names = [name for name in p.sets[0] if name in PROJECTIONS]
+    moved = dict(zip(PROJECTIONS, (p.sets[0][name] for name in names), strict=True))
+    return block_forward(p.x, p.sets[0] | moved, p.mask, p.heads, p.eps)[0]
+
+
+def gone_back(p, around_ffn=1, around_attention=1, past_norms=(False, False), gelu=True, own=False, through=(1, 1)):
+    """block_backward with a residual path counted so many times; a path may get dy, which did not pass the norm.
+
+    through: how often the FFN's and the attention's own parts are counted
+    """
     (attention, ffn), _ = block_forward(p.x, p.sets[0], p.mask, p.heads, p.eps)[1]
     dy, *dnorm = layer_norm_backward(p.dy, ffn.norm)
     dh, *ddown = linear_backward(p.dy if own else dy, ffn.down)
     dx, *dup = linear_backward(gelu_backward(dh, ffn.gelu)[0] if gelu else dh, ffn.up)
     gradients = dict(zip(FFN_NAMES, dup + ddown + dnorm, strict=True))
-    above = dx + around_ffn * (p.dy if past_norms[0] else dy)
+    above = through[0] * dx + around_ffn * (p.dy if past_norms[0] else dy)
     dy, *dnorm = layer_norm_backward(above, attention.norm)
     dx, *dattention, _ = multi_head_backward(dy, attention.attention)
     gradients = dict(zip(ATTENTION_NAMES, dattention + dnorm, strict=True)) | gradients
-    return dx + around_attention * (above if past_norms[1] else dy), gradients
+    return through[1] * dx + around_attention * (above if past_norms[1] else dy), gradients
 
 
 def left_out(p):
@@ -118,6 +130,8 @@ def left_out(p):
         "the residual path around the FFN is missing on the way back: dx gets both parts": gone_back(p, 0, 1),
         "the residual path around the attention is missing on the way back: dx gets both parts": gone_back(p, 1, 0),
         "both residual paths are missing on the way back: each dx gets two parts": gone_back(p, 0, 0),
+        "the FFN's own part is missing on the way back: dx gets both parts": gone_back(p, through=(0, 1)),
+        "the attention's own part is missing on the way back: dx gets both parts": gone_back(p, through=(1, 0)),
         "the residual path around the FFN comes in twice on the way back": gone_back(p, 2, 1),
         "the residual path around the attention comes in twice on the way back": gone_back(p, 1, 2),
         "the residual path around the FFN has the wrong sign on the way back": gone_back(p, -1, 1),

@@ -16,11 +16,10 @@ def wrong_rows(x, eps):
         return 1 / np.sqrt(squares)
 
     return {
-        "eps is not added to the variance": (centred, root(variance)),
+        "eps is not added to the variance, or taken to be 1e-12 whatever is given": (centred, root(variance)),
         "eps is added to the root, where it belongs under it": (centred, 1 / (np.sqrt(variance) + eps)),
         "eps is squared": (centred, root(variance + eps**2)),
         "eps is subtracted from the variance": (centred, root(variance - eps)),
-        "eps is taken to be 1e-12, whatever is given": (centred, root(variance + 1e-12)),
         "the larger of variance and eps is taken, not their sum": (centred, root(np.maximum(variance, eps))),
         "the variance is divided by H - 1, where it must be by H": (centred, root(variance * H / max(H - 1, 1) + eps)),
         "the variance is a sum, where the mean is meant": (centred, root(variance * H + eps)),
@@ -79,7 +78,8 @@ def eps_found(x, gain, bias, eps, centre=True):
         if not np.isfinite(share) or abs(share - 1) < 1e-3:
             return None
         made = centred / np.sqrt(mean(centred**2) + share * eps) * gain + bias
-        return f"eps comes in {share:.4g} times" if np.abs(made - y).max() < 1e-5 * np.abs(y).max() else None
+        says = f"eps comes in {share:.4g} times" if share < 100 else f"eps is {share * eps:.3g}, where {eps:g} is given"
+        return says if np.abs(made - y).max() < 1e-5 * np.abs(y).max() else None
 
     return found
 
@@ -116,7 +116,6 @@ def wrong_gradients(expected, x, gain, eps, dy):
         "mean(g xhat) is a mean over all rows": back(g, None, (g * xhat).mean()),
         "mean(g x), where mean(g xhat) is meant": back(g, None, mean(g * x)),
         "mean(g (x - mean)), where mean(g xhat) is meant": back(g, None, mean(g * xhat / r)),
-        "mean(g) mean(xhat), where mean(g xhat) is meant; this is 0": back(g, None, 0 * r),
         "xhat stands within the mean, xhat² g, where xhat mean(g xhat) is meant": r * (g - mean(g) - mean(g * xhat**2)),
         "mean(g xhat) is not multiplied by xhat": r * (g - mean(g) - mean(g * xhat)),
         "x stands in the place of xhat": r * (g - mean(g) - x * mean(g * x)),

@@ -1,0 +1,52 @@
+"""Numbers at which exercise 4's functions are asked, of any shape."""
+
+import numpy as np
+
+from ..compare import LIMIT, Wrong, same
+from ..compare import numbers as array_of
+from .corners import Corner, upstream
+from .matches import matches
+
+FINE = 5e-7
+SHAPES = (
+    Corner(B=1, T=1, K=1),
+    Corner("tiny", B=2, T=4, K=1),
+    Corner("large", B=4, T=1, K=2),
+    Corner("zero", B=3, T=2, K=4),
+    Corner(B=1, T=3, K=3),
+)
+
+
+def point(draw):
+    """x and dy, of the size at which the forms and their derivatives differ"""
+    shape = draw.sizes(B=2, T=3, K=5)
+    return draw.normal(*shape, scale=1.5), upstream(draw, *shape)
+
+
+def far(x):
+    """Numbers from -6 to 6, whole ones among them, in one axis and in four, and a single one: (name, array, limit)
+
+    The last are near zero, where a constant of four digits shows; the limit there is twice what float32 loses.
+    """
+    shut = np.linspace(-4.5, -3, 13).reshape(1, 13, 1, 1)            # gates, that lose digits of 1 + tanh u
+    limits = (np.linspace(-6, 6, 97), LIMIT), (shut, 100 * LIMIT), (x[0], LIMIT), (x[..., None], LIMIT)
+    limits += (np.array(0.7), LIMIT), (np.linspace(-1.5, 1.5, 61), FINE)
+    for array, limit in limits:
+        yield f"for x of shape {array.shape}, {array.min():.3g} to {array.max():.3g}", array, limit
+
+
+def compared(name, yours, expected, limit, found=None):
+    """As `matches`; near zero the limit is so narrow that constants of four digits show."""
+    try:
+        matches(name, yours, expected, found=found, limit=limit)
+    except Wrong as error:
+        if limit == FINE and "float32" in (error.cause or ""):
+            error.cause, error.final = "perhaps: a constant has too few digits", True
+        raise
+
+
+def far_out(name, answer, expected, of, instead=""):
+    name = f"{name} at -1000, -200, 200, 1000"
+    if not np.isfinite(array_of(name, answer, expected.shape)).all():
+        raise Wrong(f"{name} is not finite", f"exp of a large number overflows{instead}", of)
+    same(name, answer, expected)

@@ -1,0 +1,111 @@
+"""What a function wrote into: its own arguments, or through its cache those of forward and what that had returned."""
+
+import numpy as np
+import pytest
+
+from minalbert_course.here import EARLIER, Here
+from minalbert_course.values import Opaque
+
+
+def scale_forward(x, weights, factors):
+    y = x * weights["w"] * factors[0]
+    return y, (x, weights, factors, y)
+
+
+def written_by(backward):
+    host = Here({"scale_forward": scale_forward, "scale_backward": backward})
+    given = np.array([1.0, np.nan, 3.0]), {"w": np.ones(3)}, [np.full(3, 2.0)]
+    (_, cache), written = host.call("scale_forward", given, {}, [1])
+    assert written == []
+    return host.call("scale_backward", (np.ones(3), cache), {}, [])[1]
+
+
+def into_x(dy, cache):
+    x = cache[0]
+    x *= 0
+    return dy
+
+
+def into_a_nan(dy, cache):
+    np.nan_to_num(cache[0], copy=False)
+    return dy
+
+
+def into_weights(dy, cache):
+    cache[1]["w"] += dy
+    return dy
+
+
+def into_names(dy, cache):
+    cache[1].pop("w")
+    return dy
+
+
+def into_none(dy, cache):
+    cache[1]["w"] = None
+    return dy
+
+
+def into_a_list(dy, cache):
+    cache[2][0] = None
+    return dy
+
+
+def into_y(dy, cache):
+    y = cache[3]
+    y *= y
+    return dy
+
+
+def into_dy(dy, cache):
+    dy *= 2
+    return dy
+
+
+@pytest.mark.parametrize(
+    ("backward", "what"),
+    [
+        (into_x, "x, an argument of scale_forward"),
+        (into_a_nan, "x, an argument of scale_forward"),
+        (into_weights, "weights, an argument of scale_forward"),
+        (into_names, "weights, an argument of scale_forward"),
+        (into_none, "weights, an argument of scale_forward"),
+        (into_a_list, "factors, an argument of scale_forward"),
+        (into_y, "what scale_forward had returned"),
+        (into_dy, "its argument dy"),
+    ],
+)
+def test_backward_is_seen_to_write(backward, what):
+    assert written_by(backward) == [what]
+
+
+def test_backward_may_write_into_arrays_of_its_own():
+    def backward(dy, cache):
+        x = cache[0].copy()
+        x *= dy
+        return x
+
+    assert written_by(backward) == []
+
+
+def test_a_function_that_returns_one_array_again_and_again_is_seen():
+    buffer = np.zeros(3)
+
+    def double(x):
+        np.multiply(x, 2, out=buffer)
+        return buffer
+
+    host = Here({"double": double})
+    assert [host.call("double", (np.full(3, i),), {}, [])[1] for i in (1.0, 1.0, 2.0)] == [[], [], [EARLIER]]
+
+
+def test_a_forward_that_wrote_is_blamed_and_its_backward_is_not():
+    def forward(x):
+        x += 1
+        return 2 * x, x
+
+    host = Here({"add_forward": forward, "add_backward": lambda dy, cache: 2 * dy})
+    (_, cache), written = host.call("add_forward", (np.ones(3),), {}, [1])
+    assert written == ["its argument x"]
+    assert isinstance(cache, Opaque)
+    assert host.call("add_backward", (np.ones(3), cache), {}, [])[1] == []
