@@ -106,6 +106,9 @@ class AnswerTask(QuestionTask):
         super().__init__(name, place, max_length, question_length, stride, threshold=threshold)
         self.threshold = threshold
 
+    def decided_by(self, scores):
+        return {"threshold": scores["threshold"]}
+
     def objective(self):
         return MaybeAnswers()
 

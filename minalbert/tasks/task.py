@@ -80,6 +80,10 @@ class DownstreamTask:
         """The split that chooses a checkpoint."""
         return next(split for split in self.splits if split.startswith("dev"))
 
+    def decided_by(self, scores):
+        """{setting: value} of those that scores on dev decide."""
+        return {}
+
     def objective(self):
         raise NotImplementedError
 

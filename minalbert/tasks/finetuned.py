@@ -1,0 +1,62 @@
+"""A fine-tuned model: one with its task, whose facts are in task.json.
+
+    runs/sst2/task.json          for all checkpoints of a run
+    models/sst2/task.json        for the model whose config.json it lies beside
+
+    model, tokenizer, task, directory = open_finetuned("runs/sst2")
+"""
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..errors import TrainError
+from ..files import checksum, damaged, exists, read_json, write_atomically
+from ..train.trained import open_trained
+from .opening import open_task
+
+FACTS = "task.json"
+ADVICE = "restore it from a copy, or name the task"
+
+
+class FineTuned(NamedTuple):
+    model: Any
+    tokenizer: Any
+    task: Any
+    directory: Path                                  # in which config.json and the weights lie
+
+
+def save_facts(directory, task, scores=None):
+    """Write what it takes to open the task again; with what scores on dev decide: squad2's threshold."""
+    facts = task.facts | ({} if scores is None else task.decided_by(scores))
+    text = json.dumps(facts | {"sha256": checksum(facts)}, indent=1) + "\n"
+    write_atomically(Path(directory) / FACTS, text.encode())
+
+
+def open_finetuned(path, data=None, name=None, tokenizer=None, kernels="fused"):
+    """Open a run, a checkpoint or a model, and its task.
+
+    data   the directory with the task's files, where those of a split are read
+    name   of the task, for a model that has no task.json
+    """
+    trained = open_trained(path, tokenizer, kernels)
+    longest = min(128, trained.model.config.max_position_embeddings)
+    task = task_of(trained.directory, data) if name is None else open_task(name, data, longest)
+    task.check_model(trained.model)
+    return FineTuned(trained.model, trained.tokenizer, task, trained.directory)
+
+
+def task_of(directory, data=None):
+    """The task whose facts lie beside the weights, or in the run that the checkpoint belongs to."""
+    directory = directory.resolve()
+    places = [directory, directory.parent] if directory.name.startswith("step-") else [directory]
+    path = next((place / FACTS for place in places if exists(place / FACTS, ADVICE)), None)
+    if path is None:
+        raise TrainError(f"{directory} has no {FACTS}, so it was not fine-tuned here; name its task")
+    facts = read_json(path, ADVICE)
+    if facts.pop("sha256", None) != checksum(facts):
+        raise damaged(f"{path} is damaged: it differs from its own SHA-256", ADVICE)
+    try:
+        return open_task(**facts, place=data)
+    except TypeError as error:                       # it was written by another version
+        raise TrainError(f"{path} has facts that no task has ({error}); {ADVICE}") from error

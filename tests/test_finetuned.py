@@ -1,0 +1,80 @@
+"""`task.json`: a fine-tuned model is opened with its task."""
+
+import json
+
+import pytest
+from test_task import TOKENIZER, model_for
+
+from minalbert.errors import DamagedError, DataError, InputError, TrainError
+from minalbert.tasks import open_task
+from minalbert.tasks.finetuned import open_finetuned, save_facts
+
+OWN = {"name": "custom", "max_length": 48, "texts": ("question", "claim"), "labels": ("no", "yes"), "label": "verdict"}
+
+
+def saved(directory, task, scores=None):
+    """A model of random weights for a task, as a fine-tuned one."""
+    model_for(task).save_pretrained(directory, TOKENIZER)
+    save_facts(directory, task, scores)
+    return directory
+
+
+@pytest.mark.parametrize("facts", [OWN, {"name": "stsb", "max_length": 32}, {"name": "squad1", "stride": 20}])
+def test_a_fine_tuned_model_knows_its_task(facts, tmp_path):
+    task = open_task(**facts | {"max_length": min(facts.get("max_length", 64), 64)})
+    found = open_finetuned(saved(tmp_path / "model", task))
+    assert found.task.facts == task.facts
+    assert found.directory == tmp_path / "model"
+    assert found.tokenizer.digest == TOKENIZER.digest
+    assert (found.model.params.flat == model_for(task).params.flat).all()
+
+
+def test_the_threshold_is_that_of_the_scores_on_dev(tmp_path):
+    task = open_task("squad2", max_length=64)
+    assert open_finetuned(saved(tmp_path / "before", task)).task.threshold == 0
+    assert open_finetuned(saved(tmp_path / "after", task, {"f1": 1, "threshold": -1.25})).task.threshold == -1.25
+    assert open_task("sst2").decided_by({"accuracy": 1}) == {}
+
+
+def test_a_checkpoint_has_the_task_of_its_run(tmp_path):
+    task = open_task(**OWN)
+    model = saved(tmp_path / "step-00000020", task)
+    (model / "task.json").rename(tmp_path / "task.json")
+    assert open_finetuned(tmp_path).task.facts == open_finetuned(model).task.facts == task.facts
+
+
+def test_a_task_is_named_where_no_facts_are(tmp_path):
+    model = saved(tmp_path / "model", open_task("rte", max_length=64))
+    (model / "task.json").unlink()
+    with pytest.raises(TrainError, match=r"model has no task.json, so it was not fine-tuned here; name its task"):
+        open_finetuned(model)
+    assert open_finetuned(model, name="rte").task.facts == {"name": "rte", "max_length": 64}
+    with pytest.raises(InputError, match="the model's classifier has 2 outputs; task mnli has 3"):
+        open_finetuned(model, name="mnli")
+
+
+def test_files_of_the_task_are_where_one_says(tmp_path):
+    model = saved(tmp_path / "model", open_task("rte", max_length=64))
+    with pytest.raises(DataError, match="task rte was opened without its files"):
+        open_finetuned(model).task.examples("dev", TOKENIZER)
+    assert open_finetuned(model, data=tmp_path).task.place == tmp_path
+
+
+def test_damaged_facts_are_refused(tmp_path):
+    file = saved(tmp_path / "model", open_task(**OWN)) / "task.json"
+    whole = file.read_bytes()
+    for damage in (whole.replace(b"48", b"49"), whole.replace(b"sha", b"sho"), whole[:-5], b"[]", b"\xff"):
+        file.write_bytes(damage)
+        with pytest.raises(DamagedError, match=r"task.json .*; restore it from a copy, or name the task"):
+            open_finetuned(tmp_path / "model")
+
+
+def test_facts_of_another_kind_are_refused(tmp_path):
+    task = open_task("rte", max_length=64)
+    model = saved(tmp_path / "model", task)
+    for facts, sentence in (({"max_length": 64}, "task.json has facts that no task has"),
+                            ({"name": "rta"}, "there is no task 'rta'; did you mean 'rte'")):
+        save_facts(model, type("Other", (), {"facts": facts}))
+        with pytest.raises((DataError, TrainError), match=sentence):
+            open_finetuned(model)
+    assert json.loads((model / "task.json").read_text())["name"] == "rta"
