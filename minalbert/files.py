@@ -3,6 +3,7 @@
 Written: complete or absent, even after a kill, a full disk or a power cut.
 
     write_atomically(path, data)                     returns the SHA-256, for whoever records it
+    write_together({path: data, ...})                several files, all or none
 
 Read: whatever the program wrote is read back through one of these functions, and nothing else opens it. Each refuses
 what is no file, and compares the file with the record of it, if there is one. A DamagedError is one sentence: which
@@ -51,10 +52,7 @@ class AtomicFile:
         self._hash = hashlib.sha256()
 
     def __enter__(self):
-        if self.path.exists() and not self.path.is_file():
-            kind = "a directory" if self.path.is_dir() else "a pipe or a device"
-            raise FileError(f"{self.path} could not be written: it is {kind} where a file must be; remove it, or name "
-                            "another file")
+        check_place_for(self.path)
         with self._explained():
             self._file = open(self.partial, "wb")
         return self
@@ -65,12 +63,17 @@ class AtomicFile:
             self._file.write(data)
         self._hash.update(data)
 
+    def sync(self):
+        """Bring what was written to the disk."""
+        with self._explained():
+            self._file.flush()
+            to_disk(self._file.fileno())
+
     def __exit__(self, kind, error, traceback):
         try:
-            with self._explained():
-                if kind is None:
-                    self._file.flush()
-                    to_disk(self._file.fileno())
+            if kind is None:
+                self.sync()
+                with self._explained():
                     self._file.close()
                     os.replace(self.partial, self.path)
         finally:
@@ -93,11 +96,31 @@ class AtomicFile:
         return self._hash.hexdigest()
 
 
+def check_place_for(path):
+    """Raise FileError where a file cannot be written, because something else is there, or no directory for it."""
+    if path.exists() and not path.is_file():
+        kind = "a directory" if path.is_dir() else "a pipe or a device"
+        raise FileError(f"{path} could not be written: it is {kind} where a file must be; remove it, or name another "
+                        "file")
+    if not path.parent.is_dir():
+        raise FileError(f"{path} could not be written: {path.parent} is no directory; make it, or name another file")
+
+
 def write_atomically(path, data):
     """Write a whole file and return its SHA-256."""
     with AtomicFile(path) as file:
         file.write(data)
     return file.sha256
+
+
+def write_together(contents):
+    """Write {path: data}: all files take their names when each is on the disk as a whole."""
+    with contextlib.ExitStack() as stack:
+        files = [stack.enter_context(AtomicFile(path)) for path in contents]
+        for file, data in zip(files, contents.values(), strict=True):
+            file.write(data)
+        for file in files:
+            file.sync()
 
 
 def sync(path):

@@ -69,12 +69,15 @@ def test_damaged_facts_are_refused(tmp_path):
             open_finetuned(tmp_path / "model")
 
 
-def test_facts_of_another_kind_are_refused(tmp_path):
+def test_facts_of_another_kind_are_refused(tmp_path, monkeypatch):
     task = open_task("rte", max_length=64)
     model = saved(tmp_path / "model", task)
-    for facts, sentence in (({"max_length": 64}, "task.json has facts that no task has"),
-                            ({"name": "rta"}, "there is no task 'rta'; did you mean 'rte'")):
-        save_facts(model, type("Other", (), {"facts": facts}))
+    for facts, sentence in (
+        ({"max_length": 64}, "task.json has facts that no task has"),
+        ({"name": "rta"}, "there is no task 'rta'; did you mean 'rte'"),
+    ):
+        monkeypatch.setattr(type(task), "facts", facts)
+        save_facts(model, task)
         with pytest.raises((DataError, TrainError), match=sentence):
             open_finetuned(model)
     assert json.loads((model / "task.json").read_text())["name"] == "rta"

@@ -226,6 +226,14 @@ WRONG = {
     "setting": (("squad1",), {"threshold": 1}, "task squad1 has no setting 'threshold'; there are: question_length, "
                 "stride"),
     "length": (("sst2", None, 3), {}, "max_length is 3; it must be a whole number, at least 8"),
+    "texts": (("custom",), {"texts": "sentence"}, "texts is 'sentence'; it must be a list of 1 to 2 different texts"),
+    "labels": (("custom",), {"labels": ["a", "a"]}, "labels is ['a', 'a']; it must be a list of at least 2 different "
+               "texts"),
+    "range": (("custom",), {"range": [5, 0]}, "range is [5, 0]; it must be two numbers, the lower one first"),
+    "choices": (("race",), {"choices": 11}, "choices is 11; it must be a whole number, from 2 to 10"),
+    "stride": (("squad1",), {"stride": 0}, "stride is 0; it must be a whole number, at least 1"),
+    "threshold": (("squad2",), {"threshold": "x"}, "threshold is 'x'; it must be a finite number"),
+    "name": ((["sst2"],), {}, "name is ['sst2']; it must be a text"),
     "directory": (("sst2", "nowhere"), {}, "nowhere is not a directory; it must be the one in which the files of task "
                   "sst2 are"),
     "kind": (("custom",), {"kind": "class"}, "kind is 'class'; it must be one of: label, number"),

@@ -5,7 +5,7 @@ from pathlib import Path
 from ..errors import DataError
 from .classifier_task import ClassifierTask
 from .objectives import Choices
-from .race import read_race
+from .race import LETTERS, read_race
 from .sequences import choice_examples
 from .task import Examples
 
@@ -34,3 +34,11 @@ class ChoiceTask(ClassifierTask):
     def encode(self, questions, tokenizer):
         encoded = choice_examples(questions, tokenizer, self.max_length, self.question_length)
         return Examples(encoded.examples, questions, cut=encoded.cut)
+
+    @property
+    def names(self):
+        return tuple(LETTERS[: self.choices])
+
+    def asked(self, question):
+        options = [f"{letter} {option}" for letter, option in zip(self.names, question.options, strict=True)]
+        return question.question, *options

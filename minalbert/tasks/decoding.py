@@ -20,6 +20,7 @@ class Candidate(NamedTuple):
     score: float
     probability: float                               # among the candidates
     characters: tuple                                # of the context: first and past the last
+    tokens: tuple                                    # the number of the window, and in it the first and the last
 
 
 class FoundAnswer(NamedTuple):
@@ -49,27 +50,35 @@ def beam_pairs(start, starts, end, top=5):
 
 def found_answer(question, windows, pairs, unanswerable=None, n_best=20):
     """The answer to a Question. For each of its windows: pairs (start, end, score), and the score for none."""
-    spans = [span for window, its in zip(windows, pairs, strict=True) for span in spans_of(window, its)]
+    spans = [(score, window, start, end) for window, its in enumerate(pairs)
+             for start, end, score in spans_of(windows[window], its)]  # fmt: skip
     best = {}
-    for first, past, score in sorted(spans, key=lambda span: -span[2]):
-        text = question.context[first:past].strip()
+    for score, *tokens in sorted(spans, key=lambda span: -span[0]):
+        characters = characters_of(windows, *tokens)
+        text = question.context[slice(*characters)].strip()
         if text and text not in best:
-            best[text] = score, (first, past)
+            best[text] = score, characters, tuple(tokens)
         if len(best) == n_best:
             break
-    probabilities = np.exp(log_softmax(np.array([score for score, _ in best.values()])))
-    candidates = [Candidate(text, score, float(probability), characters)
-                  for (text, (score, characters)), probability in zip(best.items(), probabilities, strict=True)]
+    probabilities = np.exp(log_softmax(np.array([score for score, *_ in best.values()]))).tolist()
+    candidates = [Candidate(text, score, probability, *places)
+                  for (text, (score, *places)), probability in zip(best.items(), probabilities, strict=True)]
     text = candidates[0].text if candidates else ""
     return FoundAnswer(question.id, text, candidates, None if unanswerable is None else float(min(unanswerable)))
 
 
 def spans_of(window, pairs):
-    """(first character, past the last, score) of the pairs that may be an answer."""
+    """Those of the pairs (start, end, score) that may be an answer."""
     for start, end, score in pairs:
         i, j = start - window.first, end - window.first
         if 0 <= i <= j < min(len(window.places), i + LONGEST) and window.best[i]:
-            yield window.places[i][0], window.places[j][1], score
+            yield start, end, score
+
+
+def characters_of(windows, number, start, end):
+    """The first character of a span in a window, and past the last, in the context."""
+    window = windows[number]
+    return window.places[start - window.first][0], window.places[end - window.first][1]
 
 
 def best_first(scores, top):

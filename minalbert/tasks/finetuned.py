@@ -10,10 +10,12 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..arguments import of_kind, path_of
 from ..errors import TrainError
 from ..files import checksum, damaged, exists, read_json, write_atomically
 from ..train.trained import open_trained
 from .opening import open_task
+from .task import DownstreamTask
 
 FACTS = "task.json"
 ADVICE = "restore it from a copy, or name the task"
@@ -28,9 +30,10 @@ class FineTuned(NamedTuple):
 
 def save_facts(directory, task, scores=None):
     """Write what it takes to open the task again; with what scores on dev decide: squad2's threshold."""
-    facts = task.facts | ({} if scores is None else task.decided_by(scores))
-    text = json.dumps(facts | {"sha256": checksum(facts)}, indent=1) + "\n"
-    write_atomically(Path(directory) / FACTS, text.encode())
+    of_kind("task", task, DownstreamTask)
+    facts = task.facts | ({} if scores is None else task.decided_by(of_kind("scores", scores, dict)))
+    content = json.dumps(facts | {"sha256": checksum(facts)}, indent=1) + "\n"
+    write_atomically(path_of("directory", directory) / FACTS, content.encode())
 
 
 def open_finetuned(path, data=None, name=None, tokenizer=None, kernels="fused"):

@@ -68,6 +68,25 @@ class QuestionTask(DownstreamTask):
     def is_labelled(self, question):
         return question.answers is not None
 
+    def written(self, found):
+        return found
+
+    def right(self, question):
+        return question.answers[0].text if question.answers else ""
+
+    def asked(self, question):
+        return question.question, question.context
+
+    def probabilities(self, predictions):
+        """Among the candidates for an answer."""
+        return [answer.candidates[0].probability if answer.candidates else 0.0 for answer in predictions.scores]
+
+    def losses(self, predictions, examples):
+        """1 - F1"""
+        rights = self.rights(examples)
+        return np.array([1 - scores_of(text, rights[row.id])[1]
+                         for text, row in zip(predictions.found, examples.rows, strict=True)])  # fmt: skip
+
     def rights(self, examples):
         """{id: texts of the right answers}"""
         self.check_labels(examples)
@@ -122,6 +141,17 @@ class AnswerTask(QuestionTask):
     def text(self, answer):
         return "" if answer.unanswerable > self.threshold else answer.text
 
+    def probabilities(self, predictions):
+        """Where there is no answer, of that; else among the candidates."""
+        none = [chance_of_none(answer) for answer in predictions.scores]
+        return [found if text else one for text, found, one in
+                zip(predictions.found, super().probabilities(predictions), none, strict=True)]  # fmt: skip
+
+    def classes(self, predictions, examples):
+        right, found = (np.array([int(not text) for text in texts]) for texts in
+                        (map(self.right, examples.rows), predictions.found))  # fmt: skip
+        return ("answer", "none"), right, found
+
     def score(self, predictions, examples):
         """f1 and exact with the task's threshold; best_f1 and best_exact with the best for each, threshold for F1."""
         rights = self.rights(examples)
@@ -136,3 +166,8 @@ class AnswerTask(QuestionTask):
         plain = score(found, rights)
         return {"best_f1": best[1].score, "best_exact": best[0].score, "f1": plain.f1, "exact": plain.exact,
                 "threshold": best[1].value}  # fmt: skip
+
+
+def chance_of_none(answer):
+    """The probability that there is no answer, of a score."""
+    return float(1 / (1 + np.exp(-answer.unanswerable)))

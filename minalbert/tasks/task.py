@@ -131,6 +131,30 @@ class DownstreamTask:
         """{metric: value}"""
         raise NotImplementedError
 
+    def written(self, found):
+        """Labels, numbers or answers of `Predictions.found` as texts, as the task's files have them."""
+        raise NotImplementedError
+
+    def right(self, row):
+        """The right one as a text."""
+        raise NotImplementedError
+
+    def asked(self, row):
+        """The texts that a row is about."""
+        raise NotImplementedError
+
+    def probabilities(self, predictions):
+        """For each row the probability of what was found; None of numbers."""
+        raise NotImplementedError
+
+    def losses(self, predictions, examples):
+        """(n,) how wrong each is; 0 if it is right"""
+        raise NotImplementedError
+
+    def classes(self, predictions, examples):
+        """(their names, (n,) the right ones' numbers, (n,) those that were found), or None if there are no classes."""
+        return
+
     def check_model(self, model):
         objective = self.objective()
         for head in objective.heads:

@@ -3,9 +3,11 @@
 from functools import partial
 from pathlib import Path
 
+import numpy as np
+
 from ..arguments import one_of
 from ..errors import DataError
-from .classifier_task import ClassifierTask
+from .classifier_task import ClassifierTask, labels_of
 from .custom import file_of, find_labels, read_custom
 from .glue import glue_task, read_glue, read_glue_file
 from .objectives import Labels, Numbers
@@ -29,12 +31,19 @@ class TextTask(ClassifierTask):
         encoded = text_examples(table.examples, tokenizer, self.max_length)
         return Examples(encoded.examples, table.examples, broken=table.broken, cut=encoded.cut)
 
+    def asked(self, row):
+        return row.texts
+
 
 class LabelTask(TextTask):
     kind = "label"
 
     def objective(self):
         return Labels(len(self.columns.labels))
+
+    @property
+    def names(self):
+        return self.columns.labels
 
 
 class NumberTask(TextTask):
@@ -45,6 +54,21 @@ class NumberTask(TextTask):
 
     def found(self, scores):
         return scores[:, 0]
+
+    def written(self, found):
+        return [f"{number:.6g}" for number in np.clip(found, *self.columns.range)]
+
+    def right(self, row):
+        return f"{row.label:.6g}"
+
+    def probabilities(self, predictions):
+        return [None] * len(predictions.found)
+
+    def losses(self, predictions, examples):
+        return np.abs(predictions.found - labels_of(examples))
+
+    def classes(self, predictions, examples):
+        return None
 
 
 def open_glue(name, place, max_length):
