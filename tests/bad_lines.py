@@ -49,6 +49,8 @@ def good_words(world):
         "data verify": [corpus], "data audit": [corpus],
         "data tasks": ["new", "--train", "2", "--dev", "2"], "pretrain": ["new-run", *small],
         "finetune": ["new-run", "--task", "custom", "--data", str(world.task), "--model", run, "--steps", "1"],
+        "predict": [str(world.finetuned), str(world.rows), "--out", "new.tsv"],
+        "classify": [str(world.finetuned), "a b"], "answer": [str(world.answering), "who", "--text", text],
         "eval": [run], "find-rate": small, "overfit": small, "fill": ["the [MASK] .", "--model", run],
         "plot": [run], "exercise list": [], "exercise start": ["ex01"], "exercise check": ["ex01", text],
         "exercise hint": ["ex01"], "grade": ["a-directory"],

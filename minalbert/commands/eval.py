@@ -2,7 +2,7 @@
 
 A run knows its corpus, which documents it was kept from, how they became instances, and the seed: all of it is taken
 from there, and the last evaluation of the run comes out once more, to the digit. With --corpus another corpus is
-scored, all documents of it.
+scored, all documents of it. With --data a fine-tuned model is scored on its task: eval_task.py.
 """
 
 import sys
@@ -18,6 +18,7 @@ from ..train.run_directory import settings_at
 from ..train.settings import Settings
 from ..train.trained import model_directory, offering_an_earlier_one, open_trained
 from ..train.training_data import SPLIT, digest, first_of, prepare
+from . import eval_task
 from .options import add_section, given_fields
 from .printing import print_result
 from .run_lines import evaluation_lines, guessing_line
@@ -32,10 +33,16 @@ def add_arguments(parser):
     parser.add_argument("--sample", type=int, metavar="N", help="instances, at most; default: the run's, or 1000")
     parser.add_argument("--seed", type=int, metavar="N", help="of the instances; default: the run's, or 0")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
+    eval_task.add_arguments(parser)
     add_section(parser, "recipe")
 
 
 def run(options):
+    if eval_task.is_meant(options):
+        for name in ("corpus", "sample", "seed", *given_fields(options, "recipe")):
+            if getattr(options, name) is not None:
+                raise ConfigError(f"--{name.replace('_', '-')} is of documents, and --data of a task's files; give one")
+        return eval_task.run(options)
     directory = model_directory(options.model).resolve()
     kept = settings_at(directory) if directory.name.startswith("step-") else None
     kernels = "fused" if kept and kept.training.kernels != "plain" else "plain"      # to the run's last digit

@@ -21,3 +21,4 @@ from .strips import instance_strip
 from .style import save
 from .training import training_curves
 from .treemap import treemap
+from .words import word_shares
