@@ -1,6 +1,6 @@
 """minalbert: ALBERT by hand, in NumPy and CuPy.
 
-    from minalbert import Albert, PRESETS, data, train, plots, gradcheck
+    from minalbert import Albert, PRESETS, data, train, tasks, plots, gradcheck
 
 The letters that name a dimension, everywhere:
 
@@ -19,7 +19,7 @@ import importlib
 
 __version__ = "0.2.0.dev0"
 
-ROOMS = ("analysis", "data", "gradcheck", "layers", "optim", "plots", "train")
+ROOMS = ("analysis", "data", "gradcheck", "layers", "optim", "plots", "tasks", "train")
 HOMES = {
     "minalbert.model": ("PLAIN", "Losses", "Pair", "Pairs", "Totals"), "minalbert.config": ("PRESETS", "AlbertConfig"),
     "minalbert.albert": ("Albert",), "minalbert.batch": ("Batch",), "minalbert.backend": ("DropoutKey",),

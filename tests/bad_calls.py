@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 import minalbert
-from minalbert import PRESETS, Albert, Batch, DropoutKey, Totals, analysis, data, gradcheck, optim, plots, train
+from minalbert import PRESETS, Albert, Batch, DropoutKey, Totals, analysis, data, gradcheck, optim, plots, tasks, train
 from minalbert.analysis import smoothness
 from minalbert.errors import MinalbertError
 from minalbert.layers import gelu_backward, gelu_forward
@@ -160,6 +160,32 @@ class World:
         return self.folder / "task"
 
     @cached_property
+    def task_settings(self):
+        return tasks.TaskSettings().change(task="custom", data=str(self.task), weights=str(self.run), steps=1)
+
+    @cached_property
+    def finetuned(self):
+        """A model of fresh weights that is one for sst2."""
+        task = tasks.open_task("sst2", max_length=24)
+        self.model.with_heads(("pooler", "classifier")).save_pretrained(self.folder / "finetuned", self.tokenizer)
+        tasks.save_facts(self.folder / "finetuned", task)
+        return self.folder / "finetuned"
+
+    @cached_property
+    def answering(self):
+        """One for squad1."""
+        task = tasks.open_task("squad1", max_length=24)
+        self.model.with_heads(("span",)).save_pretrained(self.folder / "answering", self.tokenizer)
+        tasks.save_facts(self.folder / "answering", task)
+        return self.folder / "answering"
+
+    @cached_property
+    def rows(self):
+        path = self.folder / "rows.tsv"
+        path.write_text("index\tsentence\n0\ta b\n1\tc\n")
+        return path
+
+    @cached_property
     def filled(self):
         return train.fill(self.model, self.tokenizer, "the [MASK] .", top=2)
 
@@ -257,6 +283,12 @@ KINDS = {
     "shard_tokens": SIZE, "sentences": Argument("list", lambda world: world.text.read_text().split("\n")),
     "vocab_size": whole(20, 0), "threads": SIZE, "normaliser": value(None, "object"),
     "digit_commas": choice("intended"),
+    # Tasks
+    "place": Argument("path", lambda world: world.folder), "max_length": whole(24, 7),
+    "task": Argument("object", lambda world: tasks.open_task("sst2")), "scores": value({}, "mapping"),
+    "data": Argument("path", lambda world: world.folder),
+    "trained": Argument("object", lambda world: tasks.open_finetuned(world.finetuned)),
+    "question": value("who", "text", ""), "context": value("a cat", "text", " "),
     # Optimisers
     "grads": thing("grads"), "moments": thing("moments"), "rate": value(0.01, "positive"), "t": whole(1, 0),
     "scale": value(1.0, "positive"), "only": value(["pooler.w"], "list", "pooler.w", ["nose"]),
@@ -299,6 +331,13 @@ HERE = {
     "WordTokenizer.encode_with_places.text": value("a cat", "text"),
     "Albert.encode_many.pool": Argument("choice", None, optional=True),
     "analysis.one_model.preset": value("tiny", "text"),
+    "finetune.settings": Argument("object", lambda world: world.task_settings), "finetune.run": value("x", "new path"),
+    "TaskSettings.read.path": value("x.toml", "path"),
+    "open_task.name": choice("sst2"), "open_finetuned.name": choice("sst2", "mnli"),
+    "open_finetuned.path": thing("finetuned", "path"), "open_finetuned.tokenizer": thing("word_list", "path"),
+    "classify.first": value("a cat", "text", ""), "classify.second": value(None, "text", "a dog"),
+    "answer.trained": Argument("object", lambda world: tasks.open_finetuned(world.answering)),
+    "save_facts.directory": Argument("path", lambda world: world.finetuned),
     "Corpus.split.rule": choice("one of each stretch"), "prepare.split": value(None, "object"),
 }  # fmt: skip
 
@@ -323,6 +362,7 @@ OBJECTS = {
 
 
 INTERNAL = {"surname", "adjective", "ratio", "given_in", "settings", "as_whole_numbers", "release"}
+INTERNAL |= {"section", "with_changes", "known", "copy_of", "first_lines", "may_change"}  # of settings
 
 
 def listed(room):
@@ -335,7 +375,7 @@ def public():
     found = {}
     for module, names in (
         (minalbert, minalbert.__all__),
-        *((room, listed(room.__name__.split(".")[1])) for room in (train, data, plots, gradcheck, optim)),
+        *((room, listed(room.__name__.split(".")[1])) for room in (train, data, tasks, plots, gradcheck, optim)),
     ):
         for name in names:
             thing = getattr(module, name, None)

@@ -37,7 +37,7 @@ def test_every_name_of_the_package_is_listed():
     assert set(minalbert.__all__) <= listed
 
 
-@pytest.mark.parametrize("room", ["train", "data"])
+@pytest.mark.parametrize("room", ["train", "data", "tasks"])
 def test_a_rooms_names_are_those_listed(room):
     module = getattr(minalbert, room)
     assert public(module) == row(room)
