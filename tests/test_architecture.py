@@ -48,7 +48,8 @@ MAY_IMPORT = {
     "albert": "arguments backend batch compute config encoding errors interop layers model parallel params sealed",
     "train": "albert analysis arguments backend batch capacity config data errors "
     "files fused interop layers lazy optim parallel params sealed",
-    "tasks": "albert arguments backend batch data encoding errors files lazy model parallel params train",
+    "tasks": "albert arguments backend batch data encoding errors files interop lazy model "
+    "parallel params train",
     "__init__": "albert backend batch config errors interop model params",
     "commands": "__init__ analysis arguments backend capacity config data errors files "
     "fused gradcheck kernels layers optim parallel params plots tasks train",

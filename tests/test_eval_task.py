@@ -5,6 +5,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from small_task import small_place, train
 from test_finetuned import saved
 from test_predict import program  # noqa: F401  a fixture
 from test_squad_and_race import FIRST, SECOND, write
@@ -19,6 +20,7 @@ from minalbert.tasks.mistakes import Confusion, Mistake, confusion, constant, gu
 from minalbert.tasks.shares import WordShare
 from minalbert.tasks.tables import TextExample
 from minalbert.tasks.task import Predictions
+from minalbert.train.log import read_lines
 
 KINDS = {"topic": "custom", "before": "custom", "next": "race", "spans2": "squad2"}
 
@@ -206,10 +208,10 @@ WRONG = {
              "test.jsonl; one of them must be there"),
     "no data": (("eval", "topic", "--split", "dev"), "--split is of a fine-tuned model, which is scored on a task's "
                 "files; name their directory with --data"),
-    "both": (("eval", "topic", "--data", "worlds/topic", "--corpus", "c"), "--corpus is of documents, and --data of a "
-             "task's files; give one"),
-    "recipe": (("eval", "topic", "--data", "worlds/topic", "--max-length", "9"), "--max-length is of documents, and "
-               "--data of a task's files; give one"),
+    "both": (("eval", "topic", "--data", "worlds/topic", "--corpus", "c"), "--corpus is for scores on documents; "
+             "topic is scored on the task's files in worlds/topic"),
+    "recipe": (("eval", "topic", "--data", "worlds/topic", "--max-length", "9"), "--max-length is for scores on "
+               "documents; topic is scored on the task's files in worlds/topic"),
     "place": (("eval", "topic", "--data", "nowhere"), "nowhere is not a directory; it must be the one in which the "
               "files of task custom are"),
 }  # fmt: skip
@@ -221,6 +223,21 @@ def test_mistakes_are_one_sentence(case, place, monkeypatch, program):  # noqa: 
     monkeypatch.chdir(place)
     write(place / "empty", "")
     assert program(*words) == (2, "", f"minalbert {words[0]}: {sentence}\n")
+
+
+def test_a_run_of_finetune_knows_its_task_and_its_files(place, tmp_path, program):  # noqa: F811
+    small_place(tmp_path)
+    train(tmp_path / "run", tmp_path, "before", steps=4, dev_examples=0)
+    code, out, _ = program("eval", tmp_path / "run", "--errors", 0)
+    assert code == 0
+    assert "40 examples of dev, task custom" in out
+    (last,) = [line for line in read_lines(tmp_path / "run") if line["kind"] == "eval" and line["step"] == 4]
+    assert [line.split()[1] for line in out.splitlines() if line.startswith("accuracy")] == [f"{last['accuracy']:.4f}"]
+    assert json.loads(program("classify", tmp_path / "run", "ada saw it .", "she ate it .", "--json")[1])["labels"]
+    data = ("--data", tmp_path / "order")
+    code, _, error = program("eval", tmp_path / "run" / "step-00000004", *data)
+    assert code == 2
+    assert error.endswith("it must be one of: contradiction, entailment, neutral\n")
 
 
 def test_a_figure_of_no_classes_is_refused_before_the_report(place, program, tmp_path):  # noqa: F811

@@ -46,7 +46,8 @@ def test_a_checkpoint_has_the_task_of_its_run(tmp_path):
 def test_a_task_is_named_where_no_facts_are(tmp_path):
     model = saved(tmp_path / "model", open_task("rte", max_length=64))
     (model / "task.json").unlink()
-    with pytest.raises(TrainError, match=r"model has no task.json, so it was not fine-tuned here; name its task"):
+    sentence = "model does not say what task it is for, in minalbert_task of config.json or in task.json; name its task"
+    with pytest.raises(TrainError, match=sentence):
         open_finetuned(model)
     assert open_finetuned(model, name="rte").task.facts == {"name": "rte", "max_length": 64}
     with pytest.raises(InputError, match="the model's classifier has 2 outputs; task mnli has 3"):

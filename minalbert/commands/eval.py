@@ -38,12 +38,13 @@ def add_arguments(parser):
 
 
 def run(options):
-    if eval_task.is_meant(options):
+    directory = model_directory(options.model).resolve()
+    if data := eval_task.data_for(options, directory):
         for name in ("corpus", "sample", "seed", *given_fields(options, "recipe")):
             if getattr(options, name) is not None:
-                raise ConfigError(f"--{name.replace('_', '-')} is of documents, and --data of a task's files; give one")
-        return eval_task.run(options)
-    directory = model_directory(options.model).resolve()
+                raise ConfigError(f"--{name.replace('_', '-')} is for scores on documents; {options.model} is scored "
+                                  f"on the task's files in {data}")
+        return eval_task.run(options, data)
     kept = settings_at(directory) if directory.name.startswith("step-") else None
     kernels = "fused" if kept and kept.training.kernels != "plain" else "plain"      # to the run's last digit
     trained = open_trained(options.model, options.tokenizer, kernels)

@@ -1,11 +1,11 @@
-"""`minalbert eval MODEL --data DIR`: a fine-tuned model's scores, what it takes for what, and its worst errors."""
+"""`minalbert eval MODEL [--data DIR]`: a fine-tuned model's scores, what it takes for what, and its worst errors."""
 
 import sys
 
 from .. import plots
 from ..arguments import whole
 from ..errors import ConfigError
-from ..tasks.finetuned import open_finetuned
+from ..tasks.finetuned import data_of, open_finetuned
 from ..tasks.mistakes import confusion, constant, guessing, mistakes
 from . import task_lines
 from .options import figure_file
@@ -18,7 +18,8 @@ ERRORS = 5
 
 def add_arguments(parser):
     group = parser.add_argument_group("a fine-tuned model", "scores on a task's files")
-    group.add_argument("--data", metavar="DIR", help="with the task's files")
+    group.add_argument("--data", metavar="DIR",
+                       help="with the task's files; default: what a run of `minalbert finetune` has read")
     group.add_argument("--split", metavar="NAME", help="which of them; default: dev")
     group.add_argument("--errors", type=int, metavar="N", help=f"to show, the worst first; default: {ERRORS}")
     group.add_argument("--plot", type=figure_file, metavar="FILE",
@@ -26,17 +27,19 @@ def add_arguments(parser):
     add_task(group)
 
 
-def is_meant(options):
+def data_for(options, directory):
+    """The directory of the task's files: --data, or that of a run of `minalbert finetune`; None of another model."""
+    data = data_of(directory) if options.data is None else options.data
     given = [name for name in OWN if getattr(options, name) is not None]
-    if given and options.data is None:
+    if given and not data:
         raise ConfigError(f"--{given[0]} is of a fine-tuned model, which is scored on a task's files; name their "
                           "directory with --data")
-    return options.data is not None
+    return data
 
 
-def run(options):
+def run(options, data):
     most = whole("errors", ERRORS if options.errors is None else options.errors, error=ConfigError)
-    model, tokenizer, task, directory = open_finetuned(options.model, options.data, options.task, options.tokenizer)
+    model, tokenizer, task, directory = open_finetuned(options.model, data, options.task, options.tokenizer)
     split = options.split or task.dev
     examples = task.examples(split, tokenizer)
     if sys.stderr.isatty():

@@ -1,7 +1,7 @@
-"""A fine-tuned model: one with its task, whose facts are in task.json.
+"""A fine-tuned model: one with its task, whose facts are what it takes to open the task again.
 
-    runs/sst2/task.json          for all checkpoints of a run
-    models/sst2/task.json        for the model whose config.json it lies beside
+    runs/sst2/step-.../config.json   "minalbert_task": of a run of `minalbert finetune`
+    models/sst2/task.json            of a model that was trained by other means; also in the run above a step-...
 
     model, tokenizer, task, directory = open_finetuned("runs/sst2")
 """
@@ -11,10 +11,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..arguments import of_kind, path_of
-from ..errors import TrainError
+from ..errors import FileError, TrainError
 from ..files import checksum, damaged, exists, read_json, write_atomically
+from ..interop.huggingface import CONFIG
+from ..train.run_directory import kept_settings
 from ..train.trained import open_trained
+from .finetuning import TASK
 from .opening import open_task
+from .settings import TaskSettings
 from .task import DownstreamTask
 
 FACTS = "task.json"
@@ -53,13 +57,27 @@ def task_of(directory, data=None):
     """The task whose facts lie beside the weights, or in the run that the checkpoint belongs to."""
     directory = directory.resolve()
     places = [directory, directory.parent] if directory.name.startswith("step-") else [directory]
-    path = next((place / FACTS for place in places if exists(place / FACTS, ADVICE)), None)
-    if path is None:
-        raise TrainError(f"{directory} has no {FACTS}, so it was not fine-tuned here; name its task")
+    path = next((place / FACTS for place in places if exists(place / FACTS, ADVICE)), directory / CONFIG)
     facts = read_json(path, ADVICE)
-    if facts.pop("sha256", None) != checksum(facts):
+    if path.name == CONFIG:                          # which was compared with its hash when the model was read
+        facts = facts.get(TASK)
+        if facts is None:
+            raise TrainError(f"{directory} does not say what task it is for, in {TASK} of {CONFIG} or in {FACTS}; name "
+                             "its task")
+    elif facts.pop("sha256", None) != checksum(facts):
         raise damaged(f"{path} is damaged: it differs from its own SHA-256", ADVICE)
     try:
         return open_task(**facts, place=data)
     except TypeError as error:                       # it was written by another version
         raise TrainError(f"{path} has facts that no task has ({error}); {ADVICE}") from error
+
+
+def data_of(directory):
+    """The directory of the task's files that the run of a fine-tuned checkpoint keeps; None of another model."""
+    try:
+        if not directory.name.startswith("step-") or TASK not in read_json(directory / CONFIG, ADVICE):
+            return None
+    except FileError:                                # whoever opens the model says so
+        return None
+    settings = kept_settings(directory.parent, TaskSettings)
+    return settings and settings.task.data
