@@ -1,5 +1,6 @@
 """What the benchmarks compare, without the peer: their batches, and the arithmetic of a row."""
 
+import json
 import os
 import subprocess
 import sys
@@ -69,3 +70,11 @@ print(model._workers.count, threads())
     environment = os.environ | {"PYTHONPATH": paths, "OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"}
     found = subprocess.check_output([sys.executable, "-c", script, "--threads", "1"], env=environment, text=True)
     assert found.split() == ["1", "1"]
+
+
+def test_predictions_are_counted():
+    environment = os.environ | {"PYTHONPATH": str(Path(library).parents[1])}
+    words = [sys.executable, str(BENCHMARKS / "predict.py"), "--examples", "30", "--runs", "1", "--json"]
+    rows = [json.loads(line) for line in subprocess.check_output(words, env=environment, text=True).splitlines()]
+    assert [row["case"] for row in rows] == ["label of a pair", "answer of a text"]
+    assert all(row["spread"][0] == row["per_second"] > 0 and 10 < row["tokens"] < 32 for row in rows)
