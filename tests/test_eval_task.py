@@ -6,7 +6,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from small_task import small_place, train
-from test_finetuned import saved
+from test_facts import saved
 from test_predict import program  # noqa: F401  a fixture
 from test_squad_and_race import FIRST, SECOND, write
 from test_task import TOKENIZER, model_for

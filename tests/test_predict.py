@@ -5,7 +5,7 @@ import os
 
 import numpy as np
 import pytest
-from test_finetuned import saved
+from test_facts import saved
 from test_glue import LABELLED, UNLABELLED
 from test_squad_and_race import FIRST, SECOND, write
 from test_task import TOKENIZER, model_for

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from test_facts import saved
 from test_fill import Pieces
-from test_finetuned import saved
 from test_task import SIZES, TOKENIZER, model_for
 
 from minalbert import PLAIN, Albert, AlbertConfig, Pair

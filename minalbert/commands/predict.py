@@ -1,5 +1,6 @@
 """`minalbert predict MODEL PLACE`: a fine-tuned model's answers in the form that the leaderboards take."""
 
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -37,6 +38,8 @@ def run(options):
         if place.exists() and path.exists() and path.samefile(place):
             raise ConfigError(f"{path} is what is to be predicted; name another file with --out")
     examples = task.examples(options.split or "test" if place.is_dir() else place, tokenizer)
+    if sys.stderr.isatty():
+        print(f"predicting {len(examples.rows):,} examples ...", file=sys.stderr)
     predictions = task.predict(model, examples)
     written = write_predictions(task, predictions, examples, out)
     result = {"model": str(directory), "task": task.name, "read": examples.report._asdict(),

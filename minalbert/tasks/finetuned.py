@@ -40,17 +40,21 @@ def save_facts(directory, task, scores=None):
     write_atomically(path_of("directory", directory) / FACTS, content.encode())
 
 
-def open_finetuned(path, data=None, name=None, tokenizer=None, kernels="fused"):
+def open_finetuned(path, data=None, name=None, tokenizer=None, kernels=None):
     """Open a run, a checkpoint or a model, and its task.
 
-    data   the directory with the task's files, where those of a split are read
-    name   of the task, for a model that has no task.json
+    data      the directory with the task's files, where those of a split are read
+    name      of the task, for a model that does not say it
+    kernels   if none are given "fused", but "plain" for reversible layers, which have no others
     """
-    trained = open_trained(path, tokenizer, kernels)
-    longest = min(128, trained.model.config.max_position_embeddings)
+    trained = open_trained(path, tokenizer)
+    if kernels is None:
+        kernels = "plain" if trained.model.config.reversible else "fused"
+    model = trained.model.copy(kernels=kernels)
+    longest = min(128, model.config.max_position_embeddings)
     task = task_of(trained.directory, data) if name is None else open_task(name, data, longest)
-    task.check_model(trained.model)
-    return FineTuned(trained.model, trained.tokenizer, task, trained.directory)
+    task.check_model(model)
+    return FineTuned(model, trained.tokenizer, task, trained.directory)
 
 
 def task_of(directory, data=None):

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .task import Predictions
+from .dev_test import guesses
 
 
 class Confusion(NamedTuple):
@@ -43,12 +43,11 @@ def mistakes(task, predictions, examples, most=10):
 
 def guessing(task, predictions, examples):
     """(the most frequent label, the scores of one who always says it), or None where scores need more than labels."""
-    classes = task.classes(predictions, examples) if task.kind in ("label", "choice") else None
-    if classes is None:
+    scores = guesses(task, examples)
+    if not scores:
         return None
-    names, right, _ = classes
-    label = int(np.bincount(right).argmax())
-    return names[label], task.score(Predictions(np.full_like(right, label), None), examples)
+    names, right, _ = task.classes(predictions, examples)
+    return names[np.bincount(right).argmax()], scores
 
 
 def constant(task, predictions):

@@ -9,6 +9,7 @@ stats = pytest.importorskip("scipy.stats", reason="scipy is not installed; make 
 peers = pytest.importorskip("sklearn.metrics", reason="scikit-learn is not installed; make parity compares with it")
 
 from minalbert.tasks import metrics  # noqa: E402
+from minalbert.tasks.mistakes import confusion  # noqa: E402
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:An input array is constant"),
@@ -40,3 +41,15 @@ def test_numbers_with_ties(given):
     for mine, theirs in ((metrics.pearson, stats.pearsonr), (metrics.spearman, stats.spearmanr)):
         right = theirs(found, labels).statistic
         assert mine(found, labels) == pytest.approx(float(right), rel=1e-12, abs=1e-14, nan_ok=True)
+
+
+@given(lists(st.integers(0, 3)))
+def test_which_classes_are_taken_for_which(given):
+    found, labels = map(np.array, given)
+
+    class Classes:
+        def classes(self, *_):
+            return ("a", "b", "c", "d"), labels, found
+
+    expected = peers.confusion_matrix(labels, found, labels=range(4))
+    np.testing.assert_array_equal(confusion(Classes(), None, None).counts, expected)

@@ -3,8 +3,9 @@
 import json
 
 import pytest
-from test_task import TOKENIZER, model_for
+from test_task import SIZES, TOKENIZER, model_for
 
+from minalbert import Albert, AlbertConfig
 from minalbert.errors import DamagedError, DataError, InputError, TrainError
 from minalbert.tasks import open_task
 from minalbert.tasks.finetuned import open_finetuned, save_facts
@@ -59,6 +60,16 @@ def test_files_of_the_task_are_where_one_says(tmp_path):
     with pytest.raises(DataError, match="task rte was opened without its files"):
         open_finetuned(model).task.examples("dev", TOKENIZER)
     assert open_finetuned(model, data=tmp_path).task.place == tmp_path
+
+
+def test_a_model_computes_as_fast_as_it_can(tmp_path):
+    task = open_task("rte", max_length=64)
+    directory = saved(tmp_path / "model", task)
+    assert open_finetuned(directory).model.compute.kernels == "fused"
+    assert open_finetuned(directory, kernels="plain").model.compute.kernels == "plain"
+    reversible = Albert.init(AlbertConfig(**SIZES, reversible=True), heads=task.objective().heads)
+    reversible.save_pretrained(directory, TOKENIZER)
+    assert open_finetuned(directory).model.compute.kernels == "plain"
 
 
 def test_damaged_facts_are_refused(tmp_path):
