@@ -91,6 +91,8 @@ def wrong_values(action):
         return ["", "a-file/below"]
     if action.dest == "spare":  # is looked at when it is needed
         return []
+    if action.dest == "text":  # any file of text will do
+        return [path for path in PATHS if path != "a-file"]
     if action.metavar in ("DIR", "FILE", "RUN", "MODEL") or action.dest in ("directory", "model", "file"):
         return PATHS
     return [""]

@@ -12,7 +12,7 @@ def add_model(parser):
 
 
 def add_task(parser):
-    parser.add_argument("--task", metavar="NAME", choices=TASKS,
+    parser.add_argument("--task", metavar="NAME", choices=[*TASKS],
                         help=f"for a model without task.json: {', '.join(TASKS)}")
 
 
