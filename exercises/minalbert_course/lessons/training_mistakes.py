@@ -71,8 +71,9 @@ RATES = {
 
 
 def rate_mistakes(yours, steps, warmup, peak):
-    """Those that agree with yours at every step of this plan, and of one without a warm-up."""
-    asked = [(step, steps, rise, peak) for rise in (warmup, 0) for step in (*range(steps + 1), steps + 3)]
+    """Those that agree with yours at every step of this plan, of one without a warm-up, and of a short one."""
+    plans = (steps, warmup), (steps, 0), (9, 3)
+    asked = [(step, last, rise, peak) for last, rise in plans for step in (*range(last + 1), last + 3)]
     own = []
     for each in asked:
         try:
@@ -145,6 +146,9 @@ def sum_mistakes(model, slices, which):
             found([float(i in used) for i in range(n)]),
         "slices without a masked word are left out, of the number of sequences, too":
             found([float(i in used) for i in range(n)], Totals(sum(targets), sum(sequences[i] for i in used))),
+        "a slice without a masked word counts as if it had one":
+            found(None, Totals(sum(max(1.0, count) for count in targets), sum(sequences))),
+        **{f"only the first {k} slices are added up": found([float(i < k) for i in range(n)]) for k in range(2, n - 1)},
         "targets and sequences have changed places in Totals": found(None, Totals(sum(sequences), sum(targets))),
         "all slots are counted; masked words are those with a weight": found(None, Totals(slots, sum(sequences))),
         "all tokens are counted as masked words": found(None, Totals(tokens, sum(sequences))),
