@@ -86,7 +86,7 @@ def _causes(yours, expected, laws, known, suspects):
         yield (f"{PERHAPS}only rows {rows} are wrong: are they used more than once, and is the gradient "
                "assigned (=) where it should be added (+=)?")
     if not _alike(yours, expected, FLOAT32) and _alike(yours, expected, FLOAT16):
-        yield f"{PERHAPS}right to three digits: something is rounded, or float16"
+        yield f"{SEEN}it is right to three digits, and not to six"
     yield from _likely(yours, expected)
 
 

@@ -41,6 +41,7 @@ def compare_clipped(clipped, grads, factor, limit):
             "g limit, without the norm": g * limit,
             "limit / norm, which scales small gradients up": g * limit / (whole or 1.0),
             "divided by norm²": g * limit / (whole * whole or 1.0),
+            "1e-6 is added to the norm, as PyTorch does; limit / norm is asked for": g * limit / (whole + 1e-6),
             "g norm / limit; it must be limit / norm": g * whole / limit,
             "clipped twice": g * factor * factor,
             "the root of the factor is taken": g * math.sqrt(factor),
@@ -69,7 +70,8 @@ def norm_mistakes(grads, limit):
 def add_clip(lesson):
     @lesson.check(1, "clip", of="clip", formula="norm = √(Σ g²) over all tensors,  g ← g limit / norm")
     def clipped(yours, draw):
-        for scale, limit, tensors in ((2.0, 1.5, 3), (2.0, 12.0, 6), (0.1, 0.3, 1), (0.2, 0.15, 4), (400.0, 1500.0, 5)):
+        for scale, limit, tensors in ((2.0, 1.5, 3), (2.0, 12.0, 6), (0.1, 0.3, 1), (0.2, 0.15, 4), (400.0, 1500.0, 5),
+                                      (1e-4, 1e-5, 3)):  # fmt: skip
             grads = gradients(draw, scale, tensors)
             limit = min(limit, 0.8 * norm(grads))
             found, whole = yours.clip(grads, limit)
