@@ -121,7 +121,10 @@ def mean_mistakes(losses):
         "divided by one less than their number": losses.sum() / max(n - 1, 1),
         "divided by one more than their number": losses.sum() / (n + 1),
         "the median": np.median(losses),
-        "only the last ten losses are used": losses[-10:].mean(),
+        **{f"only the last {k} losses are used": losses[-k:].mean() for k in range(2, n)},
+        **{f"only the first {k} losses are used": losses[:k].mean() for k in range(2, n)},
+        **{f"divided by {k}, not by the number of losses": losses.sum() / k for k in range(1, 40)},
+        "the mean of the first and the last": (losses[0] + losses[-1]) / 2,
         "cut to a whole number": np.floor(losses.mean()),
     }
     return {says: [answer] for says, answer in found.items()}

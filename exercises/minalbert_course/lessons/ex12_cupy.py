@@ -51,11 +51,12 @@ def which_library(yours, draw):
         equal("library of a NumPy array", yours.library(x), "numpy", cause)
         for number, kind in ((0.5, "float32"), (0.5, "float64"), (3, "int64"), (True, "bool")):
             given = Given.of("a single number", number, kind)
-            equal(f"library of a number np.{kind}", yours.library(given), "numpy")
+            equal(f"library of a number np.{kind}", yours.library(given), "numpy", "single numbers are NumPy's, all kinds")
         kinds = {"whole numbers": np.arange(3), "a single number": np.array(2.0), "nothing": np.ones(0),
                  "float32": x.astype(np.float32), "truth values": x > 0}  # fmt: skip
         for kind, array in kinds.items():
-            equal(f"library of an array of the device ({kind})", yours.library(on_device(array)), "cupy")
+            no_part = "seen: dtype, shape and size play no part"
+            equal(f"library of an array of the device ({kind})", yours.library(on_device(array)), "cupy", no_part)
             equal(f"library of a NumPy array ({kind})", yours.library(array), "numpy", cause)
 
 
@@ -170,8 +171,9 @@ def to_the_host(yours, draw):
                 if not isinstance(array, np.ndarray):
                     raise Wrong(f"of an x {where}, to_host returned {shown(array)}; it must be a NumPy array")
                 if array.dtype != x.dtype:
-                    raise Wrong(f"of an x {where} of {x.dtype}, to_host returned {array.dtype}; it must be the same")
-                equal(f"array of an x {where}", array, x)
+                    raise Wrong(f"of an x {where} of {x.dtype}, to_host returned {array.dtype}; it must be the same",
+                                "seen: what is read must be as it was on the device")  # fmt: skip
+                equal(f"array of an x {where}", array, x, "seen: what is read must be as it was on the device")
 
 
 @lesson.check(1, "one transfer", of="mean_loss", formula="the mean of all losses, added where they are, read once")

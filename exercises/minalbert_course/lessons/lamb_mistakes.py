@@ -53,6 +53,7 @@ def ways(s, m, v):
         "u is made of the old m; it is updated first": direction(s, s.m, v),
         "u is made of the old v; it is updated first": direction(s, m, s.v),
         "u is made of g, not of m": direction(s, s.g, v),
+        "u is made of a look ahead, β₁ m + (1 - β₁) g, as Nesterov's": direction(s, b1 * m + (1 - b1) * s.g, v),
         "u is made of g, which is not corrected, not of m": s.g / (right + s.eps) + decay,
         "the decay is subtracted in u; it must be added": bare - decay,
         "the decay is there twice": bare + 2 * decay,
