@@ -51,7 +51,7 @@ def which_library(yours, draw):
         equal("library of a NumPy array", yours.library(x), "numpy", cause)
         for number, kind in ((0.5, "float32"), (0.5, "float64"), (3, "int64"), (True, "bool")):
             given = Given.of("a single number", number, kind)
-            equal(f"library of a number np.{kind}", yours.library(given), "numpy", "single numbers are NumPy's, all kinds")
+            equal(f"library of a number np.{kind}", yours.library(given), "numpy", "single numbers are NumPy's")
         kinds = {"whole numbers": np.arange(3), "a single number": np.array(2.0), "nothing": np.ones(0),
                  "float32": x.astype(np.float32), "truth values": x > 0}  # fmt: skip
         for kind, array in kinds.items():
