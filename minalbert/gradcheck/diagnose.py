@@ -160,6 +160,8 @@ def guess_shape(yours, expected, others):
     for name, shape in others.items():
         if shape == expected:
             return f"in the wrong place, d{name} has this shape"
+    if 1 in expected and yours == tuple(size for size in expected if size != 1):
+        return f"{SEEN}axes of size 1 are dropped"
     if not yours:
         return f"{PERHAPS}everything is summed, or a number stands in its place"
     if len(yours) == len(expected) == 1:

@@ -33,8 +33,8 @@ def config_text(draw, **changes):
 
 
 def compare_config(config, right):
-    for name in sorted(right.keys() - config.keys()):
-        raise Wrong(f"config lacks {name}, which the file has", lacking(right[name]))
+    for name in sorted(missing := right.keys() - config.keys()):
+        raise Wrong(f"config lacks {name}, which the file has", lacking(missing, right))
     for name in sorted(map(str, config.keys() - right.keys())):
         cause = None if name in FIELDS else "keys for which AlbertConfig has no field are to be left out"
         raise Wrong(f"config has {name}, which the file has not" if name in FIELDS else f"config has {name}", cause)
@@ -42,13 +42,18 @@ def compare_config(config, right):
         equal(name, config[name], value)
 
 
-def lacking(value):
-    """What a value that is left out has in common with others."""
-    if value is None:
-        return "perhaps: what is null is left out; its value is None"
-    if not value:
-        return f"perhaps: {value!r} is taken for nothing; it is a value like others"
-    return f"seen: in the file its value is {value!r}"
+def lacking(missing, right):
+    """What the keys that are left out have in common."""
+    kinds = {
+        "what is null is left out; its value is None": lambda value: value is None,
+        "0, false and null are taken for nothing; they are values like others": lambda value: not value,
+        "texts are left out; they are values like others": lambda value: isinstance(value, str),
+        "all keys are missing": lambda value: True,
+    }
+    for says, is_one in kinds.items():
+        if missing == {key for key, value in right.items() if is_one(value)}:
+            return says
+    return f"seen: of {len(right)} such keys of the file {len(missing)} are missing"
 
 
 def compare_refusal(yours, groups, text):

@@ -47,7 +47,7 @@ def which_library(yours, draw):
     x = draw.normal(*draw.sizes(B=2, H=3))
     with explained():
         equal("library of an array of the device", yours.library(on_device(x)), "cupy")
-        cause = "both live in one process: ask the array, not whether CuPy is there"
+        cause = "perhaps: both live in one process: ask the array, not whether CuPy is there"
         equal("library of a NumPy array", yours.library(x), "numpy", cause)
         for number, kind in ((0.5, "float32"), (0.5, "float64"), (3, "int64"), (True, "bool")):
             given = Given.of("a single number", number, kind)
@@ -169,7 +169,8 @@ def to_the_host(yours, draw):
             for where, given in (("on the device", on_device(x, transfers=1)), ("on the host", x)):
                 array = here("array", yours.to_host(given))
                 if not isinstance(array, np.ndarray):
-                    raise Wrong(f"of an x {where}, to_host returned {shown(array)}; it must be a NumPy array")
+                    raise Wrong(f"of an x {where}, to_host returned {shown(array)}; it must be a NumPy array",
+                                "a return is missing" if array is None else None)  # fmt: skip
                 if array.dtype != x.dtype:
                     raise Wrong(f"of an x {where} of {x.dtype}, to_host returned {array.dtype}; it must be the same",
                                 "seen: what is read must be as it was on the device")  # fmt: skip

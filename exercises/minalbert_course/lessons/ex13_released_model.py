@@ -169,14 +169,18 @@ def first(yours, draw):
 
 @lesson.check(0.5, "a difference that is not a number", of="first_difference", formula=f"{DIFFERS}; a NaN differs")
 def not_a_number(yours, draw):
-    cause = "nan > limit is False, as is every comparison with nan; ask whether not (difference <= limit)"
-    for place, both, entry in ((3, False, (0, 0, 0)), (0, True, (-1, -1, -1)), (4, False, ...), (1, True, (0, 1, 1))):
+    asked = (3, False, (0, 0, 0)), (0, True, (-1, -1, -1)), (4, False, ...), (1, True, (0, 1, 1))
+    found = []
+    for place, both, entry in asked:
         ours, theirs = states(draw)
         ours[place][entry] = np.nan
         if both:                                     # ours is none, whatever theirs is
             theirs[place][entry] = np.nan
-        found = plain(yours.first_difference(ours, theirs, 1e-3))
-        equal(f"first_difference, where ours[{place}] has a NaN,", found, place, cause if found is None else None)
+        found.append(plain(yours.first_difference(ours, theirs, 1e-3)))
+    cause = "nan > limit is False, as is every comparison with nan; ask whether not (difference <= limit)"
+    cause = cause if found == [None] * len(asked) else "seen: not every NaN is found"
+    for (place, _, _), answer in zip(asked, found, strict=True):
+        equal(f"first_difference, where ours[{place}] has a NaN,", answer, place, cause)
     ours, theirs = states(draw)
     ours[2][0, 0, 0], ours[4][0, 0, 0] = np.inf, np.nan
     equal("first_difference, where ours[2] is infinite,", plain(yours.first_difference(ours, theirs, 1e-3)), 2)
