@@ -32,7 +32,8 @@ def compare_clipped(clipped, grads, factor, limit):
         left_out = sorted(grads.keys() - clipped.keys()) if isinstance(clipped, dict) else []
         zeros = bool(left_out) and not any(grads[name].any() for name in left_out)
         raise Wrong(f"clipped is no dict of the same names: {', '.join(grads)}",
-                    f"tensors of zeros are left out: {', '.join(left_out)}" if zeros else None)  # fmt: skip
+                    f"tensors of zeros are left out: {', '.join(left_out)}" if zeros else
+                    f"seen: of {len(grads)} names {len(left_out)} are missing" if left_out else None)  # fmt: skip
     whole = norm(grads)
     for name, g in grads.items():
         own = norm({"": g})

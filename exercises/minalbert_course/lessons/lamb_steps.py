@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minalbert.gradcheck.diagnose import certain
+from minalbert.gradcheck.diagnose import PERHAPS, SEEN
 from minalbert.optim.lamb import lamb_tensor
 
 from ..compare import Wrong, numbers, same
@@ -92,7 +92,8 @@ def in_each(draw, corrected, check, vector=False):
         except Wrong as error:
             if words:
                 error.seen = f"{error.seen} ({words})"
-                error.cause = f"in this case ({words}): {error.cause}" if certain(error.cause) else ELSEWHERE
+                named = error.cause and not error.cause.startswith(PERHAPS)
+                error.cause = f"{SEEN}in this case ({words}) {error.cause.removeprefix(SEEN)}" if named else ELSEWHERE
             raise
 
 
@@ -131,8 +132,9 @@ def number(name, value, expected, suspects=None):
 
 def check_moments(yours, s):
     _, m, v, _ = yours.lamb_step(*s.asked())
-    _, right_m, right_v, _ = reference(s)
-    same("m", m, right_m, suspects=moment_mistakes(s, "m", 0, s.m, s.g, right_m) | {"m is v": right_v})
+    right_w, right_m, right_v, _ = reference(s)
+    others = {"m is v": right_v, "the new w stands where m must": right_w}
+    same("m", m, right_m, suspects=moment_mistakes(s, "m", 0, s.m, s.g, right_m) | others)
     known = moment_mistakes(s, "v", 1, s.v, s.g * s.g, right_v) | {
         "g is not squared": s.betas[1] * s.v + (1 - s.betas[1]) * s.g,
         "|g| stands where g² must": s.betas[1] * s.v + (1 - s.betas[1]) * abs(s.g),
@@ -141,6 +143,7 @@ def check_moments(yours, s):
         "(1 - β₂) is squared with g": s.betas[1] * s.v + ((1 - s.betas[1]) * s.g) ** 2,
         "the root of v is returned; what is kept is v itself": np.sqrt(right_v),
         "v is m": right_m,
+        "the new w stands where v must": right_w,
         "v never falls, as AMSGrad's": np.maximum(s.v, right_v),
         "the square of g - m stands where g² must": s.betas[1] * s.v + (1 - s.betas[1]) * (s.g - right_m) ** 2,
     }

@@ -78,11 +78,7 @@ def check_counts(counts):
 
 
 def check_places(yours, draw):
-    """One of a few; two of n, as often each, and each with each; then a half of many."""
-    few = text(draw, 5)
-    chosen = [int(ask(yours, draw, few)[1][0]) for _ in range(100)]
-    even("the one that is chosen of 5", [chosen.count(place) for place in np.flatnonzero(few >= ORDINARY)],
-         "seen: where one is chosen, not every ordinary token has the same chance")  # fmt: skip
+    """Two of n, as often each, and each with each; a half of many; one of a few."""
     size, calls = (12, 300) if draw.first else (int(draw.integers(11, 17)), 120)
     ids = text(draw, size)
     ordinary = np.flatnonzero(ids >= ORDINARY)
@@ -97,6 +93,10 @@ def check_places(yours, draw):
     share("two neighbours chosen", neighbours, calls, 2 / size, dependent)
     places = np.concatenate([ask(yours, draw, text(draw, 1000))[1] for _ in range(8)])
     share("chosen in the first half of the text", int((places <= 500).sum()), len(places), 0.5, cause)
+    few = text(draw, 5)
+    chosen = [int(ask(yours, draw, few)[1][0]) for _ in range(100)]
+    even("the one that is chosen of 5", [chosen.count(place) for place in np.flatnonzero(few >= ORDINARY)],
+         "seen: where one is chosen, not every ordinary token has the same chance")  # fmt: skip
 
 
 def check_labels(yours, draw):
@@ -149,7 +149,6 @@ def check_rates(yours, draw):
     alone = [masked[positions] for masked, positions, _ in asked if len(positions) == 1]
     count = sum(MASK in masked for masked in alone)
     share("[MASK] where one token is chosen", count, len(alone), 0.8, "seen: where one is chosen, other chances hold")
-    check_large_vocabulary(yours, draw)
     words = 20 if draw.first else 2 if draw.number == 1 else int(draw.integers(15, 21))
     texts, vocab_size = [], ORDINARY + words
     for _ in range(20):                              # of half of the vocabulary alone, unless it is very small
@@ -157,6 +156,7 @@ def check_rates(yours, draw):
         masked, positions, _ = ask(yours, draw, ids, vocab_size)
         texts.append(list(zip(ids[positions].tolist(), masked[positions].tolist(), strict=True)))
     compare_rates(texts, words)
+    check_large_vocabulary(yours, draw)
 
 
 def check_large_vocabulary(yours, draw):

@@ -45,8 +45,9 @@ def compare_inputs(yours, first, second, max_length):
             "[CLS] and two [SEP] are not counted": max_length + 3,
             "[CLS] and one [SEP] are counted; there are two": max_length + 1,
             "[CLS] is counted alone; there are two [SEP]": max_length + 2,
-            "seen: it is shortened, but never so far: max_length may be 5": len(ids),
         }
+        if max_length < 10:                          # what was longer was right
+            known = {"seen: it is shortened, but never so far: max_length may be 5": len(ids)}
         cause = next((says for says, longest in known.items() if ids == assembled(first, second, longest)[0]), None)
         raise Wrong(f"input_ids {asked} are {len(ids)} long", cause)
     if len(ids) > len(right) and ids == right + [0] * (len(ids) - len(right)):
