@@ -18,7 +18,8 @@ def whole(name, yours, expected, suspects, own=(), found=None):
     if yours == expected or yours in own:
         return
     cause = next((says for says, number in suspects.items() if number == yours), None)
-    cause = cause or held(yours, expected) or (found() if found else None) or times(yours, expected)
+    cause = cause or held(yours, expected) or (found() if found else None)
+    cause = cause or times(yours, expected) or near(yours, expected)
     raise Wrong(f"{name}: yours {yours:,}   expected {expected:,}   off by {yours - expected:,}", cause)
 
 
@@ -38,6 +39,12 @@ def times(yours, expected):
         if yours and expected in (yours * n, -yours * n):
             return f"{'-' if yours < 0 else ''}1/{n} of what is expected"
     return "the sign is wrong" if yours == -expected else None
+
+
+def near(yours, expected):
+    if abs(yours - expected) == 1:
+        return f"seen: one too {'many' if yours > expected else 'few'}"
+    return None if yours == int(yours) else "seen: it is no whole number: is something divided?"
 
 
 def whole_in_corner(name, yours, expected):
