@@ -103,6 +103,7 @@ def loss_of_parts(yours, draw):
     compare_accumulated(yours, draw, 0)
     if draw.number < 2:
         compare_again(yours, draw)
+    yours.untouched()
 
 
 @lesson.check(1.5, "gradient of all slices", of="accumulate", formula=f"the gradient of {WHOLE}")
@@ -131,6 +132,7 @@ def whole_run(yours, draw):
         compare_curves(yours, "losses", model, batches, plan)
     if draw.number < 2:
         compare_left(yours, draw)
+    yours.untouched()
 
 
 @lesson.check(1, "as PyTorch", of="train", formula=f"transformers' AlbertForPreTraining and torch.optim.AdamW: {LOOP}")

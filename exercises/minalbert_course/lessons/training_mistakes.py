@@ -67,6 +67,7 @@ RATES = {
     "the rise is upside down: warmup / step": lambda step, steps, warmup, peak:
         peak * (warmup / step if step < warmup else max(0, 1 - step / steps)),
     "the sign is wrong": lambda *asked: -rate_of(*asked),
+    "one is added": lambda *asked: rate_of(*asked) + 1,
 }  # fmt: skip
 
 
@@ -176,6 +177,8 @@ def plateau_mistakes(counts, p, right):
     few = counts[counts > 1]
     few = few if few.size else np.array([np.nan])
     found = {
+        "counts are divided by their mean, not by their sum":
+            -(used / counts.mean() * np.log(used / counts.mean())).sum(),
         "the logarithm is to base 2; losses are in natural logarithms": right / np.log(2),
         "the logarithm is to base 10; losses are in natural logarithms": right / np.log(10),
         "the sign is wrong": -right,
