@@ -128,7 +128,7 @@ def ratios(s, u):
         "this is ‖u‖": U,
         "this is 1 / ‖u‖": 1 / U,
         "the two norms are multiplied": W * U,
-        "seen: the ratio is 1, as if the norms were not used, or one of them were zero or not a number": 1.0,
+        "the ratio is 1, as if the norms were not used, or one of them were zero or not a number": 1.0,
         "the ratio is cut at 1": min(W / U, 1.0),
         "the ratio is made at least 1": max(W / U, 1.0),
         "the ratio is cut at 10; this LAMB has no such limit": min(W / U, 10.0),

@@ -93,7 +93,7 @@ def in_each(draw, corrected, check, vector=False):
             if words:
                 error.seen = f"{error.seen} ({words})"
                 named = error.cause and not error.cause.startswith(PERHAPS)
-                error.cause = f"{SEEN}in this case ({words}) {error.cause.removeprefix(SEEN)}" if named else ELSEWHERE
+                error.cause = f"in this case ({words}): {error.cause.removeprefix(SEEN)}" if named else ELSEWHERE
             raise
 
 
