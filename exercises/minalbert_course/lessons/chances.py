@@ -14,7 +14,7 @@ from ..given import Given
 
 RARE = 30.0
 OFF = 0.05                                           # a chance that is off by so much is found ...
-CLEAR = 6.0                                          # ... but once in exp(6) times
+CLEAR = 5.0                                          # ... but once in exp(5) times
 MOST = 20000                                         # draws
 FITS = 6.0                                           # surprise at which a known mistake still explains counts
 

@@ -94,7 +94,7 @@ def check_places(yours, draw):
     places = np.concatenate([ask(yours, draw, text(draw, 1000))[1] for _ in range(8)])
     share("chosen in the first half of the text", int((places <= 500).sum()), len(places), 0.5, cause)
     few = text(draw, 5)
-    chosen = [int(ask(yours, draw, few)[1][0]) for _ in range(100)]
+    chosen = [int(ask(yours, draw, few)[1][0]) for _ in range(100 if draw.number < 2 else 0)]
     even("the one that is chosen of 5", [chosen.count(place) for place in np.flatnonzero(few >= ORDINARY)],
          "seen: where one is chosen, not every ordinary token has the same chance")  # fmt: skip
 
@@ -145,7 +145,7 @@ def check_rates(yours, draw):
     elif set(fates) == {0}:
         cause = "none becomes [MASK]; it must be 8 of 10"
     share("4 of 5 chosen tokens became [MASK]", fates.count(4), len(fates), 5 * 0.8**4 * 0.2, cause)
-    asked = [ask(yours, draw, text(draw, 3)) for _ in range(160)]
+    asked = [ask(yours, draw, text(draw, 3)) for _ in range(160 if draw.number < 2 else 0)]
     alone = [masked[positions] for masked, positions, _ in asked if len(positions) == 1]
     count = sum(MASK in masked for masked in alone)
     share("[MASK] where one token is chosen", count, len(alone), 0.8, "seen: where one is chosen, other chances hold")
