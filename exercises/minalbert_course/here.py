@@ -140,4 +140,10 @@ def last_line(what, error, path):
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if path and frame.filename == path]
     place = f" at line {frames[-1].lineno} of {Path(path).name}" if frames else ""
     reason = " ".join(str(error).split())[:300]
-    return f"{what} stopped{place}: {type(error).__name__}: {reason}"
+    return f"{what} stopped{place}: {kind_of(error)}: {reason}"
+
+
+def kind_of(error):
+    """The error's class; of a class of somebody's own also Python's, from which it is derived."""
+    own, python = type(error), next(kind for kind in type(error).__mro__ if kind.__module__ == "builtins")
+    return own.__name__ if own is python else f"{own.__name__} (a {python.__name__})"

@@ -56,7 +56,8 @@ def learning_rate(step, steps, warmup, peak):
 #
 # and its gradient. `model.loss_and_grads(batch, totals=Totals(targets, sequences))` divides the sum over the slice's
 # masked words by `targets` and that over its sequences by `sequences`, instead of by the slice's own numbers. With
-# `into=grads` it adds to the gradients `grads`, which `model.params.zeros_like()` makes.
+# `into=grads` it adds to the gradients `grads`, which `model.params.zeros_like()` makes. Neither the model nor the
+# slices change.
 
 # %%
 def accumulate(model, slices):
@@ -90,7 +91,10 @@ def accumulate(model, slices):
 
 # %%
 def train(model, batches, steps, warmup, peak):
-    """batches: list of Batch   Returns the total loss before each step: a list of `steps` numbers."""
+    """batches: list of Batch   Returns the total loss before each step: a list of `steps` numbers.
+
+    Afterwards the model has the weights of the last step, and the list is as it was.
+    """
     ### HINT What is made once for the whole run, what again in each step? The moments remember, the gradients must not.
     ### HINT Each step: losses, g -> record the loss -> c = min(1, 1/‖g‖) -> AdamW with rate(step), t = step + 1, c g.
     ### HINT c = clip_factor(global_norm(grads), 1.0); AdamW().step(model.params, grads, moments, rate, step + 1, c).

@@ -87,7 +87,7 @@ def _causes(yours, expected, laws, known, suspects):
         yield (f"{PERHAPS}only rows {rows} are wrong: are they used more than once, and is the gradient "
                "assigned (=) where it should be added (+=)?")
     if not _alike(yours, expected, FLOAT32) and _alike(yours, expected, FLOAT16):
-        yield f"{PERHAPS}right to three digits: something is rounded, or float16"
+        yield f"{SEEN}it is right to three digits, and not to six"
     yield from _likely(yours, expected)
 
 
@@ -161,6 +161,8 @@ def guess_shape(yours, expected, others):
     for name, shape in others.items():
         if shape == expected:
             return f"in the wrong place, d{name} has this shape"
+    if 1 in expected and yours == tuple(size for size in expected if size != 1):
+        return f"{SEEN}axes of size 1 are dropped"
     if not yours:
         return f"{PERHAPS}everything is summed, or a number stands in its place"
     if len(yours) == len(expected) == 1:

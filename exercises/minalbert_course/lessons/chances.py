@@ -14,8 +14,9 @@ from ..given import Given
 
 RARE = 30.0
 OFF = 0.05                                           # a chance that is off by so much is found ...
-CLEAR = 6.0                                          # ... but once in exp(6) times
-MOST = 20000                                         # tosses
+CLEAR = 5.0                                          # ... but once in exp(5) times
+MOST = 20000                                         # draws
+FITS = 6.0                                           # surprise at which a known mistake still explains counts
 
 
 def rng(draw):
@@ -25,9 +26,13 @@ def rng(draw):
 
 def likely(count, n, p):
     """Is `count` of n what chance gives for probability p?"""
-    seen = count / n
+    return surprise(count / n, p, n) <= RARE
+
+
+def surprise(seen, p, n):
+    """n KL(seen ‖ p)"""
     pairs = ((seen, p), (1 - seen, 1 - p))
-    return n * sum(a * math.log(a / b) if b else math.inf for a, b in pairs if a) <= RARE
+    return n * sum(a * math.log(a / b) if b > 0 else math.inf for a, b in pairs if a)
 
 
 def share(what, count, n, p, cause=None):
@@ -37,36 +42,65 @@ def share(what, count, n, p, cause=None):
 
 
 def shares(what, counts, chances, known, cause=None):
-    """`share` of each name, and the cause from `known`, {says: chances}, where those fit all counts."""
+    """`share` of each name, and the cause from `known`, {says: chances}, that fits all counts best, if one does."""
     n = sum(counts.values())
-    for says, others in known.items():
-        if all(likely(counts[name], n, p) for name, p in zip(counts, others, strict=True)):
-            cause = says
+    fits = {says: max(surprise(counts[name] / n, p, n) for name, p in zip(counts, others, strict=True))
+            for says, others in known.items()}  # fmt: skip
+    best = min(fits, key=fits.get, default=None)
     for name, p in zip(counts, chances, strict=True):
-        share(what.format(name), counts[name], n, p, cause)
+        share(what.format(name), counts[name], n, p, best if best and fits[best] <= FITS else cause)
 
 
-def half(what, toss, causes=("", "")):
-    """Raise Wrong where toss(), 0 or 1, is not fair; a list of all tosses where it is.
+def even(what, counts, cause=None):
+    """Raise Wrong where these have not the same chance, all together: χ² above what Laurent and Massart allow."""
+    n, k = sum(counts), len(counts)
+    if k > 1 and n:
+        found = sum((count - n / k) ** 2 for count in counts) * k / n
+        most = k - 1 + 2 * math.sqrt((k - 1) * RARE) + 2 * RARE
+        if found > most:
+            raise Wrong(f"{what}: χ² is {found:.0f}; for equal chances it is near {k - 1}, and below {most:.0f}", cause)
 
-    Wald's sequential test of 1/2 against 1/2 ± OFF. Of right answers less than one in 1e13 is refused, after some 1700
-    tosses; a chance of 0.45 is refused after some 6000.     causes: of never, of always
+
+def sequential(events, chances, causes, other=lambda: None):
+    """Raise Wrong where something has not the chance it should have; draw as often as it takes to know.
+
+    events()   the names of what happened in one draw
+    chances    {name: probability}
+    causes     {name: (where it never happens, where it always does)}; other(): a cause that comes before these
+
+    Wald's test of p against p ± OFF. Of right answers less than one in 1e12 is refused, after some 2000 draws; a chance
+    of 0.45 for 0.5 is refused after some 6000.
     """
-    ones, tosses, up, down = 0, [], math.log(1 + 2 * OFF), math.log(1 - 2 * OFF)
-    while len(tosses) < MOST:
-        tosses.append(int(toss()))
-        ones += tosses[-1]
-        zeros = len(tosses) - ones
-        evidence = max(ones * up + zeros * down, ones * down + zeros * up)
-        if evidence > RARE:
-            n = len(tosses)
-            raise Wrong(f"{what}: {ones} of {n}, a share of {ones / n:.3g}; it should be near 0.5",
-                        {0: causes[0], n: causes[1]}.get(ones))  # fmt: skip
-        if evidence < -CLEAR:
+    counts, n = dict.fromkeys(chances, 0), 0
+    happened = []
+    while n < MOST:
+        for _ in range(16):
+            happened.append(events())
+            for name in happened[-1]:
+                if name in counts:
+                    counts[name] += 1
+        n += 16
+        evidences = {name: evidence(counts[name], n, p) for name, p in chances.items()}
+        worst = max(evidences, key=evidences.get)
+        if evidences[worst] > RARE:
+            never, always = causes[worst]
+            cause = other() or {0: never, n: always}.get(counts[worst], never if never == always else None)
+            raise Wrong(f"{worst}: {counts[worst]} of {n}, a share of {counts[worst] / n:.3g}; it should be near "
+                        f"{chances[worst]:.3g}", cause)  # fmt: skip
+        if evidences[worst] < -CLEAR:
             break
-    same = sum(a == b for a, b in pairwise(tosses))
-    share(f"{what}: like the draw before", same, len(tosses) - 1, 1 / 2, "seen: a draw depends on the one before it")
-    return tosses
+    for name, p in chances.items():
+        same = sum((name in a) == (name in b) for a, b in pairwise(happened))
+        share(f"{name}: like the draw before", same, n - 1, p * p + (1 - p) ** 2, DEPENDENT)
+
+
+DEPENDENT = "seen: a draw depends on the one before it"
+
+
+def evidence(count, n, p):
+    """How much likelier the nearer one of p ± OFF is than p: a logarithm."""
+    return max(count * math.log(other / p) + (n - count) * math.log((1 - other) / (1 - p))
+               for other in (p + OFF, p - OFF))  # fmt: skip
 
 
 def repeats(name, call, draw):

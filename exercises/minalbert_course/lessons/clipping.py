@@ -19,6 +19,7 @@ def gradients(draw, scale, tensors=3):
         "a.zero": np.zeros((2, 2)),
         "column": draw.normal(sizes[0], 1, scale=scale),
     }
+    found |= {f"layer.{i}": draw.normal(2, 2, scale=scale) for i in range(10)}
     return dict(list(found.items())[:tensors])
 
 
@@ -28,7 +29,11 @@ def norm(gradients):
 
 def compare_clipped(clipped, grads, factor, limit):
     if not isinstance(clipped, dict) or clipped.keys() != grads.keys():
-        raise Wrong(f"clipped is no dict of the same names: {', '.join(grads)}")
+        left_out = sorted(grads.keys() - clipped.keys()) if isinstance(clipped, dict) else []
+        zeros = bool(left_out) and not any(grads[name].any() for name in left_out)
+        raise Wrong(f"clipped is no dict of the same names: {', '.join(grads)}",
+                    f"tensors of zeros are left out: {', '.join(left_out)}" if zeros else
+                    f"seen: of {len(grads)} names {len(left_out)} are missing" if left_out else None)  # fmt: skip
     whole = norm(grads)
     for name, g in grads.items():
         own = norm({"": g})
@@ -41,11 +46,13 @@ def compare_clipped(clipped, grads, factor, limit):
             "g limit, without the norm": g * limit,
             "limit / norm, which scales small gradients up": g * limit / (whole or 1.0),
             "divided by norm²": g * limit / (whole * whole or 1.0),
+            "1e-6 is added to the norm, as PyTorch does; limit / norm is asked for": g * limit / (whole + 1e-6),
             "g norm / limit; it must be limit / norm": g * whole / limit,
             "clipped twice": g * factor * factor,
             "the root of the factor is taken": g * math.sqrt(factor),
         }  # fmt: skip
-        suspects = {says: answer for says, answer in suspects.items() if not np.allclose(answer, factor * g)}
+        suspects = {says: answer for says, answer in suspects.items()
+                    if np.abs(answer - factor * g).max() > 1e-5 * factor * own}  # fmt: skip
         same(f"clipped[{name!r}]", clipped[name], factor * g, suspects=suspects)
 
 
@@ -69,12 +76,16 @@ def norm_mistakes(grads, limit):
 def add_clip(lesson):
     @lesson.check(1, "clip", of="clip", formula="norm = √(Σ g²) over all tensors,  g ← g limit / norm")
     def clipped(yours, draw):
-        for scale, limit, tensors in ((2.0, 1.5, 3), (2.0, 12.0, 6), (0.1, 0.3, 1), (0.2, 0.15, 4), (400.0, 1500.0, 5)):
+        for scale, limit, tensors in ((2.0, 1.5, 3), (2.0, 12.0, 6), (0.1, 0.3, 1), (0.2, 0.15, 4), (400.0, 1500.0, 5),
+                                      (1e-4, 1e-5, 3), (1.0, 0.7, 16)):  # fmt: skip
             grads = gradients(draw, scale, tensors)
             limit = min(limit, 0.8 * norm(grads))
             found, whole = yours.clip(grads, limit)
             number("norm", whole, norm(grads), norm_mistakes(grads, limit))
             compare_clipped(found, grads, limit / norm(grads), limit)
+        grads = gradients(draw, 1.0)
+        limit = 0.9995 * norm(grads)                 # just too long
+        compare_clipped(yours.clip(grads, limit)[0], grads, 0.9995, limit)
 
     @lesson.check(0.5, "small gradients", of="clip", formula="norm ≤ limit: nothing changes")
     def small(yours, draw):

@@ -40,7 +40,23 @@ def gelu_mistakes(x):
         "tanh is left out": 0.5 * x * (1 + c * cubic),
         "x is returned as it was": x,
         "ReLU": np.maximum(x, 0),
-    }
+        "√2 stands where √(2/π) must": of(cubic * math.sqrt(2)),
+        "√(1/π) stands where √(2/π) must": of(cubic * math.sqrt(1 / math.pi)),
+        "x⁴ stands where x³ must": of(c * (x + 0.044715 * x**4)),
+        "the bracket is squared": of(c * cubic**2),
+        "1 + tanh is squared": 0.5 * x * (1 + np.tanh(c * cubic)) ** 2,
+        "½ x is divided by 1 + tanh; it must be multiplied": 0.5 * x / (1 + np.tanh(c * cubic)),
+    } | other_constants(x)
+
+
+def other_constants(x):
+    """One of the formula's constants, twice or half as large, off by one, or by a thousandth."""
+    right, found = {"½": 0.5, "1": 1.0, "√(2/π)": math.sqrt(2 / math.pi), "0.044715": 0.044715}, {}
+    for name, value in right.items():
+        for other in (2 * value, value / 2, value + 1, value - 1, 1.001 * value, 0.999 * value):
+            half, one, c, cube = (right | {name: other}).values()
+            found[f"{other:.6g} stands where {name} must"] = half * x * (one + np.tanh(c * (x + cube * x**3)))
+    return found
 
 
 def norm_mistakes(x, gain, bias, eps):
@@ -66,6 +82,10 @@ def norm_mistakes(x, gain, bias, eps):
             "gain and bias have changed places": bias * centred / root + gain,
             "1 + gain stands where the gain must": (1 + gain) * centred / root + bias,
             "the gain divides; it must multiply": centred / root / gain + bias,
+            "the gain is divided by the rest; it must be multiplied": gain / (centred / root) + bias,
+            "the mean that is subtracted is that of the whole array":
+                gain * (x - x.mean()) / np.sqrt(((x - x.mean()) ** 2).mean(axis=-1, keepdims=True) + eps) + bias,
+            "the variance is that of the whole array": gain * centred / np.sqrt((centred**2).mean() + eps) + bias,
             "the mean is not subtracted": gain * x / root + bias,
             "the mean is added; it must be subtracted": gain * (2 * x - centred) / root + bias,
             "the mean is not subtracted, in the variance neither: this is RMS norm":
@@ -121,7 +141,11 @@ def mean_mistakes(losses):
         "divided by one less than their number": losses.sum() / max(n - 1, 1),
         "divided by one more than their number": losses.sum() / (n + 1),
         "the median": np.median(losses),
-        "only the last ten losses are used": losses[-10:].mean(),
+        "the number of losses": n,
+        **{f"only the last {k} losses are used": losses[-k:].mean() for k in range(2, n)},
+        **{f"only the first {k} losses are used": losses[:k].mean() for k in range(2, n)},
+        **{f"divided by {k}, not by the number of losses": losses.sum() / k for k in range(1, 40)},
+        "the mean of the first and the last": (losses[0] + losses[-1]) / 2,
         "cut to a whole number": np.floor(losses.mean()),
     }
     return {says: [answer] for says, answer in found.items()}

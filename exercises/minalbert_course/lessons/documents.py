@@ -3,17 +3,28 @@
 import numpy as np
 
 from ..compare import Wrong
-from .chances import half, share
+from .chances import even, sequential, share
 from .sentences import ORDINARY, whole
 
 FLAT = "the sentences of a part must be joined into one list of token ids"
 SAME_CHANCE = "seen: every place between two sentences must have the same chance"
+SIZES = {1: ((2, 60), (14, 420)), 2: ((7, 220),), 3: ((3, 100),), 4: ((5, 100),), 5: ((40, 300),)}
 
 
 def written(draw, sentences, start=ORDINARY):
     """A document in which no token comes twice."""
     lengths = draw.integers(1, 5, sentences)
     tokens = (start + draw.rng.permutation(int(lengths.sum()))).tolist()
+    return split(tokens, lengths)
+
+
+def repeating(draw, sentences):
+    """A document of few words, in which sentences come twice."""
+    lengths = draw.integers(1, 3, sentences)
+    return split(draw.integers(ORDINARY, ORDINARY + 2, int(lengths.sum())).tolist(), lengths)
+
+
+def split(tokens, lengths):
     ends = np.cumsum(lengths).tolist()
     return [tokens[end - size : end] for end, size in zip(ends, lengths.tolist(), strict=True)]
 
@@ -35,35 +46,51 @@ def two_parts(first, second):
     return parts
 
 
-def compare_draws(draw, pair, what, causes):
-    """pair(sentences) -> (0 or 1, the cut's number)   Fair, each for the other, and each for all documents?"""
-    found = []
+def compare_draws(draw, pair_of, what, causes):
+    """pair_of(sentences) -> a function of none for one document: (0 or 1, the cut's number)
 
-    def toss(sentences):
-        found.append(pair(sentences))
-        return found[-1][0]
-
+    Of one document: fair, each for the other? Then of shorter and longer ones.
+    """
     if draw.first:
-        half(what, lambda: toss(4), causes)
-        compare_cuts(what, found, 4)
-    else:
-        for sentences, calls in ((2, 60), (5 + draw.number % 3, 220)):
-            found.clear()
-            count = sum(toss(sentences) for _ in range(calls))
-            share(f"{what}, of {sentences} sentences", count, calls, 1 / 2, {0: causes[0], calls: causes[1]}.get(count))
-            compare_cuts(what, found, sentences)
+        found, sentences = [], 4
+        pair = pair_of(sentences)
+
+        def events():
+            found.append(pair())
+            return [what] * found[-1][0] + [cut_after(found[-1][1], sentences)]
+
+        places = {cut_after(cut, sentences): 1 / (sentences - 1) for cut in range(1, sentences)}
+        causes = {what: causes} | dict.fromkeys(places, (SAME_CHANCE, SAME_CHANCE))
+        sequential(events, {what: 1 / 2} | places, causes, lambda: cause_of_cuts(found, sentences))
+        compare_cuts(what, found, sentences)
+        return
+    for sentences, calls in SIZES[draw.number]:
+        pair = pair_of(sentences)
+        found = [pair() for _ in range(calls)]
+        count = sum(one for one, _ in found)
+        share(f"{what}, of {sentences} sentences", count, calls, 1 / 2, {0: causes[0], calls: causes[1]}.get(count))
+        compare_cuts(what, found, sentences)
+
+
+def cut_after(cut, sentences):
+    return f"cut after sentence {cut} of {sentences}"
+
+
+def cause_of_cuts(found, sentences):
+    cuts = {cut for _, cut in found}
+    if sentences > 2 and len(cuts) == 1:
+        return "the cut is always after the first sentence" if cuts == {1} else "the cut is always at the same place"
+    if len({*found}) == len(cuts) > 1 and len({one for one, _ in found}) == 2:
+        return "seen: the order follows from the cut; it needs a draw of its own"
+    return None
 
 
 def compare_cuts(what, found, sentences):
-    cuts = [cut for _, cut in found]
-    cause = SAME_CHANCE
-    if set(cuts) <= {1}:
-        cause = "the cut is always after the first sentence" if sentences > 2 else None
-    elif sentences > 2 and len(set(cuts)) == 1:
-        cause = "the cut is always at the same place"
+    cuts, cause = [cut for _, cut in found], cause_of_cuts(found, sentences) or SAME_CHANCE
     for cut in range(1, sentences):
-        share(f"cut after sentence {cut} of {sentences}", cuts.count(cut), len(cuts), 1 / (sentences - 1), cause)
+        share(cut_after(cut, sentences), cuts.count(cut), len(cuts), 1 / (sentences - 1), cause)
+    even(f"cuts of {sentences} sentences", [cuts.count(cut) for cut in range(1, sentences)], cause)
     for cut in range(1, sentences):
         ones = [one for one, place in found if place == cut]
-        share(f"{what}, where the cut is after sentence {cut} of {sentences}", sum(ones), len(ones), 1 / 2,
-              "seen: the order depends on the cut; it needs a draw of its own")  # fmt: skip
+        share(f"{what}, where the {cut_after(cut, sentences).replace('after', 'is after')}", sum(ones), len(ones),
+              1 / 2, "seen: the order depends on the cut; it needs a draw of its own")  # fmt: skip

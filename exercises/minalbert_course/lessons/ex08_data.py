@@ -6,8 +6,10 @@ from itertools import pairwise
 from ..compare import Wrong, shown
 from ..lesson import Lesson
 from .chances import repeats, rng, share, shares
-from .documents import compare_draws, joined, starts, two_parts, written
-from .sentences import ASSEMBLE, MASK_TOKENS, add_inputs, flag, text, whole
+from .documents import compare_draws, joined, repeating, starts, two_parts, written
+from .inputs import ASSEMBLE, MASK_TOKENS, add_inputs
+from .masked_words import text
+from .sentences import flag, whole
 
 lesson = Lesson(
     "ex08", "masked words and sentence order", minutes=70,
@@ -25,8 +27,9 @@ ORDER = "swapped = 0: first + second = document; 1: second + first = document"
 
 @lesson.check(1.5, "order and label", of="order_pair", formula=ORDER)
 def order(yours, draw):
-    for sentences in [2, 3, 4, 5, 6] * 6:
-        document = written(draw, sentences)
+    labels = set()
+    for sentences in [2, 3, 4, 5, 6, 2, 3, 9, 24] * 4:
+        document = (repeating if len(labels) == 2 and sentences == 4 else written)(draw, sentences)
         tokens = joined(document)
         first, second, swapped = yours.order_pair(document, rng(draw))
         first, second = two_parts(first, second)
@@ -41,20 +44,28 @@ def order(yours, draw):
         if len(front) not in starts(document):
             raise Wrong(f"the cut is after {len(front)} tokens, within a sentence",
                         "the cut counts sentences, not tokens")  # fmt: skip
+        labels.add(claimed)
+    if 1 not in labels:
+        raise Wrong("swapped is never 1", "the parts are never swapped, so nothing shows what the label means")
 
 
 @lesson.check(1, "fair draws", of="order_pair", formula="swapped with probability 1/2, each cut with 1/(n-1)")
 def fair(yours, draw):
-    def pair(document):
+    def pair_of(sentences):
+        document = written(draw, sentences)
         tokens, ends = joined(document), starts(document)
-        first, second, _ = yours.order_pair(document, rng(draw))
-        first, second = two_parts(first, second)
-        swapped = first[0] != tokens[0]
-        front = len(second if swapped else first)
-        return swapped, ends.index(front) if front in ends else 0
+
+        def pair():
+            first, second, _ = yours.order_pair(document, rng(draw))
+            first, second = two_parts(first, second)
+            swapped = first[0] != tokens[0]
+            front = len(second if swapped else first)
+            return swapped, ends.index(front) if front in ends else 0
+
+        return pair
 
     causes = "the parts are never swapped", "the parts are always swapped"
-    compare_draws(draw, lambda sentences: pair(written(draw, sentences)), "swapped", causes)
+    compare_draws(draw, pair_of, "swapped", causes)
 
 
 add_inputs(lesson)
@@ -95,13 +106,13 @@ LENGTHS = {
     "each length has half the chance of the one before: 1, 1/2, 1/4 instead of 1, 1/2, 1/3": (4 / 7, 2 / 7, 1 / 7),
     "the chances are 1, 1/4, 1/9 instead of 1, 1/2, 1/3": (36 / 49, 9 / 49, 4 / 49),
     "the chances fall evenly: 3, 2, 1 instead of 1, 1/2, 1/3": (1 / 2, 1 / 3, 1 / 6),
-    "1/n is not divided by the sum, 11/6": (1.0, 0.0, 0.0),
+    "every length is 1": (1.0, 0.0, 0.0),
 }
 
 
 @lesson.check(0.5, "rng alone, inputs untouched", of="mask_tokens", formula="one seed, one answer")
 def purity(yours, draw):
-    document, ids = written(draw, 6), text(draw, 60)
+    document, ids = written(draw, 6), text(draw, 400)
     repeats("order_pair", lambda rng: yours.order_pair(document, rng), draw)
     repeats("mask_tokens", lambda rng: yours.mask_tokens(ids, rng, 1000), draw)
     repeats("ngram_lengths", lambda rng: (yours.ngram_lengths(50, rng),), draw)

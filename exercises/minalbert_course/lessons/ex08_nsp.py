@@ -2,9 +2,11 @@
 
 from ..compare import Wrong, shown
 from ..lesson import Lesson
-from .chances import repeats, rng, share, shares
+from .chances import even, repeats, rng, share, shares
 from .documents import compare_draws, joined, starts, two_parts, written
-from .sentences import ASSEMBLE, MASK_TOKENS, add_inputs, flag, text
+from .inputs import ASSEMBLE, MASK_TOKENS, add_inputs
+from .masked_words import text
+from .sentences import flag
 
 variant = Lesson(
     "ex08-nsp", "masked words and next sentences", minutes=70, variant_of="ex08",
@@ -14,8 +16,8 @@ LESSONS = [variant]
 
 
 def library(draw, count=5):
-    """Documents of 2 to 5 sentences in which no token comes twice; one of 2 sentences among them."""
-    sizes = [2, *(int(n) for n in draw.integers(2, 6, count - 1))]
+    """Documents of 2 to 5 sentences in which no token comes twice, one of 2 sentences and one of 15 among them."""
+    sizes = [2, *(int(n) for n in draw.integers(2, 6, count - 2)), 15]
     return [written(draw, size, start=100 * (i + 1)) for i, size in enumerate(sizes)]
 
 
@@ -55,23 +57,28 @@ def next_or_random(yours, draw):
 
 @variant.check(1, "fair draws", of="nsp_pair", formula="is_random with probability 1/2, each cut with 1/(n-1)")
 def fair_next(yours, draw):
-    def pair(sentences):
-        documents = [written(draw, sentences, start=100), written(draw, 3, start=200)]
+    def pair_of(sentences):
+        documents = [written(draw, sentences, start=100), written(draw, 3, start=500)]
         ends, own = starts(documents[0]), joined(documents[0])
-        first, second, _ = yours.nsp_pair(documents, 0, rng(draw))
-        first, second = two_parts(first, second)
-        return second != own[len(first) :], ends.index(len(first)) if len(first) in ends else 0
+
+        def pair():
+            first, second, _ = yours.nsp_pair(documents, 0, rng(draw))
+            first, second = two_parts(first, second)
+            return second != own[len(first) :], ends.index(len(first)) if len(first) in ends else 0
+
+        return pair
 
     causes = "the second part never comes from elsewhere", "it always comes from elsewhere"
-    compare_draws(draw, pair, "second parts that are not the rest", causes)
+    compare_draws(draw, pair_of, "second parts that are not the rest", causes)
 
 
 @variant.check(1, "another document", of="nsp_pair", formula="each other document, and each of its sentences, alike")
 def elsewhere(yours, draw):
-    sizes, calls = [3, 3, 3, 3] if draw.first else [3, *draw.rng.permutation([1, 2, 8]).tolist()], 400
-    number = 1 + draw.number % 3 if draw.first else 0
-    documents = [written(draw, size, start=100 * (i + 1)) for i, size in enumerate(sizes)]
-    homes, begins = {i: 0 for i in range(4) if i != number}, {i: [] for i in range(4)}
+    sizes, calls, number = [3, *draw.rng.permutation([1, 2, 8]).tolist()], 400, 0
+    if draw.number < 2:
+        sizes, number = ([3, 3, 3, 3], [3] * 11)[draw.number], 1
+    documents, D = [written(draw, size, start=100 * (i + 1)) for i, size in enumerate(sizes)], len(sizes)
+    homes, begins = {i: 0 for i in range(D) if i != number}, {i: [] for i in range(D)}
     places = {tuple(tail): place for document in documents for place, tail in enumerate(tails(document))}
     own = joined(documents[number])
     for _ in range(calls):
@@ -80,7 +87,7 @@ def elsewhere(yours, draw):
         if second == own[len(first) :]:
             continue
         if home(second) == number:
-            raise Wrong("a random second part is from the same document", "draw among the others alone")
+            raise Wrong("a random second part is from the same document", "its own is among those that are drawn from")
         homes[home(second)] = homes.get(home(second), 0) + 1
         begins[home(second)] += [places[tuple(second)]] if tuple(second) in places else []
     if sum(map(len, begins.values())) < calls // 8:
@@ -88,8 +95,9 @@ def elsewhere(yours, draw):
         raise Wrong(f"{found} of {calls} second parts are another document's sentences up to its end; "
                     "it must be about half of them")  # fmt: skip
     by_length = [sizes[i] / (sum(sizes) - sizes[number]) for i in homes]
-    known = {} if draw.first else {"long documents are drawn more often; each must have the same chance": by_length}
-    shares("from document {}, of three others", homes, [1 / 3] * 3, known)
+    known = {"long documents are drawn more often; each must have the same chance": by_length}
+    shares(f"from document {{}}, of {D - 1} others", homes, [1 / (D - 1)] * (D - 1), {} if draw.number < 2 else known)
+    even(f"from {D - 1} other documents", list(homes.values()))
     for i, found in begins.items():
         for sentence in range(sizes[i]):
             share(f"from sentence {sentence + 1} of {sizes[i]} on", found.count(sentence), len(found), 1 / sizes[i],
@@ -105,7 +113,7 @@ add_inputs(variant)
 
 @variant.check(0.5, "rng alone, inputs untouched", of="mask_tokens", formula="one seed, one answer")
 def purity_next(yours, draw):
-    documents, ids = library(draw), text(draw, 60)
+    documents, ids = library(draw), text(draw, 400)
     repeats("nsp_pair", lambda rng: yours.nsp_pair(documents, 0, rng), draw)
     repeats("mask_tokens", lambda rng: yours.mask_tokens(ids, rng, 1000), draw)
     yours.assemble([5] * 15, [6] * 10, 12)

@@ -18,7 +18,8 @@ from .devices import both_live, explained, here, keeps_dtype, on_device, there
 
 
 def gelu(x):
-    return gelu_forward(x)[0]
+    """Of an array without an axis, too."""
+    return gelu_forward(np.atleast_1d(x))[0].reshape(np.shape(x))
 
 
 def layer_norm(x, gain, bias, eps):
@@ -46,13 +47,16 @@ def which_library(yours, draw):
     x = draw.normal(*draw.sizes(B=2, H=3))
     with explained():
         equal("library of an array of the device", yours.library(on_device(x)), "cupy")
-        cause = "both live in one process: ask the array, not whether CuPy is there"
+        cause = "perhaps: both live in one process: ask the array, not whether CuPy is there"
         equal("library of a NumPy array", yours.library(x), "numpy", cause)
-        equal("library of a number np.float32", yours.library(Given.of("a single number", 0.5)), "numpy")
+        for number, kind in ((0.5, "float32"), (0.5, "float64"), (3, "int64"), (True, "bool")):
+            given = Given.of("a single number", number, kind)
+            equal(f"library of a number np.{kind}", yours.library(given), "numpy", "single numbers are NumPy's")
         kinds = {"whole numbers": np.arange(3), "a single number": np.array(2.0), "nothing": np.ones(0),
                  "float32": x.astype(np.float32), "truth values": x > 0}  # fmt: skip
         for kind, array in kinds.items():
-            equal(f"library of an array of the device ({kind})", yours.library(on_device(array)), "cupy")
+            no_part = "seen: dtype, shape and size play no part"
+            equal(f"library of an array of the device ({kind})", yours.library(on_device(array)), "cupy", no_part)
             equal(f"library of a NumPy array ({kind})", yours.library(array), "numpy", cause)
 
 
@@ -66,8 +70,10 @@ def gelu_here(yours, draw):
     with explained():
         both_live(yours)
         for x in gelu_points(draw):
-            y = keeps_dtype("y", here("y", yours.gelu(x)), x)
-            same("y", y, gelu_forward(x)[0], suspects=Later(gelu_mistakes, x))
+            y = here("y", yours.gelu(x))
+            if x.ndim:                               # NumPy makes numbers of arrays without an axis
+                keeps_dtype("y", y, x)
+            same("y", y, gelu(x), suspects=Later(gelu_mistakes, np.atleast_1d(x)))
     yours.untouched()
 
 
@@ -76,7 +82,7 @@ def gelu_there(yours, draw):
     with explained():
         for x in gelu_points(draw):
             y = keeps_dtype("y", there("y", yours.gelu(on_device(x))), x)
-            same("y", y, gelu_forward(x)[0], suspects=Later(gelu_mistakes, x))
+            same("y", y, gelu(x), suspects=Later(gelu_mistakes, np.atleast_1d(x)))
 
 
 @lesson.check(0.5, "GELU in float32", of="gelu", formula="y has the dtype of x")
@@ -163,10 +169,12 @@ def to_the_host(yours, draw):
             for where, given in (("on the device", on_device(x, transfers=1)), ("on the host", x)):
                 array = here("array", yours.to_host(given))
                 if not isinstance(array, np.ndarray):
-                    raise Wrong(f"of an x {where}, to_host returned {shown(array)}; it must be a NumPy array")
+                    raise Wrong(f"of an x {where}, to_host returned {shown(array)}; it must be a NumPy array",
+                                "a return is missing" if array is None else None)  # fmt: skip
                 if array.dtype != x.dtype:
-                    raise Wrong(f"of an x {where} of {x.dtype}, to_host returned {array.dtype}; it must be the same")
-                equal(f"array of an x {where}", array, x)
+                    raise Wrong(f"of an x {where} of {x.dtype}, to_host returned {array.dtype}; it must be the same",
+                                "seen: what is read must be as it was on the device")  # fmt: skip
+                equal(f"array of an x {where}", array, x, "seen: what is read must be as it was on the device")
 
 
 @lesson.check(1, "one transfer", of="mean_loss", formula="the mean of all losses, added where they are, read once")
@@ -186,6 +194,8 @@ def compare_means(yours, losses):
     places = {"device": Given.of("numbers on the device", losses, 1), "host": [np.array(loss) for loss in losses]}
     for where, given in places.items():
         loss = here("loss", yours.mean_loss(given))
+        if isinstance(loss, np.ndarray):
+            raise Wrong(f"loss is an array of shape {loss.shape}; it must be a Python number", "take float() of it")
         suspects = Later(mean_mistakes, losses) if len(losses) > 1 else None
         same(f"loss, of losses on the {where}", loss, losses.mean(dtype=float), suspects=suspects)
 

@@ -2,10 +2,8 @@
 
 import dataclasses
 import json
-from importlib import resources
 
 import numpy as np
-import safetensors.numpy
 
 from minalbert.albert import Albert
 from minalbert.config import AlbertConfig
@@ -17,10 +15,11 @@ from ..compare import Wrong, equal, numbers, same
 from ..given import Given
 from ..lesson import Lesson
 from ..makers import ex13 as ex13  # what this exercise hands out
-from ..yours import Stopped
 from .checks import alive
+from .config_files import compare_config, compare_refusal, config_text
 from .released import as_dict, compare_arrays, compare_names, file_of, orders
-from .two_models import compare_guesses, compare_place, plain, states
+from .released_directory import computed, from_own_parts, stored
+from .two_models import compare_guesses, compare_places, plain, states
 
 lesson = Lesson(
     "ex13", "a released model", minutes=85,
@@ -36,7 +35,6 @@ lesson = Lesson(
 )  # fmt: skip
 LESSONS = [lesson]
 
-FIELDS = {field.name for field in dataclasses.fields(AlbertConfig)}
 SQUARE = ("attention.query.w", "attention.key.w", "attention.value.w", "attention.output.w", "pooler.w")
 
 
@@ -60,8 +58,11 @@ def names(yours, draw):
     state["predictions.decoder.weight"] = state["albert.embeddings.word_embeddings.weight"]
     state["predictions.decoder.bias"] = state["predictions.bias"]
     state["albert.embeddings.position_ids"] = np.arange(5)[None]
+    state["classifier.weight"], state["classifier.bias"] = np.ones((3, 4), np.float32), np.ones(3, np.float32)
     for ordered in orders(draw, state):
         compare_names(as_dict("params", yours.translate(ordered)), right)
+    state, right = file_of(draw, heads=("mlm",))     # an AlbertForMaskedLM has no other
+    compare_names(as_dict("params", yours.translate(state)), right)
 
 
 @lesson.check(1, "matrices", of="translate", formula=TRANSPOSED)
@@ -98,37 +99,6 @@ def trunk(yours, draw):
 # The configuration
 
 
-def config_text(draw, **changes):
-    """(config.json, what of it AlbertConfig has)"""
-    D, F, L, V = draw.sizes(D=4, F=20, L=3, V=32)
-    known = {
-        "vocab_size": V, "hidden_size": 3 * D, "num_attention_heads": 3, "num_hidden_layers": L, "intermediate_size": F,
-        "hidden_act": "gelu_new", "layer_norm_eps": 1e-12, "hidden_dropout_prob": 0, "num_hidden_groups": 1,
-        "embedding_size": 128,
-    }  # fmt: skip
-    unknown = {
-        "architectures": ["AlbertForMaskedLM"], "model_type": "albert", "gap_size": 0, "net_structure_type": 0,
-        "inner_group_num": 1, "classifier_dropout_prob": 0.1, "bos_token_id": 2, "down_scale_factor": 1,
-    }  # fmt: skip
-    if draw.first:
-        known["embedding_projection"] = None
-        unknown["down_scale_factor"] = None
-    else:
-        del unknown["inner_group_num"], known["embedding_size"]
-        known |= {"initializer_range": 0.0, "sharing": "all", "reversible": False}
-    return json.dumps(unknown | known | changes, indent=2), known
-
-
-def compare_config(config, right):
-    for name in sorted(right.keys() - config.keys()):
-        raise Wrong(f"config lacks {name}, which the file has")
-    for name in sorted(map(str, config.keys() - right.keys())):
-        cause = None if name in FIELDS else "keys for which AlbertConfig has no field are to be left out"
-        raise Wrong(f"config has {name}, which the file has not" if name in FIELDS else f"config has {name}", cause)
-    for name, value in right.items():
-        equal(name, config[name], value)
-
-
 @lesson.check(1, "config.json", of="read_config", formula="the keys for which AlbertConfig has a field, and no others")
 def fields(yours, draw):
     text, right = config_text(draw)
@@ -146,47 +116,7 @@ def refusal(yours, draw):
         compare_refusal(yours, groups, config_text(draw, inner_group_num=groups)[0])
 
 
-def compare_refusal(yours, groups, text):
-    try:
-        yours.read_config(text)
-    except Stopped as error:
-        if not any(f": {kind}" in str(error) for kind in ("ValueError", "ConfigError")):
-            raise Wrong(f"{error}; it must be a ValueError") from error
-        return
-    cause = "such a model has more weights than ours: loaded all the same, it would compute something else"
-    raise Wrong(f"read_config accepts inner_group_num {groups}; it must raise ValueError", cause if groups else None)
-
-
 # A directory
-
-
-def stored():
-    """(config, params, text, state) of the directory"""
-    folder = resources.files(outside) / "ex13"
-    text = (folder / "config.json").read_text(encoding="utf-8")
-    state = safetensors.numpy.load((folder / "model.safetensors").read_bytes())
-    config = {key: value for key, value in json.loads(text).items() if key in FIELDS}
-    return config, state_dict.from_state_dict(state, AlbertConfig(**config)), text, state
-
-
-def alike(a, b):
-    """Two answers, whatever they are."""
-    if isinstance(a, dict) and isinstance(b, dict):
-        return a.keys() == b.keys() and all(alike(a[key], b[key]) for key in a)
-    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-        return np.array_equal(a, b)
-    if isinstance(a, list) and isinstance(b, list):
-        return len(a) == len(b) and all(map(alike, a, b))
-    return type(a) is type(b) and isinstance(a, int | float | str | None) and a == b
-
-
-def from_own_parts(yours, config, params):
-    """Mistakes of translate and read_config have cost their points already."""
-    _, _, text, state = stored()
-    try:
-        return alike(config, yours.read_config(text)) and alike(params, yours.translate(state))
-    except (Wrong, Stopped):
-        return False
 
 
 @lesson.check(1, "a directory", of="load", formula="config of config.json, params of model.safetensors")
@@ -209,38 +139,48 @@ DIFFERS = "the first i with max |ours[i] - theirs[i]| > limit, or None"
 
 @lesson.check(1, "the first difference", of="first_difference", formula=DIFFERS)
 def first(yours, draw):
+    cases = []
     for place, amount in ((None, 0.0), (2, 0.5), (0, -0.5), (4, -0.01), (1, 0.002), (3, -0.002)):
         for size in (1.0, 200.0, 1e-3):
             ours, theirs = states(draw, size)
             for i in range(5 if place is None else place, 5):
                 ours[i][-1, 0, 1] = theirs[i][-1, 0, 1] + amount * (1 + i)             # it grows from layer to layer
-            compare_place(yours, ours, theirs, 1e-3, place, size)
+            cases.append((ours, theirs, 1e-3, place))
     for layers, place in ((1, 0), (1, None), (2, 1), (14, 13)):
         ours, theirs = states(draw, layers=layers)
         if place is not None:
             ours[place][0, 1, 0] += 0.1
-        compare_place(yours, ours, theirs, 1e-3, place)
+        cases.append((ours, theirs, 1e-3, place))
     ours, theirs = states(draw)
-    compare_place(yours, [ours[0], theirs[1] + 1, theirs[2]], theirs[:3], 1e-3, 1)     # and then it is right again
     exact = [np.round(state) for state in theirs]
-    compare_place(yours, [state + 0.5 for state in exact], exact, 0.5, None)           # not above it
-    compare_place(yours, [state + 0.5 for state in exact], exact, 0.4998, 0)
-    compare_place(yours, [state - 0.75 for state in exact], exact, 0.5, 0)
-    compare_place(yours, [30 * state for state in theirs], theirs, 1000.0, None)
-    compare_place(yours, [theirs[0], theirs[1][..., :2]], [theirs[0], theirs[1][..., :2] + 3], 2.0, 1)  # other shapes
-    compare_place(yours, [array.astype(np.float32) for array in ours], theirs, 1e-3, None)
+    compare_places(yours, [
+        *cases,
+        ([ours[0], theirs[1] + 1, theirs[2]], theirs[:3], 1e-3, 1),                   # and then it is right again
+        ([state + 0.5 for state in exact], exact, 0.5, None),                         # not above it
+        ([state + 0.5 for state in exact], exact, 0.4998, 0),
+        ([state + 0.5001 for state in exact], exact, 0.5, 0),
+        ([state - 0.75 for state in exact], exact, 0.5, 0),
+        ([30 * state for state in theirs], theirs, 1000.0, None),
+        ([30000 * abs(one) + 30000.01 for one in exact], [30000 * abs(one) + 30000 for one in exact], 1e-3, 0),
+        ([theirs[0], theirs[1][..., :2]], [theirs[0], theirs[1][..., :2] + 3], 2.0, 1),   # other shapes
+        ([array.astype(np.float32) for array in ours], theirs, 1e-3, None),
+    ])  # fmt: skip
 
 
 @lesson.check(0.5, "a difference that is not a number", of="first_difference", formula=f"{DIFFERS}; a NaN differs")
 def not_a_number(yours, draw):
-    cause = "nan > limit is False, as is every comparison with nan; ask whether not (difference <= limit)"
-    for place, both, entry in ((3, False, (0, 0, 0)), (0, True, (-1, -1, -1)), (4, False, ...), (1, True, (0, 1, 1))):
+    asked = (3, False, (0, 0, 0)), (0, True, (-1, -1, -1)), (4, False, ...), (1, True, (0, 1, 1))
+    found = []
+    for place, both, entry in asked:
         ours, theirs = states(draw)
         ours[place][entry] = np.nan
         if both:                                     # ours is none, whatever theirs is
             theirs[place][entry] = np.nan
-        found = plain(yours.first_difference(ours, theirs, 1e-3))
-        equal(f"first_difference, where ours[{place}] has a NaN,", found, place, cause if found is None else None)
+        found.append(plain(yours.first_difference(ours, theirs, 1e-3)))
+    cause = "nan > limit is False, as is every comparison with nan; ask whether not (difference <= limit)"
+    cause = cause if found == [None] * len(asked) else "seen: not every NaN is found"
+    for (place, _, _), answer in zip(asked, found, strict=True):
+        equal(f"first_difference, where ours[{place}] has a NaN,", answer, place, cause)
     ours, theirs = states(draw)
     ours[2][0, 0, 0], ours[4][0, 0, 0] = np.inf, np.nan
     equal("first_difference, where ours[2] is infinite,", plain(yours.first_difference(ours, theirs, 1e-3)), 2)
@@ -252,11 +192,12 @@ def not_a_number(yours, draw):
 @lesson.check(1, "a missing word", of="fill_mask", formula="softmax over all words; the k largest, best first")
 def missing_word(yours, draw):
     V, k = (7, 3) if draw.first else (int(draw.integers(8, 20)), int(draw.integers(2, 6)))
-    for size, asked, scale in ((V, k, 2), (V, 1, 1), (V, V, 2), (40, 12, 1), (1, 1, 1), (V, k, 0.05), (V, k, 30)):
+    usual, few, many = (V, k, 2), ((V, 1, 1), (1, 1, 1)), ((V, V, 2), (40, 12, 1), (2000, 25, 2))
+    for size, asked, scale in (usual, *few, *many, (V, k, 0.05), (V, k, 30)):
         logits = draw.normal(size, scale=scale)
-        compare_guesses(yours, logits, asked)
-    compare_guesses(yours, -abs(logits) - 1, k)
-    compare_guesses(yours, abs(logits) + 1, k)
+        compare_guesses(yours, draw, logits, asked)
+    compare_guesses(yours, draw, -abs(logits) - 1, k)
+    compare_guesses(yours, draw, abs(logits) + 1, k)
 
 
 @lesson.check(1, "as transformers", of="load", formula="hidden states and logits of transformers' AlbertForPreTraining")
@@ -281,14 +222,3 @@ def as_transformers(yours, draw):
         same(f"hidden state {i} (transformers' numbers)", state, theirs["hidden_states"][i], "bth")
     for name in ("mlm_logits", "sop_logits"):
         same(f"{name} (transformers' numbers)", ours[name], theirs[name])
-
-
-def computed(model, given):
-    inputs = [given[name] for name in ("input_ids", "attention_mask", "token_type_ids")]
-    with np.errstate(all="ignore"):
-        states, (_, pooled) = model.hidden_states(*inputs), model.encode(*inputs)
-        return {
-            "hidden_states": states,
-            "mlm_logits": model.mlm_logits(states[-1]),
-            "sop_logits": model.sop_logits(pooled),
-        }

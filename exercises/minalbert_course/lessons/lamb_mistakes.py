@@ -53,6 +53,7 @@ def ways(s, m, v):
         "u is made of the old m; it is updated first": direction(s, s.m, v),
         "u is made of the old v; it is updated first": direction(s, m, s.v),
         "u is made of g, not of m": direction(s, s.g, v),
+        "u is made of a look ahead, β₁ m + (1 - β₁) g, as Nesterov's": direction(s, b1 * m + (1 - b1) * s.g, v),
         "u is made of g, which is not corrected, not of m": s.g / (right + s.eps) + decay,
         "the decay is subtracted in u; it must be added": bare - decay,
         "the decay is there twice": bare + 2 * decay,
@@ -64,6 +65,8 @@ def ways(s, m, v):
         "the sign of m is turned": decay - bare,
         "u is the decay alone": decay + 0 * s.w,
         "the root of v is missing": m_hat / (v_hat + s.eps) + decay,
+        "v is squared, where its root must be taken": m_hat / (v_hat**2 + s.eps) + decay,
+        "√v + ε is squared": m_hat / (right + s.eps) ** 2 + decay,
         "ε is left out": m_hat / right + decay,
         "ε is subtracted": m_hat / (right - s.eps) + decay,
         "ε multiplies √v; it must be added": m_hat / (right * s.eps) + decay,
@@ -125,7 +128,7 @@ def ratios(s, u):
         "this is ‖u‖": U,
         "this is 1 / ‖u‖": 1 / U,
         "the two norms are multiplied": W * U,
-        "the ratio is 1: the norms are not used": 1.0,
+        "the ratio is 1, as if the norms were not used, or one of them were zero or not a number": 1.0,
         "the ratio is cut at 1": min(W / U, 1.0),
         "the ratio is made at least 1": max(W / U, 1.0),
         "the ratio is cut at 10; this LAMB has no such limit": min(W / U, 10.0),
@@ -184,6 +187,9 @@ def weight_mistakes(s, m, v, ratio):
             "rate and ratio are added; they must be multiplied": s.w - (s.rate + r) * u,
             "the step goes along the gradient": s.w - s.rate * r * s.g,
             "the step goes along m": s.w - s.rate * r * m,
+            "u is added to rate and ratio; all three must be multiplied": s.w - (s.rate * r + u),
+            "this is m": m,
+            "this is v": v,
         }
         if s.corrected:
             W, U = np.linalg.norm(s.w), np.linalg.norm(u)

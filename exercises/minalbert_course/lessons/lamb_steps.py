@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from minalbert.gradcheck.diagnose import PERHAPS, SEEN
 from minalbert.optim.lamb import lamb_tensor
 
 from ..compare import Wrong, numbers, same
@@ -49,26 +50,54 @@ def case(draw, corrected, shape=None, clamp=1e6):
 
 
 def points(draw, corrected, vector=False):
-    """A usual case, then those that an answer may forget: few axes or many, long and short tensors, odd settings."""
+    """(what is special, a Case): a usual one, then those that an answer may forget."""
     usual = case(draw, corrected, (5 + draw.number,) if vector else None)
-    yield usual
+    yield "", usual
     for shape in ((1,), (12,)) if vector else ((1, 4), (4, 1), (1, 1), (2, 3, 4), (2, 1, 3, 2)):
         one = case(draw, corrected, shape)           # where a single number may not be the small rest of two
         one = one._replace(w=-abs(one.w), g=abs(one.g), m=abs(one.m)) if one.w.size == 1 else one
-        yield one._replace(weight_decay=0.0) if one.w.size == 1 else one
-    holes = np.where(np.arange(usual.w.size).reshape(usual.w.shape) % 3, usual.w, 0.0)
-    for changes in (
-        {"w": 300 * usual.w, "weight_decay": 0.0}, {"w": 0.02 * usual.w}, {"w": 1e-7 * usual.w}, {"w": holes},
-        {"g": 30 * usual.g, "m": 40 * usual.m, "v": 900 * usual.v}, {"g": 0.01 * usual.g, "m": 0.02 * usual.m},
-        {"g": 0 * usual.g}, {"m": 0 * usual.m}, {"v": 0 * usual.v}, {"m": 0 * usual.m, "v": 0 * usual.v, "t": 1},
-        {"t": 1}, {"t": 2}, {"t": 30}, {"t": 20000}, {"eps": 1e-6}, {"eps": 12.0}, {"eps": 1.0}, {"rate": 0.0},
-        {"rate": 1.0}, {"rate": 12.0}, {"weight_decay": 0.0}, {"weight_decay": 1.0}, {"weight_decay": 12.0},
-        {"betas": (0.9, 0.999)}, {"betas": (0.95, 0.8), "t": 2}, {"eps": 3000.0}, {"eps": 0.0},
-        {"weight_decay": 3000.0},
-    ):  # fmt: skip
-        yield usual._replace(**changes)
+        yield f"shape {shape}", one._replace(weight_decay=0.0) if one.w.size == 1 else one
+    for words, changes in special(usual):
+        yield words, usual._replace(**changes)
     if vector:
-        yield usual._replace(w=0 * usual.w)
+        yield "w = 0", usual._replace(w=0 * usual.w)
+
+
+def special(usual):
+    """(words, {field: another value})"""
+    holes = np.where(np.arange(usual.w.size).reshape(usual.w.shape) % 3, usual.w, 0.0)
+    yield "a large w, no decay", {"w": 300 * usual.w, "weight_decay": 0.0}
+    yield "a small w", {"w": 0.02 * usual.w}
+    yield "a tiny w", {"w": 1e-7 * usual.w}
+    yield "zeros in w", {"w": holes}
+    yield "large gradients", {"g": 30 * usual.g, "m": 40 * usual.m, "v": 900 * usual.v}
+    yield "small gradients", {"g": 0.01 * usual.g, "m": 0.02 * usual.m}
+    for name in "gmv":
+        yield f"{name} = 0", {name: 0 * usual.w}
+    yield "m = v = 0, t = 1", {"m": 0 * usual.m, "v": 0 * usual.v, "t": 1}
+    yield "β = (0.9, 0.999)", {"betas": (0.9, 0.999)}
+    yield "β = (0.95, 0.8), t = 2", {"betas": (0.95, 0.8), "t": 2}
+    settings = {"t": (1, 2, 30, 20000), "eps": (1e-6, 12.0, 1.0, 3000.0, 0.0), "rate": (0.0, 1.0, 12.0),
+                "weight_decay": (0.0, 1.0, 12.0, 3000.0)}  # fmt: skip
+    for name, values in settings.items():
+        for value in values:
+            yield f"{name} = {value:g}", {name: value}
+
+
+def in_each(draw, corrected, check, vector=False):
+    """Run the check at all points; where it fails after the first, the cause is one of that case alone."""
+    for words, s in points(draw, corrected, vector):
+        try:
+            check(s)
+        except Wrong as error:
+            if words:
+                error.seen = f"{error.seen} ({words})"
+                named = error.cause and not error.cause.startswith(PERHAPS)
+                error.cause = f"in this case ({words}): {error.cause.removeprefix(SEEN)}" if named else ELSEWHERE
+            raise
+
+
+ELSEWHERE = "seen: in the cases before it was right; is there one of its own for such arguments?"
 
 
 def reference(s):
@@ -103,8 +132,9 @@ def number(name, value, expected, suspects=None):
 
 def check_moments(yours, s):
     _, m, v, _ = yours.lamb_step(*s.asked())
-    _, right_m, right_v, _ = reference(s)
-    same("m", m, right_m, suspects=moment_mistakes(s, "m", 0, s.m, s.g, right_m) | {"m is v": right_v})
+    right_w, right_m, right_v, _ = reference(s)
+    others = {"m is v": right_v, "the new w stands where m must": right_w}
+    same("m", m, right_m, suspects=moment_mistakes(s, "m", 0, s.m, s.g, right_m) | others)
     known = moment_mistakes(s, "v", 1, s.v, s.g * s.g, right_v) | {
         "g is not squared": s.betas[1] * s.v + (1 - s.betas[1]) * s.g,
         "|g| stands where g² must": s.betas[1] * s.v + (1 - s.betas[1]) * abs(s.g),
@@ -113,6 +143,9 @@ def check_moments(yours, s):
         "(1 - β₂) is squared with g": s.betas[1] * s.v + ((1 - s.betas[1]) * s.g) ** 2,
         "the root of v is returned; what is kept is v itself": np.sqrt(right_v),
         "v is m": right_m,
+        "the new w stands where v must": right_w,
+        "v never falls, as AMSGrad's": np.maximum(s.v, right_v),
+        "the square of g - m stands where g² must": s.betas[1] * s.v + (1 - s.betas[1]) * (s.g - right_m) ** 2,
     }
     same("v", v, right_v, suspects=known)
 

@@ -9,7 +9,8 @@ from .training_mistakes import rate_of
 
 def curve(model, batches, rates, mistake=None):
     """Losses before each step, with the exercise's loop or with one mistake in it."""
-    moments, optimiser, sums, found = Moments.zeros(model.params), AdamW(), model.params.zeros_like(), []
+    moments, sums, found = Moments.zeros(model.params), model.params.zeros_like(), []
+    optimiser = AdamW(weight_decay=0.0) if mistake == "no decay" else AdamW()
     for step, rate in enumerate(rates):
         batch = batches[step % len(batches)]
         losses, grads = model.loss_and_grads(batch)
@@ -22,6 +23,8 @@ def curve(model, batches, rates, mistake=None):
         if mistake == "fresh moments" or (mistake == "fresh rounds" and step % len(batches) == 0):
             moments = Moments.zeros(model.params)
         norm = global_norm(grads)
+        if mistake == "matrices":
+            norm = np.sqrt(sum(float((g * g).sum()) for g in grads.values() if g.ndim > 1))
         scales = {"not clipped": 1.0, "entries": 1.0, "norm 1": 1.0 / norm, "up": max(1.0, 1.0 / norm),
                   "half": clip_factor(norm, 0.5), "double": clip_factor(norm, 2.0), "norm": norm}  # fmt: skip
         scale = scales.get(mistake, clip_factor(norm, 1.0))
@@ -40,6 +43,8 @@ MISTAKES = {
     "up": "short gradients are made longer, and long ones are not clipped",
     "half": "the gradient is clipped to a norm of 1/2",
     "double": "the gradient is clipped to a norm of 2",
+    "matrices": "the norm is that of the matrices alone; it must be that of all tensors together",
+    "no decay": "the weights do not decay: AdamW() has the settings that are wanted",
     "norm": "the gradient is multiplied by its norm; `clip_factor` gives what it must be multiplied by",
     "entries": "each entry is clipped to 1; the norm of all together must be",
     "fresh moments": "the moments start from zero again at each step; make them once, before the loop",

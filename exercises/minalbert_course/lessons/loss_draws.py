@@ -7,7 +7,7 @@ from ..outside import ramp
 SINGLES = {}, {"B": 1}, {"P": 1}, {"E": 1}, {"V": 1}
 PLACES = {}, {"B": 1}, {"P": 1}, {"T": 1}, {"H": 1}, {"P": 12, "T": 13}
 SCALES = (0, 1, 1, 1), (1, 0, 1, 1), (1, 1, 0, 1), (1, 1, 1, 0), (30, 1, 1, 30), (1, 30, 30, 1)
-STEPS = (1.0, -3.0, 0.0, 25.0, 2000.0, 1.0, 1.0, 1.0, 1.0)
+STEPS = (1.0, -3.0, 0.0, 25.0, 2000.0, 1.0, 1.0, 1.0, 1.0, 1.0, 2.0)
 
 
 def slots(draw, scale=2.0, **fixed):
@@ -28,17 +28,19 @@ def sizes_of(draw, fixed, **usual):
 
 
 def kinds(draw):
-    """slots, then the shapes and sizes for which an answer may be made by mistake; the last as SOP has them."""
+    """slots, then the shapes and sizes for which an answer may be made by mistake."""
     yield slots(draw)
     yield slots(draw, B=1)
     yield slots(draw, P=1)
     yield slots(draw, K=13)
     logits, labels, weights = slots(draw)
     yield logits, labels, 0.02 * weights / weights.sum()  # a sum far below one
-    yield logits, labels, 3e-5 * weights / weights.sum()
+    yield logits, labels, np.pi * 1e-5 * weights / weights.sum()
     yield 0.01 * logits, 0 * labels, weights + 0.25  # no empty slot, and the first word alone
     yield logits[None], labels[None], 20 * weights[None]
     yield pairs(draw)
+    yield logits, labels, np.arange(labels.size).reshape(labels.shape) % 3           # whole numbers are weights, too
+    yield logits[0, 0], np.array(labels[0, 0]), np.array(weights[0, 0])               # one target alone
 
 
 def pairs(draw):

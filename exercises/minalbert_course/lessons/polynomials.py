@@ -16,7 +16,7 @@ def miscounted(yours, right, letters, sizes, degree=4):
     yours, right   functions of the sizes, right being a sum of products of them
     """
     n = len(letters)
-    exchanged, shifted = dict(exchanges(letters)), dict(shifts(letters))
+    exchanged, shifted = dict(exchanges(letters)), dict(shifts(letters)) | dict(constants(letters))
     points = sizes, tuple(size + 3 + 2 * i for i, size in enumerate(sizes)), tuple(7 + 5 * i for i in range(n))
     try:
         return (misplaced(yours, right, exchanged, points) or other_terms(yours, right, letters, degree)
@@ -50,6 +50,12 @@ def shifts(letters):
     for i, step in itertools.product(range(len(letters)), (1, -1)):
         says = f"{letters[i]} {'+' if step > 0 else '-'} 1 is used where {letters[i]} is meant"
         yield says, lambda sizes, i=i, step=step: [size + step * (j == i) for j, size in enumerate(sizes)]
+
+
+def constants(letters):
+    for i, constant in itertools.product(range(len(letters)), (0, 1, 2, 3, 4, 8, 10, 12, 64, 512)):
+        says = f"{letters[i]} is used as if it were {constant}"
+        yield says, lambda sizes, i=i, c=constant: [c if j == i else size for j, size in enumerate(sizes)]
 
 
 def other_terms(yours, right, letters, degree):

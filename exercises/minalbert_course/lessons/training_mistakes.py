@@ -67,12 +67,14 @@ RATES = {
     "the rise is upside down: warmup / step": lambda step, steps, warmup, peak:
         peak * (warmup / step if step < warmup else max(0, 1 - step / steps)),
     "the sign is wrong": lambda *asked: -rate_of(*asked),
+    "one is added": lambda *asked: rate_of(*asked) + 1,
 }  # fmt: skip
 
 
 def rate_mistakes(yours, steps, warmup, peak):
-    """Those that agree with yours at every step of this plan, and of one without a warm-up."""
-    asked = [(step, steps, rise, peak) for rise in (warmup, 0) for step in (*range(steps + 1), steps + 3)]
+    """Those that agree with yours at every step of this plan, of one without a warm-up, and of a short one."""
+    plans = (steps, warmup), (steps, 0), (9, 3)
+    asked = [(step, last, rise, peak) for last, rise in plans for step in (*range(last + 1), last + 3)]
     own = []
     for each in asked:
         try:
@@ -145,6 +147,9 @@ def sum_mistakes(model, slices, which):
             found([float(i in used) for i in range(n)]),
         "slices without a masked word are left out, of the number of sequences, too":
             found([float(i in used) for i in range(n)], Totals(sum(targets), sum(sequences[i] for i in used))),
+        "a slice without a masked word counts as if it had one":
+            found(None, Totals(sum(max(1.0, count) for count in targets), sum(sequences))),
+        **{f"only the first {k} slices are added up": found([float(i < k) for i in range(n)]) for k in range(2, n - 1)},
         "targets and sequences have changed places in Totals": found(None, Totals(sum(sequences), sum(targets))),
         "all slots are counted; masked words are those with a weight": found(None, Totals(slots, sum(sequences))),
         "all tokens are counted as masked words": found(None, Totals(tokens, sum(sequences))),
@@ -172,6 +177,8 @@ def plateau_mistakes(counts, p, right):
     few = counts[counts > 1]
     few = few if few.size else np.array([np.nan])
     found = {
+        "counts are divided by their mean, not by their sum":
+            -(used / counts.mean() * np.log(used / counts.mean())).sum(),
         "the logarithm is to base 2; losses are in natural logarithms": right / np.log(2),
         "the logarithm is to base 10; losses are in natural logarithms": right / np.log(10),
         "the sign is wrong": -right,

@@ -19,54 +19,88 @@ def plain(value):
     return value.item() if isinstance(value, np.generic | np.ndarray) and np.ndim(value) == 0 else value
 
 
-def compare_place(yours, ours, theirs, limit, place, size=1.0):
-    found = plain(yours.first_difference(ours, theirs, limit))
-    sizes = [np.abs(np.subtract(a, b)).ravel() for a, b in zip(ours, theirs, strict=True)]
-    signed = [np.subtract(a, b).ravel() for a, b in zip(ours, theirs, strict=True)]
-    relative = [d / np.abs(b).ravel().max() for d, b in zip(sizes, theirs, strict=True)]
-    each = [d / np.maximum(np.abs(b).ravel(), 1e-12) for d, b in zip(sizes, theirs, strict=True)]
-    above = [i for i, d in enumerate(sizes) if d.max() > limit]
-    guesses = {
-        "the last index that differs; the first is asked for": above[-1:],
-        "the index of the largest difference; the first is asked for":
-            [int(np.argmax([d.max() for d in sizes]))] if above else [],
-        "one more than the index; it counts from 0": [i + 1 for i in above[:1]],
-        "differences are relative to theirs; the limit is absolute":
-            [i for i, d in enumerate(relative) if d.max() > limit],
-        "differences are relative, entry by entry; the limit is absolute":
-            [i for i, d in enumerate(each) if d.max() > limit],
-        "the mean of the differences is compared; it must be the largest":
-            [i for i, d in enumerate(sizes) if d.mean() > limit],
-        "the norm of the differences is compared; it must be the largest entry":
-            [i for i, d in enumerate(sizes) if np.sqrt((d * d).sum()) > limit],
-        "differences below zero are not seen: take the absolute value":
-            [i for i, d in enumerate(signed) if d.max() > limit],
-        "a difference of just `limit` is none: it must be above": [i for i, d in enumerate(sizes) if d.max() >= limit],
-        "the smallest of the differences is compared; it must be the largest":
-            [i for i, d in enumerate(sizes) if d.min() > limit],
-        "the first index that does not differ": [i for i in range(len(ours)) if i not in above],
-        "the number of pairs that differ": [len(above)],
-        "the first pair is not looked at": [i for i in above if i],
-    }  # fmt: skip
-    causes = [says for says, places in guesses.items() if (places[0] if places else None) == found]
-    where = f", of states near {size:g}," if size != 1 else ","
-    equal(f"first_difference{where} where {place} is right,", found, place, possibly(causes))
+def compare_places(yours, cases):
+    """cases: [(ours, theirs, limit, what is right)]   The cause is a mistake that gives the answers of all."""
+    found = [plain(yours.first_difference(*case[:3])) for case in cases]
+    if all(type(answer) is type(case[3]) and answer == case[3] for answer, case in zip(found, cases, strict=True)):
+        return
+    known = [mistaken_places(*case[:3]) for case in cases]
+    cause = next((says for says in known[0] if [places[says] for places in known] == found), None)
+    numbers = [answer for answer in found if isinstance(answer, int)]
+    highest = max(numbers, default=0)
+    if not cause and found == [place if place is None else min(place, highest) for *_, place in cases]:
+        cause = f"seen: the index is never above {highest}"
+    for (_, theirs, _, place), answer in zip(cases, found, strict=True):
+        size = np.abs(theirs[0]).max()
+        where = f", of states near {size:.2g}," if not 0.1 < size < 10 else ","
+        named = f"first_difference{where} where {place} is right,"
+        if isinstance(answer, float):
+            raise Wrong(f"{named} is {shown(answer)}", "an index is a whole number, or None")
+        equal(named, answer, place, cause)
 
 
-def possibly(causes):
-    """One number does not tell mistakes apart."""
-    return f"perhaps: {causes[0]}" if causes else None
+def mistaken_places(ours, theirs, limit):
+    """{mistake: what it gives}"""
+    signed = [np.subtract(a, b) for a, b in zip(ours, theirs, strict=True)]
+    sizes = [np.abs(d) for d in signed]
+
+    def above(numbers):
+        return [i for i, number in enumerate(numbers) if number > limit]
+
+    right = above([d.max() for d in sizes])
+    with np.errstate(all="ignore"):
+        found = {
+            "the last index that differs; the first is asked for": right[-1:],
+            "the index of the largest difference; the first is asked for":
+                [int(np.argmax([d.max() for d in sizes]))] if right else [],
+            "one more than the index; it counts from 0": [i + 1 for i in right[:1]],
+            "one less than the index; it counts from 0": [i - 1 for i in right[:1]],
+            "differences are relative to theirs; the limit is absolute":
+                above([d.max() / np.abs(b).max() for d, b in zip(sizes, theirs, strict=True)]),
+            "differences are relative, entry by entry; the limit is absolute":
+                above([(d / np.abs(b)).max() for d, b in zip(sizes, theirs, strict=True)]),
+            "the mean of the differences is compared; it must be the largest": above([d.mean() for d in sizes]),
+            "the norm of the differences is compared; it must be the largest entry":
+                above([np.sqrt((d * d).sum()) for d in sizes]),
+            "the squares of the differences are compared; it must be their absolute values":
+                above([(d * d).max() for d in sizes]),
+            "differences below zero are not seen: take the absolute value": above([d.max() for d in signed]),
+            "differences above zero are not seen: take the absolute value": above([(-d).max() for d in signed]),
+            "a difference of just `limit` is none: it must be above":
+                [i for i, d in enumerate(sizes) if d.max() >= limit],
+            "the smallest of the differences is compared; it must be the largest": above([d.min() for d in sizes]),
+            "the largest numbers are compared, not the largest difference":
+                above([abs(np.abs(a).max() - np.abs(b).max()) for a, b in zip(ours, theirs, strict=True)]),
+            "the first index that does not differ": [i for i in range(len(ours)) if i not in right],
+            "the number of pairs that differ": [len(right)],
+            "the first pair is not looked at": [i for i in right if i],
+            "the last pair is not looked at": [i for i in right if i < len(ours) - 1],
+            "the first sequence alone is compared": above([d[:1].max() for d in sizes]),
+            "the last sequence alone is compared": above([d[-1:].max() for d in sizes]),
+            "it gives None, whatever there is": [],
+            "it gives 0, whatever there is": [0],
+        }  # fmt: skip
+        found = {says: places[0] if places else None for says, places in found.items()}
+    negative = {says.replace("it gives None", "it gives -1"): -1 for says in found if says.startswith("it gives None")}
+    return found | negative | {"where none differs it must give None": right[0] if right else -1}
 
 
-def compare_guesses(yours, logits, k):
-    words = [f"word{i}" for i in range(len(logits))]
+ONE = "seen: of several guesses the best was right: is something kept from call to call, or a case of its own made?"
+
+
+def compare_guesses(yours, draw, logits, k):
+    words = [f"word{i}" for i in draw.rng.permutation(len(logits))]
     guesses = yours.fill_mask(logits, words, k)
     if k == 1 and len(guesses) == 2 and isinstance(plain(guesses[0]), str):           # a tuple of one pair, unpacked
         guesses = [guesses]
     if not isinstance(guesses, list | tuple) or not all(isinstance(g, list | tuple) and len(g) == 2 for g in guesses):
         raise Wrong(f"guesses is {shown(guesses)}; it must be a list of pairs (word, probability)")
+    first = plain(guesses[0]) if guesses else None
+    if first is not None and isinstance(plain(first[1]), str) and not isinstance(plain(first[0]), str):
+        raise Wrong(f"a guess is {shown(guesses[0])}", "the word comes first, then its probability")
     order, p = np.argsort(-logits)[:k], softmax(logits)
-    extra = "one guess too many" if len(guesses) == k + 1 else "one guess too few" if len(guesses) == k - 1 else None
+    fewer = f"seen: there are never more than {len(guesses)}" if len(guesses) > 5 else None
+    extra = "one guess too many" if len(guesses) == k + 1 else "one guess too few" if len(guesses) == k - 1 else fewer
     equal("the number of guesses", len(guesses), k, extra)
     found, right = [plain(guess[0]) for guess in guesses], [words[i] for i in order]
     causes = {
@@ -75,11 +109,13 @@ def compare_guesses(yours, logits, k):
         "sorted by the size of the logits without their sign": [words[i] for i in np.argsort(-abs(logits))[:k]],
         "the first words of the list": words[:k],
         "the right words, not best first": found if sorted(map(str, found)) == sorted(right) else None,
+        "the words are put in another order than the logits'": [sorted(words)[int(i)] for i in order],
         "the indices, not the words": [int(i) for i in order],
         "each word is the one after the right one": [words[(i + 1) % len(words)] for i in order],
+        "the words are in the opposite order": [words[::-1][i] for i in order],
         "the best guess is left out": [words[i] for i in np.argsort(-logits)[1 : k + 1]],
     }
-    cause = next((says for says, others in causes.items() if found == others), None)
+    cause = next((says for says, others in causes.items() if found == others), None) if k > 1 else ONE
     for rank, (guess, word) in enumerate(zip(found, right, strict=True)):
         equal(f"guess {rank}", guess, word, cause)
     found = numbers("probabilities", [guess[1] for guess in guesses], (k,))
@@ -100,6 +136,7 @@ def compare_guesses(yours, logits, k):
             "rounded to two digits": np.round(p[order], 2),
             "the probabilities of the words in the list's order": p[:k],
             "the probabilities are sorted the other way": p[order][::-1],
+            "the probabilities are those of other words": p[-order],
         }
         suspects = {says: answer for says, answer in suspects.items() if np.isfinite(answer).all()}
     same("probabilities", found, p[order], suspects=suspects)

@@ -1,4 +1,4 @@
-"""A small model and batches."""
+"""A small model and batches, and the same ones again."""
 
 import dataclasses
 
@@ -7,6 +7,7 @@ import numpy as np
 from minalbert.albert import Albert
 from minalbert.batch import Batch
 from minalbert.config import AlbertConfig
+from minalbert.parallel import Workers
 from minalbert.params import Params, shapes
 
 from ..given import maker
@@ -18,11 +19,27 @@ CONFIG = AlbertConfig(
 )  # fmt: skip
 
 
+class OfOneBatch(Workers):
+    """Workers that do not add up batches: a student does."""
+
+    def gradient(self, slices, *args, **static):
+        if sum(part.first == 0 for parts in slices for part in parts) > 1:
+            raise RuntimeError("adding up several batches is the answer to this exercise; write your own")
+        return super().gradient(slices, *args, **static)
+
+
 @maker("a small model")
 def small_model(seed, spread=0.25):
     """A seed, or "ramp": weights that nobody drew. `spread` of 0.05: gradients of SOP alone are shorter than 1."""
-    if seed != "ramp":
-        return Albert.init(dataclasses.replace(CONFIG, initializer_range=spread), seed, dtype="float64")
+    if seed == "ramp":
+        return ramps()
+    config = dataclasses.replace(CONFIG, initializer_range=spread, num_hidden_layers=1)
+    model = Albert.init(config, seed, dtype="float64")
+    model.__dict__["_workers"] = OfOneBatch(model)
+    return model
+
+
+def ramps():
     params = Params.zeros(shapes(CONFIG), "float64")
     for start, (name, tensor) in enumerate(params.items()):
         tensor[...] = 1.0 if name.endswith(".gain") else 0.0
@@ -53,6 +70,22 @@ def plain_batch(number):
         mlm_weights=used.astype(float),
         sop_labels=np.array([0, 1, 1, 0]),
     )
+
+
+kept = {}
+
+
+@maker("to keep")
+def to_keep(name, given):
+    """What is described, made anew, and kept under that name."""
+    kept[name] = given.make()
+    return kept[name]
+
+
+@maker("kept")
+def kept_one(name):
+    """The same object again, as an earlier call left it."""
+    return kept[name]
 
 
 def warm_up():

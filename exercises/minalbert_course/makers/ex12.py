@@ -7,8 +7,8 @@ from ..given import maker
 
 
 @maker("a single number")
-def single(number):
-    return np.float32(number)
+def single(number, kind="float32"):
+    return np.dtype(kind).type(number)
 
 
 @maker("on the device")

@@ -1,0 +1,64 @@
+"""Compare a count with the right one, and explain a difference."""
+
+import numpy as np
+
+from ..compare import Wrong, is_number, shown
+
+ELSEWHERE = "other sizes were right: what is special in these? A width that is larger than another, equal to it, or one"
+
+
+def whole(name, yours, expected, suspects, own=(), found=None):
+    """Raise Wrong unless yours is that number.
+
+    suspects   {mistake: the number it gives}
+    own        numbers that follow from a mistake which has cost its points elsewhere
+    found      a function of none that finds the mistake, or gives None
+    """
+    yours = counted(name, yours)
+    if yours == expected or yours in own:
+        return
+    cause = next((says for says, number in suspects.items() if number == yours), None)
+    cause = cause or held(yours, expected) or (found() if found else None)
+    cause = cause or times(yours, expected) or near(yours, expected)
+    raise Wrong(f"{name}: yours {yours:,}   expected {expected:,}   off by {yours - expected:,}", cause)
+
+
+def held(yours, expected):
+    """What a type that cannot hold the number makes of it."""
+    if abs(expected) >= 2**31 and (yours - expected) % 2**32 == 0:
+        return "an int32 is too small for it: it holds numbers below 2³¹"
+    if expected > 2**24 and abs(yours - expected) < 1e-6 * expected and float(np.float32(yours)) == yours:
+        return "float32 crept in: it holds 24 bits, and the count has more"
+    return None
+
+
+def times(yours, expected):
+    for n in range(2, 65):
+        if yours in (expected * n, -expected * n):
+            return f"{'-' if yours < 0 else ''}{n} times what is expected"
+        if yours and expected in (yours * n, -yours * n):
+            return f"{'-' if yours < 0 else ''}1/{n} of what is expected"
+    return "the sign is wrong" if yours == -expected else None
+
+
+def near(yours, expected):
+    if abs(yours - expected) == 1:
+        return f"seen: one too {'many' if yours > expected else 'few'}"
+    return None if yours == int(yours) else "seen: it is no whole number: is something divided?"
+
+
+def whole_in_corner(name, yours, expected):
+    try:
+        whole(name, yours, expected, {})
+    except Wrong as error:
+        raise Wrong(error.seen, held(yours, expected) or ELSEWHERE) from None
+
+
+def counted(name, yours):
+    if not is_number(yours) or isinstance(yours, np.complexfloating | np.timedelta64) or not abs(yours) < 1e30:
+        raise Wrong(f"{name} is {shown(yours) if is_small(yours) else 'far too large'}; it must be one whole number")
+    return yours.item() if isinstance(yours, np.generic) else yours
+
+
+def is_small(yours):
+    return not isinstance(yours, int) or abs(yours) < 1e30

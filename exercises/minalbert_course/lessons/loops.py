@@ -1,0 +1,138 @@
+"""The loop of exercise 11: which runs are asked for, and what is right."""
+
+import functools
+
+import numpy as np
+
+from ..compare import Wrong, numbers, same
+from ..given import Given
+from ..makers.ex11 import small_model
+from ..yours import Stopped
+from .checks import Later
+from .loop_mistakes import curve, loss_mistakes
+from .training_mistakes import rate_of
+
+
+def run(draw):
+    """seed of the model, batches, (steps, warmup, peak)"""
+    seed, *seeds = (int(seed) for seed in draw.integers(0, 1000, 4))
+    batches = [Given.of("a batch", seed, 4, 9, 3) for seed in seeds]
+    return seed, batches, (7, 3, 0.06) if draw.first else (int(draw.integers(6, 9)), 2, float(draw.uniform(0.04, 0.1)))
+
+
+def runs(draw):
+    """run, then shorter ones, and one in which gradients are shorter and longer than 1, in turns."""
+    seed, batches, plan = run(draw)
+    yield (seed,), batches, plan
+    if draw.number < 2:
+        yield (seed,), batches[:1], (3, 1, 0.05)
+        yield (seed,), batches, (2, 1, 1.0)
+    short = [Given.of("a batch", seed + 1, 40, 14, 9), *batches[:1]]
+    yield (seed, 0.05), short, (4, 1, 0.05)
+    if draw.first:
+        yield (seed,), [*batches, batches[0]], (9, 1, 0.03)
+
+
+def compare_first_losses(yours, draw):
+    seed, batches, plan = run(draw)
+    for asked in (plan, (2, 1, 0.01), *([(11, 4, 0.01), (1, 1, 0.01)] if draw.first else [])):
+        losses = as_many(yours.train(Given.of("a small model", seed), batches, *asked), asked, len(batches))
+        first = small_model(seed).loss(batches[0].make())
+        suspects = {
+            "MLM's loss alone; the total loss is asked for": float(first.mlm),
+            "SOP's loss alone; the total loss is asked for": float(first.sop),
+        }  # fmt: skip
+        same("the first loss", losses[0], float(first.total), suspects=suspects)
+
+
+def compare_curves(yours, named, model, batches, plan, right=None):
+    """model: the arguments of small_model"""
+    losses = yours.train(Given.of("a small model", *model), batches, *plan)
+    compare(yours, named, losses, model, batches, plan, right)
+
+
+def compare(yours, named, losses, model, batches, plan, right=None):
+    as_many(losses, plan, len(batches))
+    suspects = Later(loss_mistakes, lambda: small_model(*model), [batch.make() for batch in batches], plan)
+    same_run(yours, named, losses, "losses", (model, tuple(batches), plan), suspects, right)
+
+
+def same_run(yours, named, found, which, asked, suspects, right=None):
+    """A wrong learning_rate costs its own points alone."""
+    model, batches, plan = asked
+    if right is None:
+        right = right_run(model, batches, right_rates(plan))[which]
+    try:
+        same(named, found, np.array(right), suspects=suspects)
+    except Wrong:
+        rates = own_rates(yours, plan)
+        if rates is None or not equals(found, right_run(model, batches, rates)[which]):
+            raise
+
+
+def equals(found, right):
+    try:
+        same("losses", found, np.array(right))
+    except Wrong:
+        return False
+    return True
+
+
+@functools.lru_cache(512)
+def right_run(model, batches, rates):
+    """The losses; those of all batches by the weights `after` the run, and by those `before` its last step."""
+    made, trained, short = [batch.make() for batch in batches], small_model(*model), small_model(*model)
+    losses = curve(trained, made, rates)
+    curve(short, made, rates[:-1])
+    after, before = ([float(one.loss(batch).total) for batch in made] for one in (trained, short))
+    return {"losses": losses, "after": after, "before": before}
+
+
+def right_rates(plan):
+    return tuple(rate_of(step, *plan) for step in range(plan[0]))
+
+
+def own_rates(yours, plan):
+    """Those of the student's learning_rate, or None."""
+    try:
+        rates = numbers("rates", [yours.learning_rate(step, *plan) for step in range(plan[0])], plan[:1])
+        return tuple(rates.astype(float).ravel().tolist())
+    except (Wrong, Stopped, FloatingPointError):
+        return None
+
+
+def compare_left(yours, draw):
+    """A second run, at rate 0, of the model that the first has left."""
+    seed, batches, plan = run(draw)
+    keep = [Given.of("to keep", f"{draw.seed}.{i}", batch) for i, batch in enumerate(batches)]
+    kept = [Given.of("kept", one.args[0]) for one in keep]
+    model = Given.of("to keep", str(draw.seed), Given.of("a small model", seed))
+    compare(yours, "losses", yours.train(model, keep, *plan), (seed,), batches, plan)
+    found = yours.train(Given.of("kept", str(draw.seed)), kept, len(batches), 1, 0.0)
+    asked = (seed,), tuple(batches), plan
+    suspects = {
+        "the weights are those from before the run: is a copy trained, or are they put back?":
+            [float(small_model(seed).loss(batch.make()).total) for batch in batches],
+        "the last step is not made": right_run(*asked[:2], right_rates(plan))["before"],
+    }  # fmt: skip
+    named = "losses of a second run, at rate 0, with the model that the first one has trained:"
+    try:
+        same_run(yours, named, found, "after", asked, suspects)
+    except Wrong as error:
+        error.cause = error.cause if error.cause in suspects else "seen: other weights are left than the last step's"
+        raise
+
+
+def as_many(losses, plan, rounds):
+    steps = plan[0]
+    losses = numbers("losses", losses, plan[:1])
+    if losses.shape != (steps,):
+        causes = {
+            (): "one number, not a list of them",
+            (steps - 1,): "one step too few",
+            (steps + 1,): "one step too many",
+            (min(rounds, steps),): "perhaps: one round through the batches, however many steps are asked for",
+        }
+        raise Wrong(f"losses has shape {losses.shape}; it must be ({steps},), one for each step",
+                    causes.get(losses.shape))  # fmt: skip
+    return losses

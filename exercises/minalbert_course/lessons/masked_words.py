@@ -1,0 +1,204 @@
+"""Masked words, which both forms of exercise 8 ask.
+
+What holds for each draw is checked exactly; how often something happens is counted, see `chances`.
+"""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+
+from ..compare import Wrong, equal, shown
+from .chances import even, likely, rng, share, shares
+from .sentences import CLS, MASK, ORDINARY, SEP, UNK, whole
+
+
+def text(draw, size, padding=0, words=(ORDINARY, 25)):
+    """[CLS] a [SEP] b [SEP] of `size` ordinary tokens, [UNK] and [MASK] among them, and padding: an array."""
+    tokens = draw.integers(*words, size).tolist()
+    cut = int(draw.integers(1, size)) if size > 1 else 1
+    tokens = [CLS, *tokens[:cut], SEP, *tokens[cut:], SEP]
+    for i in range(size % 4):
+        tokens.insert(int(draw.integers(1, len(tokens))), MASK if i == 2 else UNK)
+    return np.array(tokens + [0] * padding)
+
+
+def ask(yours, draw, ids, vocab_size=25):
+    masked, positions, labels = yours.mask_tokens(ids, rng(draw), vocab_size)
+    masked, positions = whole("masked_ids", masked), whole("positions", positions)
+    labels = whole("labels", labels)
+    if len(masked) != len(ids):
+        raise Wrong(f"masked_ids has {len(masked)} tokens; it must have {len(ids)}, as input_ids")
+    if any(not 0 <= place < len(ids) for place in positions):
+        raise Wrong(f"positions are {shown(positions)}; they must lie in 0..{len(ids) - 1}")
+    return np.array(masked), np.array(positions, int), np.array(labels)
+
+
+def check_positions(yours, draw):
+    counts = []
+    for size in (*range(1, 10), *(int(n) for n in draw.integers(11, 29, 12)), 37, 53, 200):
+        ids = text(draw, size, padding=size % 3)
+        _, positions, _ = ask(yours, draw, ids)
+        special = sorted({int(i) for i in ids[positions] if i < ORDINARY})
+        if special:
+            raise Wrong(f"a special token is chosen: id {special[0]}", "choose among the ids from 5 on alone")
+        counts.append((size, len(ids), len(positions)))
+        if len(set(positions.tolist())) != len(positions):
+            raise Wrong(f"a position is there twice: {shown(positions.tolist())}", "they are drawn with replacement")
+        if (np.diff(positions) < 0).any():
+            raise Wrong(f"positions are {shown(positions.tolist())}; they must be sorted")
+    check_counts(counts)
+    check_places(yours, draw)
+
+
+COUNTS = {                                           # of n ordinary tokens among T
+    "at least one must be chosen": lambda n, T: round(0.15 * n),
+    "at least one must be chosen, and 15 % is rounded down; it must be the nearest whole number":
+        lambda n, T: int(0.15 * n),
+    "special tokens or padding are counted": lambda n, T: min(n, max(1, round(0.15 * T))),
+    "15 % is rounded down; it must be the nearest whole number": lambda n, T: max(1, int(0.15 * n)),
+    "15 % is rounded up; it must be the nearest whole number": lambda n, T: max(1, math.ceil(0.15 * n)),
+    "never more than 20 are chosen": lambda n, T: min(20, max(1, round(0.15 * n))),
+    "one more than 15 %": lambda n, T: max(1, round(0.15 * n)) + 1,
+    "all ordinary tokens are chosen": lambda n, T: n,
+    "one is chosen, however many there are": lambda n, T: 1,
+    "none is chosen": lambda n, T: 0,
+}  # fmt: skip
+
+
+def check_counts(counts):
+    """counts: [(ordinary tokens, all, chosen)]"""
+    for size, _, found in counts:
+        wanted = max(1, round(0.15 * size))
+        if found != wanted:
+            cause = next((says for says, rule in COUNTS.items() if all(rule(n, T) == k for n, T, k in counts)), None)
+            if not cause and all(not k for n, _, k in counts if n < 4):
+                cause = "seen: in a short text none is chosen, and at least one must be"
+            raise Wrong(f"{found} of {size} ordinary tokens are chosen; it must be {wanted}", cause)
+
+
+def check_places(yours, draw):
+    """Two of n, as often each, and each with each; a half of many; one of a few."""
+    size, calls = (12, 300) if draw.first else (int(draw.integers(11, 17)), 120)
+    ids = text(draw, size)
+    ordinary = np.flatnonzero(ids >= ORDINARY)
+    chosen = np.array([np.searchsorted(ordinary, ask(yours, draw, ids)[1]) for _ in range(calls)])
+    cause = "seen: not every ordinary token has the same chance"
+    if (chosen == chosen[0]).all():
+        cause = "the same places are chosen each time: nothing is drawn from rng"
+    for place in range(size):
+        share(f"chosen: ordinary token {place + 1} of {size}", int((chosen == place).sum()), calls, 2 / size, cause)
+    neighbours = int((chosen[:, 1] - chosen[:, 0] == 1).sum())
+    dependent = "seen: the places are not drawn independently of each other"
+    share("two neighbours chosen", neighbours, calls, 2 / size, dependent)
+    places = np.concatenate([ask(yours, draw, text(draw, 1000))[1] for _ in range(8)])
+    share("chosen in the first half of the text", int((places <= 500).sum()), len(places), 0.5, cause)
+    few = text(draw, 5)
+    chosen = [int(ask(yours, draw, few)[1][0]) for _ in range(100 if draw.number < 2 else 0)]
+    even("the one that is chosen of 5", [chosen.count(place) for place in np.flatnonzero(few >= ORDINARY)],
+         "seen: where one is chosen, not every ordinary token has the same chance")  # fmt: skip
+
+
+def check_labels(yours, draw):
+    for number, size in enumerate(draw.integers(1, 60, 25)):
+        ids = text(draw, int(size), words=(ORDINARY, 250000) if number % 5 == 4 else (ORDINARY, 25))
+        masked, positions, labels = ask(yours, draw, ids)
+        if not len(positions):
+            raise Wrong(f"none of {size} ordinary tokens is chosen; at least one must be")
+        changed = np.flatnonzero(masked != ids)
+        outside = [int(i) for i in changed if i not in positions]
+        if outside:
+            raise Wrong(f"masked_ids differs from input_ids at {outside[0]}, which is not among the positions")
+        if len(labels) != len(positions):
+            raise Wrong(f"there are {len(labels)} labels for {len(positions)} positions")
+        cause = None
+        if (labels == masked[positions]).all():
+            cause = "they are what stands there after masking; the label is the token that stood there before"
+        equal("labels", labels, ids[positions], cause)
+
+
+KINDS = {                                            # the shares of [MASK], as they are, random tokens
+    "all chosen tokens become [MASK]; it must be 8 of 10": (1.0, 0.0, 0.0),
+    "none becomes a random token; one of 10 must": (0.8, 0.2, 0.0),
+    "none is left as it is; one of 10 must be": (0.8, 0.0, 0.2),
+    "9 of 10 become [MASK], and none a random token; it must be 8, 1 and 1": (0.9, 0.1, 0.0),
+    "9 of 10 become [MASK], and none is left as it is; it must be 8, 1 and 1": (0.9, 0.0, 0.1),
+    "the shares have changed places: 8 of 10 must become [MASK]": (0.1, 0.1, 0.8),
+    "the shares have changed places: 8 of 10 must become [MASK], not stay as they are": (0.1, 0.8, 0.1),
+    "of those that do not become [MASK] one of 10 becomes a random token; it must be half": (0.8, 0.18, 0.02),
+    "of those that do not become [MASK] 9 of 10 become a random token; it must be half": (0.8, 0.02, 0.18),
+}  # fmt: skip
+
+
+def check_rates(yours, draw):
+    """Each chosen token by a draw of its own; then the shares, of some 6000."""
+    fates = []
+    for _ in range(90 if draw.first else 80):
+        masked, positions, _ = ask(yours, draw, text(draw, 33))
+        fates.append(int((masked[positions] == MASK).sum()))
+    cause = {4: "the kinds are dealt out in fixed shares; each chosen token must have a draw of its own"}.get(
+        fates[0] if len(set(fates)) == 1 else None)  # fmt: skip
+    if {0, 5} == set(fates):
+        cause = "one draw decides for all chosen tokens; each must have a draw of its own"
+    elif set(fates) == {5}:
+        cause = next(iter(KINDS))
+    elif set(fates) == {0}:
+        cause = "none becomes [MASK]; it must be 8 of 10"
+    share("4 of 5 chosen tokens became [MASK]", fates.count(4), len(fates), 5 * 0.8**4 * 0.2, cause)
+    asked = [ask(yours, draw, text(draw, 3)) for _ in range(160 if draw.number < 2 else 0)]
+    alone = [masked[positions] for masked, positions, _ in asked if len(positions) == 1]
+    count = sum(MASK in masked for masked in alone)
+    share("[MASK] where one token is chosen", count, len(alone), 0.8, "seen: where one is chosen, other chances hold")
+    words = 20 if draw.first else 2 if draw.number == 1 else int(draw.integers(15, 21))
+    texts, vocab_size = [], ORDINARY + words
+    for _ in range(20):                              # of half of the vocabulary alone, unless it is very small
+        ids = text(draw, 2000, words=(ORDINARY, ORDINARY + max(2, words // 2)))
+        masked, positions, _ = ask(yours, draw, ids, vocab_size)
+        texts.append(list(zip(ids[positions].tolist(), masked[positions].tolist(), strict=True)))
+    compare_rates(texts, words)
+    check_large_vocabulary(yours, draw)
+
+
+def check_large_vocabulary(yours, draw):
+    """Of ids that need more than 16 bits, each quarter of the vocabulary as often."""
+    vocab_size, found = 200000 if draw.first else 30000, []
+    for _ in range(6):
+        ids = text(draw, 2000, words=(vocab_size - 1000, vocab_size))
+        masked, positions, _ = ask(yours, draw, ids, vocab_size)
+        changed = (masked[positions] != MASK) & (masked[positions] != ids[positions])
+        found += masked[positions][changed].tolist()
+    quarters = [sum(4 * (new - ORDINARY) // (vocab_size - ORDINARY) == i for new in found) for i in range(4)]
+    even(f"random tokens of each quarter of {vocab_size} words", quarters,
+         "seen: not every ordinary token has the same chance")  # fmt: skip
+
+
+def compare_rates(texts, words):
+    """texts: [[(token, what it became)]]"""
+    seen, last = [pair for pairs in texts for pair in pairs], ORDINARY + words - 1
+    n = len(seen)
+    if n < 5000:
+        raise Wrong(f"of 20 texts of 2000 ordinary tokens, {n} tokens are chosen in all; it must be 6000")
+    others = [[new for old, new in pairs if new not in (old, MASK)] for pairs in texts]
+    drawn = {new for news in others for new in news}
+    if wrong := sorted(i for i in drawn if not ORDINARY <= i <= last):
+        cause = "random tokens are drawn among special ones, too" if wrong[0] < ORDINARY else None
+        cause = "vocab_size itself is no token: the last is vocab_size - 1" if wrong == [last + 1] else cause
+        raise Wrong(f"a chosen token became {wrong[0]}; it must be [MASK] (4) or one of {ORDINARY}..{last}", cause)
+    counts = {"[MASK]": sum(new == MASK for _, new in seen), "left as they are": sum(new == old for old, new in seen)}
+    counts["replaced by a random token"] = n - sum(counts.values())
+    known = {says: (a, b + c / words, c - c / words) for says, (a, b, c) in KINDS.items()}
+    if likely(counts["left as they are"], n, 0.1):
+        known["the random token is never the one that stands there; it must be any of the vocabulary"] = (0.8, 0.1, 0.1)
+    shares("{}", counts, (0.8, 0.1 + 0.1 / words, 0.1 - 0.1 / words), known)
+    if missing := sorted(set(range(ORDINARY, last + 1)) - drawn):
+        cause = "seen: some ordinary token can never be drawn"
+        if missing == list(range(ORDINARY + words // 2, last + 1)):
+            cause = "random tokens are drawn from the text; they must be from the whole vocabulary"
+        raise Wrong(f"in {n} draws, no chosen token became {missing[0]}", cause)
+    news = [new for news in others for new in news]
+    even("random tokens", [news.count(token) for token in range(ORDINARY, last + 1)],
+         "seen: not every ordinary token has the same chance")  # fmt: skip
+    pairs = [a == b for news in others for a, b in pairwise(news)]
+    if words > 2:                                    # of two words, the other one follows from the token
+        share("two random tokens of one text are alike", sum(pairs), len(pairs), 1 / words,
+              "one random token stands for all of a text; each must be drawn by itself")  # fmt: skip

@@ -1,0 +1,64 @@
+"""The sizes that exercise 7 is marked with, and the right counts."""
+
+from minalbert.config import AlbertConfig
+from minalbert.params import count
+
+KEYS = ("vocab_size", "embedding_size", "hidden_size", "max_position_embeddings", "intermediate_size",
+        "num_hidden_layers")  # fmt: skip
+BASE, LARGE = (30000, 128, 768, 512, 3072, 12), (30000, 128, 1024, 512, 4096, 24)
+PAPER = (                                            # tables 1 and 3, in millions; all shared
+    (12, "ALBERT-base", BASE),
+    (18, "ALBERT-large", LARGE),
+    (10, "ALBERT-base with E = 64", (30000, 64, *BASE[2:])),
+    (16, "ALBERT-base with E = 256", (30000, 256, *BASE[2:])),
+    (31, "ALBERT-base with E = 768", (30000, 768, *BASE[2:])),
+)
+BERT = ((108, "BERT-base", (30000, 768, *BASE[2:])), (334, "BERT-large", (30000, 1024, *LARGE[2:])))
+OTHERS = {                                           # what else a released config file says
+    "model_type": "albert", "hidden_act": "gelu_new", "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0,
+    "type_vocab_size": 2, "initializer_range": 0.02, "layer_norm_eps": 1e-12, "num_attention_heads": 1,
+    "num_hidden_groups": 1, "inner_group_num": 1, "pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3,
+}  # fmt: skip
+CORNERS = (                                          # V, E, H, M, F, L
+    (1, 1, 1, 1, 1, 1), (7, 5, 3, 2, 4, 1), (9, 3, 5, 1, 2, 2), (2, 4, 1, 3, 16, 3), (4, 2, 2, 6, 2, 24),
+    (50, 40, 8, 20, 3, 2), (3, 1, 4, 4, 8, 48), (1500007, 4099, 4093, 5003, 16411, 61),
+)  # fmt: skip
+PAIRS = (                                            # V, H: even ones, and those where E is nearly H, large, or 0
+    (6, 3), (12, 4), (4, 4), (100, 100), (30000, 10), (30000, 4096), (50, 300), (3, 6), (12345, 678),
+    (1, 1), (1, 9), (7, 1), (2, 2), (9901, 100), (999001, 1000), (250002, 4099),
+)  # fmt: skip
+
+
+def config_of(sizes):
+    return OTHERS | dict(zip(KEYS, sizes, strict=True))
+
+
+def config_words(sizes):
+    return ", ".join(f"{letter} = {size}" for letter, size in zip("VEHMFL", sizes, strict=True))
+
+
+def drawn_sizes(draw):
+    """V, E, H, M, F, L: ALBERT-base's, then others, so uneven that no two mistakes agree by chance."""
+    if draw.first:
+        return BASE
+    V, E, H, M, F, L = (int(draw.integers(low, 2 * low)) for low in (3001, 41, 101, 211, 503, 5))
+    return V, E, H, M, F, L
+
+
+def embeddings(V, E, H, M):
+    return V * E + M * E + 4 * E + (E * H + H if E != H else 0)
+
+
+def layer(H, F):
+    return 4 * (H * H + H) + 2 * H * F + F + H + 4 * H
+
+
+def operations(H, F, L, T):
+    return L * (8 * H * H + 4 * T * H + 4 * H * F)
+
+
+def library_count(sizes, shared):
+    """By the table that the library's model is built from."""
+    sharing = "all" if shared else "none"
+    config = AlbertConfig(**dict(zip(KEYS, sizes, strict=True)), num_attention_heads=1, sharing=sharing)
+    return count(config, heads=("pooler",))
