@@ -4,7 +4,9 @@ import os
 
 from ..tasks.finetuning import finetune
 from ..tasks.settings import TaskSettings
+from ..train import saved_steps
 from ..train.run_directory import kept_settings
+from ..train.trained import model_directory
 from .options import TITLES, add_section, given_fields
 from .run_lines import columns, ended_line, time_line
 from .training import add_run_arguments, run_training
@@ -47,8 +49,17 @@ def result_lines(result, again):
     names = list(result.before._fields)
     yield columns("dev", *names)
     for title, found in (("begin", result.before._asdict()), ("now", result.after and result.after._asdict()),
-                         ("guessing", guesses)):
+                         ("best", result.best and result.best["scores"]), ("guessing", guesses)):
         if found:
             yield columns(title, *(f"{found[name]:.3f}" if name in found else "-" for name in names))
+    if result.best:
+        yield f"the best {names[0]} is that of step {result.best['step']:,}: {best_place(result)}"
     if any(result.spent.values()):
         yield time_line(result.spent)
+
+
+def best_place(result):
+    """Where the weights of the best step are."""
+    if model_directory(result.directory) == saved_steps.path_of(result.directory, result.best["step"]):
+        return f"it is what --model {result.directory} reads"
+    return f"it could not be saved, and --model {result.directory} reads the newest checkpoint"

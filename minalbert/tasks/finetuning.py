@@ -91,10 +91,10 @@ class FineTuning:
         return gradient_function(workers, self.task.objective(), self.settings.task.classifier_dropout,
                                  self.settings.training.recompute, self.ranks)
 
-    @property
-    def config_json(self):
+    def config_json(self, best):
         """With which transformers opens a checkpoint as a model for this task, and we as this task's."""
-        found = {TASK: self.task.facts}
+        known = {name: value for name, value in (best or {}).items() if name in self.task.facts}     # the threshold
+        found = {TASK: self.task.facts | known}
         if self.task.kind == "choice":
             found["architectures"] = ["AlbertForMultipleChoice"]
         if self.task.kind == "number":
@@ -102,6 +102,10 @@ class FineTuning:
         if self.task.kind == "label":
             found["id2label"] = {str(number): name for number, name in enumerate(self.task.columns.labels)}
         return found
+
+    @property
+    def selection(self):
+        return self.task.metrics[0], self.settings.records.stop_after
 
     def sentences(self):
         yield scaled(self.task.name, int(self.hashes["hidden size"]))

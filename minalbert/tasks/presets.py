@@ -2,10 +2,10 @@
 
     steps     in proportion to the examples: as many times through them as in the paper
     warmup    the same share of the steps
-    rate      the paper's for H of 768 and more; 768 / H times that below, where as many steps must go further
+    rate      the paper's for H of 768 and more; 768 / H times that below
 
-Table 14 is about 12 layers of 4,096; the released models of 768 to 2,048 were tuned with the same rates. A smaller
-encoder's weights are larger than its steps at such a rate, which then learns nothing in the steps that it is given.
+Table 14 is about 12 layers of 4,096. 768 / H is a rule of thumb for smaller models, which bear larger rates; no
+measurement here stands behind it. --rates tries others.
 """
 
 from typing import NamedTuple

@@ -68,3 +68,8 @@ class Records:
             if event not in self.state.reached:
                 self.state.reached.append(event)
                 self.event(event, text)
+        best = self.state.best
+        best.judge(self.state.step, self.latest._asdict())
+        if best.exhausted:
+            self.event("stopped early", f"{best.waiting} tests brought no better {best.metric} than the "
+                                        f"{best.scores[best.metric]:.3f} of step {best.step:,}")
