@@ -8,6 +8,9 @@ alert_by_log = logging.getLogger("minalbert").warning
 class Observer:
     """Hears what a run reports. This one shows nothing, and logs what must not be missed; commands have another."""
 
+    def run_begins(self, text):
+        """The next one of several runs begins."""
+
     def begin(self, step, steps):
         """The run is at this step, of so many."""
 

@@ -26,7 +26,9 @@ from .settings import Settings
 CONFIG = "config.toml"
 RESTORED = "without the file, settings are those of the checkpoint"
 COMMANDS = {"model": "pretrain", "task": "finetune"}     # by a section that only its runs have
-FOREIGN = {"manifest.json": "a corpus", "config.json": "a saved model", "model.safetensors": "a saved model"}
+SWEEP = "sweep.jsonl"                                # of a directory of runs
+FOREIGN = {SWEEP: "a directory of several runs", "manifest.json": "a corpus", "config.json": "a saved model",
+           "model.safetensors": "a saved model"}
 
 
 def make(run):
