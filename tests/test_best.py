@@ -124,9 +124,14 @@ def no_room(*_):
 
 def test_the_command_says_where_the_best_step_is(place, tmp_path, scripted, capsys):
     words = ["finetune", str(tmp_path / "run"), "--task", "custom", "--data", str(place / "before"), "--model",
-             str(place / "model"), "--batch", "4", "--steps", "4", "--evaluate-every", "2", "--stop-after", "5",
+             str(place / "model"), "--batch", "4", "--steps", "8", "--evaluate-every", "2", "--stop-after", "1",
              "--workers", "1"]  # fmt: skip
     scripted([0.5, 0.7, 0.6])
     assert main(words) == 0
     said = capsys.readouterr().out
     assert f"the best accuracy is that of step 2: it is what --model {tmp_path / 'run'} reads" in said
+    scripted([0.6])
+    assert main(words) == 0
+    said = capsys.readouterr()
+    assert "is finished: 4 steps" in said.err
+    assert "resuming" not in said.err

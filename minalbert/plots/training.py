@@ -121,7 +121,7 @@ def draw_loss(axes, runs):
 
 def draw_score(name, axes, runs):
     """A fine-tuning's score. The point is that of the best step."""
-    panel(axes, name, "on the dev set; the point: the best step")
+    panel(axes, name, "on the dev set; the large point: the best step")
     ends = held_out(axes, runs, name, "{:.3f}")
     values = [run.held_out[name] for run in runs if name in run.held_out]
     finish(axes, last_step(runs), min(0, *(np.nanmin(found) for found in values)), 1)

@@ -61,9 +61,9 @@ def defaults(name, examples, hidden_size, given):
     return {setting: value for setting, value in found.items() if setting not in given}
 
 
-def scaled(name, hidden_size):
-    """One sentence about where the settings that were not given are from."""
+def scaled(name, hidden_size, own_rate):
+    """One sentence about where the settings that were not given are from. own_rate: was a rate given?"""
     where = "Table 14's settings" if name in TABLE_14 else "settings as of Table 14"
-    if hidden_size >= WIDEST_SCALED:
+    if own_rate or hidden_size >= WIDEST_SCALED:
         return f"{where}, with steps for as many examples as there are"
     return f"{where}, with steps for as many examples as there are, and {WIDEST_SCALED}/{hidden_size} of its rate"

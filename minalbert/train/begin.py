@@ -63,11 +63,10 @@ def begin(job, facts, run, place, name, from_step=None, own_code=None):
         for directory in dict.fromkeys((run, place)):
             messages += saved_steps.put_aside(directory, from_step)
     saved = on_device(saved, settings.training.device)
-    if saved.step < settings.training.steps:
+    state = state_of(job, Albert(config, saved.params, **compute_of(settings, own_code)), saved)
+    if not state.finished:
         messages.append(f"resuming from step {saved.step:,}{'' if place == run else f', saved in {place}'}")
-    messages += differences(before, facts)
-    model = Albert(config, saved.params, **compute_of(settings, own_code))
-    return state_of(job, model, saved), messages
+    return state, messages + differences(before, facts)
 
 
 def fresh_state(job, own_code=None):
