@@ -121,7 +121,7 @@ def lines_of(action, words):
     if not option.startswith("--") or option in ("--help", "--version"):
         return
     yield Line((*words, option[:-1]), "cut short")
-    yield Line((*words, f"{option}s", "1"), "misspelt")
+    yield Line((*words, f"{option}x", "1"), "misspelt")
     if action.nargs == 0:
         yield Line((*words, f"{option}=yes"), "a switch has no value")
         return

@@ -17,7 +17,7 @@ from minalbert.tasks.settings import TaskSettings
 
 SIZES = {"embedding_size": 8, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2,
          "intermediate_size": 32, "max_position_embeddings": 64}  # fmt: skip
-SMALL = {"task": "custom", "batch": 8, "micro_batch": 2, "steps": 30, "evaluate_every": 10, "every": 4, "log_every": 3,
+SMALL = {"task": "custom", "batch": 8, "micro_batch": 2, "steps": 12, "evaluate_every": 5, "every": 4, "log_every": 3,
          "rate": 0.003, "warmup": 3, "dropout": 0.1, "classifier_dropout": 0.2, "dev_examples": 24,
          "workers": 2}  # fmt: skip
 FORMATS = {"next": "race", "spans1": "squad2"}  # of tiny worlds; the others are custom

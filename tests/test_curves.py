@@ -227,6 +227,32 @@ def test_runs_are_told_apart_by_name_and_colour(matplotlib, tmp_path):
     assert readable(drawn)
 
 
+def tuned(run, accuracies):
+    """A fine-tuning, tested every 10 steps."""
+    lines = [{"kind": "start", "step": 0, "parameters": 97000, "batch": 32, "guessing_accuracy": 0.55}]
+    for step, accuracy in zip(range(0, 10 * len(accuracies), 10), accuracies, strict=True):
+        if step:
+            lines.append({"kind": "train", "step": step, "loss": 1 - accuracy, "rate": 1e-5, "gradient_norm": 2.0})
+        lines.append({"kind": "eval", "step": step, "position": step, "accuracy": accuracy, "same_answer": 0.7})
+    return write(run, lines)
+
+
+def test_a_fine_tuning_is_drawn_with_its_score_and_best_step(matplotlib, tmp_path):
+    curves = read_curves(tuned(tmp_path / "sst2", [0.95, 0.6, 0.8, 0.7]))
+    assert curves.own_scores == ["accuracy", "same_answer"]
+    assert summary(curves) == "sst2: 30 steps, accuracy 0.700 in the last test"
+    drawn = plots.training.training_curves([curves])
+    panels = {axes.get_title(loc="left"): axes for axes in drawn.axes}
+    assert set(panels) == {"loss", "accuracy", "learning rate", "gradient norm"}
+    texts = [text.get_text() for text in panels["accuracy"].texts]
+    assert "the same answer to all 0.550" in texts
+    assert "0.700" in texts
+    points = [[*map(float, each.get_xydata()[0])] for each in panels["accuracy"].lines if len(each.get_xdata()) == 1]
+    assert [20, 0.8] in points
+    both = plots.training.training_curves([curves, read_curves(ring(tmp_path / "ring"))])
+    assert {"accuracy", "MLM loss"} <= {axes.get_title(loc="left") for axes in both.axes}
+
+
 def test_what_was_not_measured_has_no_panel(matplotlib, tmp_path):
     drawn = plots.training.training_curves([read_curves(ring(tmp_path / "mlm", order=False))])
     assert titles(drawn) == ["MLM loss", "MLM accuracy", "learning rate", "gradient norm"]

@@ -1,5 +1,6 @@
 """Fine-tuning is a run like any other: resumed to the bit, the same for any number of workers, and it learns."""
 
+import functools
 import json
 import shutil
 import signal
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import small_run
 from small_run import StopAt, computed
 from small_task import SIZES, small_place, small_settings, train
 
@@ -20,6 +22,7 @@ from minalbert.data.word_tokenizer import WordTokenizer
 from minalbert.errors import ConfigError, TrainError
 from minalbert.parallel import Workers
 from minalbert.tasks import open_task
+from minalbert.tasks.dev_test import SAME
 from minalbert.tasks.finetuning import TASK, finetune
 from minalbert.tasks.gradient import TaskBatch, gradient_function, loss_and_grads
 from minalbert.tasks.objectives import Answers, AnswerSpans, Choices, Labels, MaybeAnswers, Numbers, TokenLabels
@@ -44,6 +47,19 @@ OBJECTIVES = {
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
     return small_place(tmp_path_factory.mktemp("place"))
+
+
+@pytest.fixture(scope="module")
+def whole(place, tmp_path_factory):
+    """What a run that nobody stops computes, for each task, by one worker."""
+    runs = tmp_path_factory.mktemp("whole")
+
+    @functools.cache
+    def run_of(task):
+        train(runs / task, place, task, workers=1)
+        return computed(runs / task)
+
+    return run_of
 
 
 def model_for(objective, dtype="float64", **compute):
@@ -77,6 +93,19 @@ def test_the_gradient_of_slices_is_that_of_the_batch(kind, kernels):
     assert float(found.losses.total) == pytest.approx(float(loss), rel=1e-12)
     assert found.losses.numbers() == {"loss": float(found.losses.total)}
     assert np.abs(found.grads.flat - 3 * grads.flat).max() < 1e-12
+
+
+@pytest.mark.parametrize("kind", ["label", "token", "answer"])
+def test_one_slice_with_dropout_is_the_batch(kind):
+    (objective, labels), key = OBJECTIVES[kind], DropoutKey(5)
+    model = model_for(objective)
+    encoder = model.config.replace(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
+    model = Albert(encoder, model.params)
+    loss, grads = loss_and_grads(model, objective, INPUTS, labels, key, rate=0.3)
+    with Workers(model, 1) as workers:
+        found = gradient_function(workers, objective, rate=0.3)(in_slices(labels, 1), key)
+    assert float(found.losses.total) == pytest.approx(float(loss), rel=1e-12)
+    assert np.abs(found.grads.flat - grads.flat).max() < 1e-12
 
 
 @pytest.mark.parametrize("recompute", [0, 1])
@@ -114,18 +143,16 @@ def test_each_slice_has_dropout_masks_of_its_own_in_encoder_and_head():
 
 
 @pytest.mark.parametrize("task", ["before", "next", "spans1"])
-def test_a_run_that_is_stopped_ends_with_the_same_bits(place, tmp_path, monkeypatch, task):
-    train(tmp_path / "whole", place, task, workers=1)
-    for looks in (3, 14):
+def test_a_run_that_is_stopped_ends_with_the_same_bits(place, whole, tmp_path, monkeypatch, task):
+    for looks in (2, 4):  # at steps 2 and 6
         with monkeypatch.context() as patch:
             patch.setattr(assemble, "StopSignals", lambda alert, looks=looks: StopAt(looks))
             assert train(tmp_path / "run", place, task).code == 75
     assert train(tmp_path / "run", place, task).code == 0
-    assert computed(tmp_path / "run") == computed(tmp_path / "whole")
+    assert computed(tmp_path / "run") == whole(task)
 
 
-def test_a_resumed_run_needs_neither_its_model_nor_its_settings(place, tmp_path, monkeypatch):
-    train(tmp_path / "whole", place)
+def test_a_resumed_run_needs_neither_its_model_nor_its_settings(place, whole, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(assemble, "StopSignals", lambda alert: StopAt(7))
         train(tmp_path / "run", place)
@@ -134,7 +161,7 @@ def test_a_resumed_run_needs_neither_its_model_nor_its_settings(place, tmp_path,
         assert main(["finetune", str(tmp_path / "run")]) == 0
     finally:
         (place / "elsewhere").rename(place / "model")
-    assert computed(tmp_path / "run") == computed(tmp_path / "whole")
+    assert computed(tmp_path / "run") == whole("before")
 
 
 @pytest.mark.parametrize("task", ["before", "next", "spans1"])
@@ -145,7 +172,12 @@ def test_a_checkpoint_has_all_that_predictions_need(place, tmp_path, task):
     again = open_task(**facts, place=place / task)
     dev = again.examples("dev", trained.tokenizer)
     scores = again.score(again.predict(trained.model, dev), dev)
-    assert {name: getattr(result.after, name) for name in scores} == pytest.approx(scores, nan_ok=True)
+    expected = dict(result.best["scores"])
+    del expected[SAME]
+    if task == "spans1":  # of SQuAD 2.0: with the best step's threshold
+        expected |= {"f1": expected["best_f1"], "exact": scores["exact"]}
+        assert again.threshold == expected["threshold"] != 0
+    assert scores == pytest.approx(expected)
 
 
 def test_it_learns_what_a_word_says(tmp_path):
@@ -162,8 +194,8 @@ def test_it_learns_what_a_word_says(tmp_path):
     config = AlbertConfig(**SIZES, vocab_size=tokenizer.vocab_size)
     Albert.init(config, seed=1).save_pretrained(tmp_path / "model")
     tokenizer.save(tmp_path / "model" / tokenizer.file_name)
-    settings = small_settings(tmp_path, data=str(tmp_path), task="sst2", steps=90, rate=0.01, dropout=0.0, batch=16,
-                              micro_batch=8)  # fmt: skip
+    settings = small_settings(tmp_path, data=str(tmp_path), task="sst2", steps=90, rate=0.01, every=90, dropout=0.0,
+                              batch=16, micro_batch=8)  # fmt: skip
     result = finetune(settings, tmp_path / "run")
     assert result.before.accuracy <= 0.7
     assert result.after.accuracy == 1.0
@@ -211,11 +243,28 @@ def test_other_data_and_other_settings_are_refused(place, tmp_path):
     (tmp_path / "data" / "train.tsv").write_text("\n".join(lines[:-1]) + "\n")
     with pytest.raises(TrainError, match=r"the training data of .* is .* 59 examples; .* was trained with .* 60 examp"):
         train(tmp_path / "run", place, steps=8, data=str(tmp_path / "data"))
+    text, label = lines[-1].rsplit("\t", 1)
+    other = next(name for name in ("neutral", "contradiction") if name != label)
+    (tmp_path / "data" / "train.tsv").write_text("\n".join([*lines[:-1], f"{text}\t{other}"]) + "\n")
+    with pytest.raises(TrainError, match=r"the training data of .* is .* 60 examples; .* was trained with .* 60 examp"):
+        train(tmp_path / "run", place, steps=8, data=str(tmp_path / "data"))
     with pytest.raises(TrainError, match=r"the training data of .*order is .*: name it with --data"):
         train(tmp_path / "run", place, "order", steps=8)
     with pytest.raises(ConfigError, match=r"dropout is 0.3; .* was begun with 0.1"):
         train(tmp_path / "run", place, steps=8, dropout=0.3)
     assert checkpoint.steps(tmp_path / "run")[-1] == 4
+
+
+def test_a_run_of_another_command_is_refused(place, tmp_path, capsys):
+    train(tmp_path / "tuned", place, steps=4)
+    small_run.train(tmp_path / "pretrained", steps=1)
+    for run, wrong, right in (("tuned", "pretrain", "finetune"), ("pretrained", "finetune", "pretrain")):
+        assert main([wrong, str(tmp_path / run)]) == 2
+        assert f"{run} is a run of `minalbert {right}`; name another directory\n" in capsys.readouterr().err
+    with pytest.raises(ConfigError, match="is a run of `minalbert pretrain`"):
+        train(tmp_path / "pretrained", place)
+    with pytest.raises(ConfigError, match="is a run of `minalbert finetune`"):
+        small_run.train(tmp_path / "tuned")
 
 
 def test_the_command_trains_and_prints_its_scores(place, tmp_path, capsys):

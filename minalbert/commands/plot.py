@@ -12,7 +12,7 @@ FILE = "curves.png"
 
 def add_arguments(parser):
     parser.description = "Draw the curves of a run, or of several on top of each other."
-    parser.add_argument("runs", nargs="+", metavar="RUN", help="directory of a run, as `minalbert pretrain` made it")
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="directory of a run, of `pretrain` or `finetune`")
     parser.add_argument("--out", type=figure_file, metavar="FILE",
                         help=f".png, .svg or .pdf; default: {FILE} in RUN, for several here")
     parser.add_argument("--json", action="store_true", help="print one JSON object")

@@ -36,6 +36,10 @@ class Progress(Observer):
         self.moving = not quiet and self.file.isatty()
         self.held_out, self._bar, self.closed = "", None, False
 
+    def run_begins(self, text):
+        self.closed = False
+        self.message(text)
+
     def begin(self, step, steps):
         self.steps, self._first = steps, step
         self._shown = self._begun = time.monotonic()

@@ -2,9 +2,14 @@
 
 
 def as_json(result):
-    """A RunResult without its model, of dicts and numbers."""
-    return {name: value._asdict() if hasattr(value, "_asdict") else value
-            for name, value in result._asdict().items() if name != "model"}
+    """A RunResult or a Sweep without its model, of lists, dicts and numbers."""
+    return {name: plain(value) for name, value in result._asdict().items() if name != "model"}
+
+
+def plain(value):
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    return value._asdict() if hasattr(value, "_asdict") else value
 
 
 def result_lines(result, again):

@@ -6,6 +6,7 @@ Lines are named where they end, in their own colour, and need no legend.
 """
 
 from collections import Counter
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -36,7 +37,8 @@ def training_curves(runs):
         raise InputError(f"{', '.join(run.name for run in runs)}: nothing was measured yet")
     height = HEAD + sum(TITLE + tall + TICKS for tall, _, _, _ in rows)
     description = {f"{what} of {run.name}": run.held_out[column] for run in runs
-            for what, column in (("MLM loss", "mlm_loss"), ("SOP accuracy", "sop_accuracy"))}  # fmt: skip
+            for what, column in (("MLM loss", "mlm_loss"), ("SOP accuracy", "sop_accuracy"),
+                                 *((name, name) for name in run.own_scores[:1]))}  # fmt: skip
     drawn = figure(WIDTH, height, f"training curves on held-out text: {describe_lines(description)}")
     draw_head(drawn, runs, height)
     y = height - HEAD
@@ -53,6 +55,8 @@ def training_curves(runs):
 def rows_of(runs):
     """(height, room for names, panels, runs) of each row of panels. Panels without data are left out."""
     large = {draw_mlm_loss: ("held_out", "mlm_loss"), draw_order: ("held_out", "sop_accuracy")}
+    for name in dict.fromkeys(name for run in runs for name in run.own_scores[:1]):
+        large |= {draw_loss: ("train", "loss"), partial(draw_score, name): ("held_out", name)}
     small = {
         draw_words: ("held_out", "mlm_accuracy"),
         draw_rate: ("train", "rate"),
@@ -60,7 +64,7 @@ def rows_of(runs):
     }
     for tall, right, panels in ((LARGE, 0.45 if len(runs) == 1 else 1.35, large), (SMALL, 0.45, small)):
         draws = [draw for draw, (part, column) in panels.items()
-                 if any(np.isfinite(getattr(run, part)[column]).any() for run in runs)]  # fmt: skip
+                 if any(np.isfinite(getattr(run, part).get(column, np.nan)).any() for run in runs)]  # fmt: skip
         if draws:
             yield tall, right, draws, runs
     for run in runs:
@@ -104,6 +108,31 @@ def draw_order(axes, runs):
     finish(axes, last_step(runs), 0, 1, "{:.0%}")
     level(axes, 0.5, "guessing", below=True)
     milestone(axes, runs, "sop_accuracy", "order learnt", rises=True)
+    name_ends(axes, ends)
+
+
+def draw_loss(axes, runs):
+    panel(axes, "loss", "in training; light: of each batch that was noted")
+    for run, (dash, colour) in zip(runs, STYLES, strict=False):
+        line(axes, run.train["step"], run.train["loss"], colour, width=0.8, alpha=LIGHT)
+        line(axes, run.train["step"], smooth(run.train["loss"], 0.1), colour, dash=dash)
+    finish(axes, last_step(runs), low=0)
+
+
+def draw_score(name, axes, runs):
+    """A fine-tuning's score. The point is that of the best step."""
+    panel(axes, name, "on the dev set; the large point: the best step")
+    ends = held_out(axes, runs, name, "{:.3f}")
+    values = [run.held_out[name] for run in runs if name in run.held_out]
+    finish(axes, last_step(runs), min(0, *(np.nanmin(found) for found in values)), 1)
+    guess = baseline(runs, f"guessing_{name}")
+    if guess is not None:
+        level(axes, guess, f"the same answer to all {guess:.3f}", below=True)
+    for run, (_, colour) in zip(runs, STYLES, strict=False):
+        later = np.where(run.held_out["step"] > 0, run.held_out.get(name, np.nan), np.nan)
+        if np.isfinite(later).any():
+            best = np.nanargmax(later)
+            mark(axes, run.held_out["step"][best], later[best], colour, "", rises=True)
     name_ends(axes, ends)
 
 
@@ -166,8 +195,8 @@ def held_out(axes, runs, column, form):
     """Draw a line for each run. Returns their ends and names."""
     ends = []
     for run, (dash, colour) in zip(runs, STYLES, strict=False):
-        end = line(axes, run.held_out["step"], run.held_out[column], colour, dash=dash,
-                   dots=len(run.held_out["step"]) < MANY)  # fmt: skip
+        values = run.held_out.get(column, np.full(len(run.held_out["step"]), np.nan))
+        end = line(axes, run.held_out["step"], values, colour, dash=dash, dots=len(values) < MANY)
         if end:
             name = f"{short(run.name)} " if len(runs) > 1 else ""
             ends.append((*end, name + form.format(end[1]), colour))

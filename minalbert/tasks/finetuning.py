@@ -51,6 +51,7 @@ class FineTuning:
         self.examples = chosen(self.task.examples("train", self.tokenizer), settings.task.train_examples,
                                settings.training.seed)
         self.dev = chosen(self.task.examples(self.task.dev, self.tokenizer), settings.task.dev_examples)
+        self.own_rate = settings.optimiser.rate is not None
         self.settings = settings = settings.complete(len(self.examples.rows), width)
         self.size, self.origin = len(self.examples), f" of {settings.task.data}"
         if self.trained:
@@ -91,10 +92,10 @@ class FineTuning:
         return gradient_function(workers, self.task.objective(), self.settings.task.classifier_dropout,
                                  self.settings.training.recompute, self.ranks)
 
-    @property
-    def config_json(self):
+    def config_json(self, best):
         """With which transformers opens a checkpoint as a model for this task, and we as this task's."""
-        found = {TASK: self.task.facts}
+        known = {name: value for name, value in (best or {}).items() if name in self.task.facts}     # the threshold
+        found = {TASK: self.task.facts | known}
         if self.task.kind == "choice":
             found["architectures"] = ["AlbertForMultipleChoice"]
         if self.task.kind == "number":
@@ -103,8 +104,12 @@ class FineTuning:
             found["id2label"] = {str(number): name for number, name in enumerate(self.task.columns.labels)}
         return found
 
+    @property
+    def selection(self):
+        return self.task.metrics[0], self.settings.records.stop_after
+
     def sentences(self):
-        yield scaled(self.task.name, int(self.hashes["hidden size"]))
+        yield scaled(self.task.name, int(self.hashes["hidden size"]), self.own_rate)
         for name, examples in (("train", self.examples), (self.task.dev, self.dev)):
             yield f"{name}: {described(examples)}"
         heads = self.task.objective().heads

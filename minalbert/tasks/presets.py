@@ -2,10 +2,10 @@
 
     steps     in proportion to the examples: as many times through them as in the paper
     warmup    the same share of the steps
-    rate      the paper's for H of 768 and more; 768 / H times that below, where as many steps must go further
+    rate      the paper's for H of 768 and more; 768 / H times that below
 
-Table 14 is about 12 layers of 4,096; the released models of 768 to 2,048 were tuned with the same rates. A smaller
-encoder's weights are larger than its steps at such a rate, which then learns nothing in the steps that it is given.
+Table 14 is about 12 layers of 4,096. 768 / H is a rule of thumb for smaller models, which bear larger rates; no
+measurement here stands behind it. --rates tries others.
 """
 
 from typing import NamedTuple
@@ -61,9 +61,9 @@ def defaults(name, examples, hidden_size, given):
     return {setting: value for setting, value in found.items() if setting not in given}
 
 
-def scaled(name, hidden_size):
-    """One sentence about where the settings that were not given are from."""
+def scaled(name, hidden_size, own_rate):
+    """One sentence about where the settings that were not given are from. own_rate: was a rate given?"""
     where = "Table 14's settings" if name in TABLE_14 else "settings as of Table 14"
-    if hidden_size >= WIDEST_SCALED:
+    if own_rate or hidden_size >= WIDEST_SCALED:
         return f"{where}, with steps for as many examples as there are"
     return f"{where}, with steps for as many examples as there are, and {WIDEST_SCALED}/{hidden_size} of its rate"

@@ -8,7 +8,7 @@ What is not given is the preset's (presets.py); steps, rate and what depends on 
 from dataclasses import dataclass
 
 from ..errors import ConfigError
-from ..train.run_settings import CHANGEABLE_TRAINING, SHARED, RunSettings
+from ..train.run_settings import CHANGEABLE_TRAINING, SHARED, RecordSettings, RunSettings
 from ..train.sections import Section, setting
 from .presets import defaults, preset_of
 
@@ -55,8 +55,13 @@ def numbers(parts):
 
 
 @dataclass(frozen=True)
+class TaskRecords(RecordSettings):
+    stop_after: int = setting(0, "tests in a row without a better score that end the run; 0: all steps are made", 0)
+
+
+@dataclass(frozen=True)
 class TaskSettings(RunSettings):
-    SECTIONS = {"task": TaskSection} | SHARED
+    SECTIONS = {"task": TaskSection} | SHARED | {"records": TaskRecords}
     CHANGEABLE = {"task": ("data",), "training": CHANGEABLE_TRAINING}            # noqa: RUF012
 
     def section(self, name):

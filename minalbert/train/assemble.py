@@ -18,8 +18,10 @@ What only one kind of run has is its job: pretraining.py has one, tasks/finetuni
     job.batches(index)                               # the batches from this one on, without end: this rank's share
     job.gradient_of(workers)                         # gradient_of(micro-batches, dropout, scale) -> the whole Gradient
     job.test                                         # test(model) -> scores; see Records
+    job.selection                                    # (metric, tests to wait for a better one), or () if all are alike
     job.size, job.noun, job.sentences()              # how much it reads of what, and what else to say at the start
-    job.config_json                                  # entries of a checkpoint's config.json besides the model's
+    job.config_json(best)                            # entries of a checkpoint's config.json besides the model's;
+                                                     # best: the best step's scores, or None
 """
 
 import functools
@@ -69,13 +71,13 @@ def train_run(open_job, settings, run, observer=None, from_step=None, own_code=N
     if not known:                                    # what is refused here leaves no directory
         job = open_together(ranks, open_job, settings, run, {}, facts)
     with StopSignals(observer.alert) as stop, blas_threads(1), without_numpy_warnings(), ExitStack() as held:
-        place = ranks.from_first(lambda: open_place(held, run, settings.checkpoints.spare, from_step))
+        place = ranks.from_first(lambda: open_place(held, run, settings, from_step))
         if known:
             job = open_together(ranks, open_job, settings, run, place.noted, facts)
         settings, facts = job.settings, facts | job.hashes
         messages = ranks.from_first(lambda: run_directory.changes(run, settings, place.newest, from_step))
         state, resumed = begin_together(
-            ranks, lambda: begin(job, facts, run, place.newest, place.name, from_step, own_code), settings, own_code
+            ranks, lambda: begin(job, facts, run, place.newest, place.name, from_step, own_code), job, own_code
         )
         origin = {"run": place.name, "settings": settings.tables()}
         records = held.enter_context(closing(make_records(job, run, state, observer, origin, place, ranks)))

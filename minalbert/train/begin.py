@@ -63,18 +63,17 @@ def begin(job, facts, run, place, name, from_step=None, own_code=None):
         for directory in dict.fromkeys((run, place)):
             messages += saved_steps.put_aside(directory, from_step)
     saved = on_device(saved, settings.training.device)
-    if saved.step < settings.training.steps:
+    state = state_of(job, Albert(config, saved.params, **compute_of(settings, own_code)), saved)
+    if not state.finished:
         messages.append(f"resuming from step {saved.step:,}{'' if place == run else f', saved in {place}'}")
-    messages += differences(before, facts)
-    model = Albert(config, saved.params, **compute_of(settings, own_code))
-    return state_of(settings, model, saved), messages
+    return state, messages + differences(before, facts)
 
 
 def fresh_state(job, own_code=None):
     """The RunState before the first step."""
     model = job.fresh_model(compute_of(job.settings, own_code))
     saved = checkpoint.SavedState(0, 0, model.params, Moments.zeros(model.params), {})
-    return state_of(job.settings, model, saved, fresh=True)
+    return state_of(job, model, saved, fresh=True)
 
 
 def compute_of(settings, own_code):
@@ -82,10 +81,12 @@ def compute_of(settings, own_code):
     return settings.training.compute | ({"pairs": own_code.pairs} if own_code and own_code.pairs else {})
 
 
-def state_of(settings, model, saved, fresh=False):
+def state_of(job, model, saved, fresh=False):
+    settings = job.settings
     return RunState(
         model, saved, fresh, steps=settings.training.steps, minutes=settings.schedule.minutes,
         precision=settings.training.precision, rules=settings.watch, pass_over=settings.watch.batches_passed_over(),
+        selection=job.selection,
     )
 
 

@@ -144,13 +144,17 @@ def _make_room(run, keep, always):
     return True
 
 
-def remove_oldest(run):
-    """Remove the oldest checkpoint, if the newest is whole, and never that. Returns its step; None if it is there."""
-    oldest, *others = steps(run) or [None]
-    if not others or not _note_if_whole(path_of(run, others[-1])):
+def remove_oldest(run, always=()):
+    """Remove the oldest checkpoint but those of the steps in `always`, if the newest is whole, and never that.
+
+    Returns its step, or None if none was removed.
+    """
+    *older, newest = steps(run) or [None]
+    oldest = next((step for step in older if step not in always), None)
+    if oldest is None or not _note_if_whole(path_of(run, newest)):
         return None
-    remove_all_but(run, set(others))
-    return oldest if steps(run) == others else None
+    remove_all_but(run, {*older, newest} - {oldest})
+    return oldest if oldest not in steps(run) else None
 
 
 def _write(directory, config, state, note):

@@ -24,7 +24,8 @@ from .log import FILE, differs, read_lines
 TRAIN = ("step", "loss", "mlm_loss", "sop_loss", "rate", "gradient_norm", "tokens_per_second", "seconds")
 HELD_OUT = ("step", "mlm_loss", "mlm_accuracy", "sop_loss", "sop_accuracy", "sop_recall_in_order", "sop_recall_swapped")
 
-MILESTONES = ("left the plateau", "order learnt")
+MILESTONES = ("left the plateau", "order learnt", "better than guessing")
+OTHERS = "kind", "position"                          # of a test's line, no scores
 
 
 class Event(NamedTuple):
@@ -37,9 +38,14 @@ class Curves(NamedTuple):
     name: str
     start: dict                                      # what the run is: unigram_entropy, parameters, ...
     train: dict                                      # of TRAIN, an array each
-    held_out: dict                                   # of HELD_OUT
+    held_out: dict                                   # of HELD_OUT, and of a fine-tuning the scores of its task
     ratios: dict                                     # "step", and the trust ratios of each tensor
     events: list
+
+    @property
+    def own_scores(self):
+        """The names of a fine-tuning's scores; the first is that which chooses the best step."""
+        return [name for name in self.held_out if name not in HELD_OUT]
 
     def when(self, event):
         """The step of the first such event, or None."""
@@ -76,9 +82,10 @@ def curves_of(lines, name):
                 scored[kind].pop()
             scored[kind].append(line)
     train, held_out = scored.values()
+    names = dict.fromkeys([*HELD_OUT, *(name for line in held_out for name in line if name not in OTHERS)])
     ratios = [{"step": line["step"], **found} for line in train
               if isinstance(found := line.get("trust_ratios"), dict) and found]
-    return Curves(name, start, columns(train, TRAIN), columns(held_out, HELD_OUT),
+    return Curves(name, start, columns(train, TRAIN), columns(held_out, names),
                   columns(ratios, ratios[-1]) if ratios else {}, events)
 
 
@@ -93,7 +100,7 @@ def number(value):
 def scores(curves):
     """The last scores of a run, and its events."""
     steps = [*curves.train["step"], *curves.held_out["step"]]
-    last = {name: last_number(curves.held_out[name]) for name in HELD_OUT[1:]}
+    last = {name: last_number(values) for name, values in curves.held_out.items() if name != "step"}
     return {"run": curves.name, "step": int(max(steps, default=0)), **last,
             "events": [event._asdict() for event in curves.events]}
 
@@ -111,5 +118,7 @@ def summary(curves):
                               ("sop_accuracy", "SOP accuracy", ".1%")):
         if found[name] is not None:
             facts.append(f"{title} {found[name]:{form}}")
+    for name in curves.own_scores[:1]:
+        facts.append(f"{name} {found[name]:.3f} in the last test" if found[name] is not None else f"{name} unknown")
     facts += [f"{event} at step {curves.when(event):,}" for event in MILESTONES if curves.when(event) is not None]
     return f"{curves.name}: {', '.join(facts)}"

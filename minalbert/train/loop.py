@@ -25,6 +25,7 @@ class RunResult(NamedTuple):
     baselines: object
     seconds: float                                   # of training, earlier lives included
     spent: dict                                      # seconds of this life: data, forward, backward, optimiser, rest
+    best: dict | None = None                         # memory of a BestStep: step and scores
 
 
 class Trainer:
@@ -51,7 +52,7 @@ class Trainer:
                 continue
             if state.step % self.evaluate_every == 0 or state.finished:
                 self.timed(self.records.evaluate)
-            if state.step % self.checkpoints.every == 0:
+            if state.step % self.checkpoints.every == 0 or state.step == state.best.step:
                 self.timed(self.save_if_possible)
         finished = state.finished
         if finished and self.records.evaluated not in (None, state.step):
@@ -79,7 +80,7 @@ class Trainer:
             after = test(state.model) if finished else None
         return RunResult(
             state.model, str(self.checkpoints.run), state.step, self.code(finished),
-            self.records.before, after, test.baselines, state.seconds, dict(self.clocks),
+            self.records.before, after, test.baselines, state.seconds, dict(self.clocks), state.best.memory,
         )
 
     def code(self, finished):

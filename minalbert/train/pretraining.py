@@ -33,7 +33,7 @@ def pretrain(settings, run, corpus=None, held_out=None, observer=None, from_step
 
 class Pretraining:
     noun, option = "instances", "--corpus"
-    config_json = {}                                 # noqa: RUF012
+    selection = ()                                   # all steps are alike
 
     def __init__(self, settings, run=None, noted=None, ranks=ALONE, corpus=None, held_out=None):
         self.data = data = prepare(settings, corpus, held_out, split_of(noted))
@@ -69,6 +69,9 @@ class Pretraining:
             return gradient_over(self.ranks, workers, slices, dropout, scale, self.settings.training.recompute)
 
         return gradient_of
+
+    def config_json(self, best):
+        return {}
 
     def sentences(self):
         yield self.data.tested_on

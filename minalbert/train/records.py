@@ -8,6 +8,9 @@ alert_by_log = logging.getLogger("minalbert").warning
 class Observer:
     """Hears what a run reports. This one shows nothing, and logs what must not be missed; commands have another."""
 
+    def run_begins(self, text):
+        """The next one of several runs begins."""
+
     def begin(self, step, steps):
         """The run is at this step, of so many."""
 
@@ -68,3 +71,8 @@ class Records:
             if event not in self.state.reached:
                 self.state.reached.append(event)
                 self.event(event, text)
+        best = self.state.best
+        best.judge(self.state.step, self.latest._asdict())
+        if best.exhausted:
+            self.event("stopped early", f"{best.waiting} tests brought no better {best.metric} than the "
+                                        f"{best.scores[best.metric]:.3f} of step {best.step:,}")

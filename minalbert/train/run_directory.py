@@ -25,7 +25,10 @@ from .settings import Settings
 
 CONFIG = "config.toml"
 RESTORED = "without the file, settings are those of the checkpoint"
-FOREIGN = {"manifest.json": "a corpus", "config.json": "a saved model", "model.safetensors": "a saved model"}
+COMMANDS = {"model": "pretrain", "task": "finetune"}     # by a section that only its runs have
+SWEEP = "sweep.jsonl"                                # of a directory of runs
+FOREIGN = {SWEEP: "a directory of several runs", "manifest.json": "a corpus", "config.json": "a saved model",
+           "model.safetensors": "a saved model"}
 
 
 def make(run):
@@ -97,6 +100,13 @@ def kept_tables(run):
     return tables, []
 
 
+def check_kind(run, tables, kind):
+    """Raise ConfigError if these are the tables of a run that another command made. kind: the settings' class"""
+    for section, command in COMMANDS.items():
+        if section in (tables or {}) and section not in kind.SECTIONS:
+            raise ConfigError(f"{run} is a run of `minalbert {command}`; name another directory")
+
+
 def table_of(tables, section):
     found = tables.get(section)
     return found if isinstance(found, dict) else {}
@@ -105,6 +115,7 @@ def table_of(tables, section):
 def kept_settings(run, kind=Settings, **changes):
     """The settings that a run keeps, with others in their places; None if it keeps none. kind: their class."""
     tables, _ = kept_tables(run)
+    check_kind(run, tables, kind)
     if tables is None:
         return None
     preset = changes.pop("preset", None)

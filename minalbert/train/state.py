@@ -7,6 +7,7 @@ from contextlib import suppress
 from ..errors import NoRoomError, TrainError
 from ..optim import Moments
 from . import checkpoint, saved_steps
+from .best import BestStep
 from .gradient_step import LossScale
 from .reserve import Reserve, room_for
 from .watch import SpikeWatch
@@ -17,15 +18,16 @@ PAUSES = 1, 2, 4, 8, 15, 30                          # seconds between tries of 
 
 
 class RunState:
-    def __init__(self, model, saved, fresh, steps, minutes, precision, rules, pass_over):
+    def __init__(self, model, saved, fresh, steps, minutes, precision, rules, pass_over, selection=()):
         """
         saved, fresh     a checkpoint's SavedState, and: is it the beginning of the run?
         minutes          time limit; 0: none
         rules            of a SpikeWatch
         pass_over        ranges of batches
+        selection        of the best step: the metric, and after how many tests to stop
         """
         self.model, self.steps, self.minutes, self.precision = model, steps, minutes, precision
-        self.rules, self.pass_over, self.fresh = rules, pass_over, fresh
+        self.rules, self.pass_over, self.fresh, self.selection = rules, pass_over, fresh, selection
         self.take(saved)
 
     def take(self, saved):
@@ -35,6 +37,7 @@ class RunState:
         self.step, self.batch_index, self.moments = saved.step, saved.batch_index, saved.moments
         self.watch = SpikeWatch(self.rules, saved.extra.get("watch"))
         self.loss_scale = LossScale(self.precision, saved.extra.get("loss_scale"))
+        self.best = BestStep(*self.selection, memory=saved.extra.get("best"))
         self.reached = saved.extra.get("reached", [])            # milestones
         self.seconds = saved.extra.get("seconds", 0.0)           # of training, earlier lives included
         self.refused = saved.extra.get("refused", [])            # batches without a step
@@ -54,6 +57,8 @@ class RunState:
         }
         if memory := self.loss_scale.memory:
             extra["loss_scale"] = memory
+        if memory := self.best.memory:
+            extra["best"] = memory
         return checkpoint.SavedState(self.step, self.batch_index, self.model.params, self.moments, extra)
 
     @property
@@ -64,7 +69,7 @@ class RunState:
 
     @property
     def finished(self):
-        return self.step >= self.steps or (self.time_fraction or 0.0) >= 1
+        return self.step >= self.steps or (self.time_fraction or 0.0) >= 1 or self.best.exhausted
 
 
 class Checkpoints:
@@ -75,7 +80,7 @@ class Checkpoints:
         origin           the run's identity and settings, for each checkpoint
         spare            another directory, for the newest state where it cannot be saved in the run; or None
         alert(text)      shows a person a sentence, for instance about that
-        config_json      entries of config.json besides the model's
+        config_json(best)  entries of config.json besides the model's; best: the best step's scores, or None
         """
         self.run, self.state, self.environment, self.every, self.keep = run, state, environment, every, keep
         self.origin, self.spare, self.alert, self.config_json = origin, spare, alert, config_json
@@ -94,10 +99,10 @@ class Checkpoints:
 
     def save(self, log, regular=False):
         """log: the Record of the log until now."""
-        needed = () if regular else self.regular()[-1:]          # to go back to
         state = self.state
+        needed = {*(() if regular else self.regular()[-1:]), state.best.step}    # to go back to; to use
         saved = state.saved(regular)._replace(origin=self.origin | {"log": log._asdict()})
-        what = state.model.config, saved._replace(config_json=self.config_json), self.environment
+        what = state.model.config, saved._replace(config_json=self.config_json(state.best.scores)), self.environment
         try:
             self.save_in_run(what, needed)
         except TrainError as error:
@@ -146,7 +151,7 @@ class Checkpoints:
                 return self.save(log)
             except NoRoomError as error:
                 too_large = getattr(error.__cause__, "errno", None) == errno.EFBIG  # room is no help
-                if not too_large and (step := checkpoint.remove_oldest(self.run)) is not None:
+                if not too_large and (step := checkpoint.remove_oldest(self.run, {self.state.best.step})) is not None:
                     self.alert(f"{error}; that of step {step} is removed, to make room for it")
                 elif pause := next(pauses, None):
                     self.alert(f"{error}; trying again in {pause:g} s, for room may be made")

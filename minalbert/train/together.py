@@ -30,15 +30,16 @@ class Place(NamedTuple):
     noted: dict                                      # its facts of data and environment; {} if it begins now
 
 
-def open_place(held, run, spare, from_step):
+def open_place(held, run, settings, from_step):
     """Make the run's directory, or find it, and lock it as long as `held` is open."""
     run_directory.make(run)
     held.enter_context(lock(run))
     saved_steps.clear_leftovers(run)
-    name, spare = identity_of(run, spare)
+    name, spare = identity_of(run, settings.checkpoints.spare)
     if spare:
         saved_steps.clear_leftovers(spare)
     newest = place_of(run, spare, from_step)
+    run_directory.check_kind(run, run_directory.kept_tables(run)[0], type(settings))
     return Place(name, spare, newest, facts_of(newest, name))
 
 
@@ -80,11 +81,11 @@ def code_digest():
     return hashlib.sha256(b"".join(read(file, "") for file in files)).hexdigest()[:12]
 
 
-def begin_together(ranks, begin, settings, own_code):
+def begin_together(ranks, begin, job, own_code):
     """What begin() returns on rank 0, (RunState, messages), on every rank."""
     state, messages = ranks.from_all(lambda: begin() if ranks.rank == 0 else (None, []))
     form = ranks.from_first(lambda: form_of(state))
-    state = state or empty_state(*form, settings, own_code)
+    state = state or empty_state(*form, job, own_code)
     share_state(ranks, state)
     return state, messages
 
@@ -94,11 +95,11 @@ def form_of(state):
     return state.model.config, params.shapes, params.dtype, state.fresh
 
 
-def empty_state(config, shapes, dtype, fresh, settings, own_code):
+def empty_state(config, shapes, dtype, fresh, job, own_code):
     """A RunState of this form, before it takes rank 0's."""
     params = Params.zeros(shapes, dtype)
-    model = Albert(config, params, **compute_of(settings, own_code))
-    return state_of(settings, model, checkpoint.SavedState(0, 0, params, Moments.zeros(params), {}), fresh)
+    model = Albert(config, params, **compute_of(job.settings, own_code))
+    return state_of(job, model, checkpoint.SavedState(0, 0, params, Moments.zeros(params), {}), fresh)
 
 
 def share_state(ranks, state):

@@ -1,6 +1,6 @@
 """A trained model with its tokenizer, wherever it lies.
 
-    runs/first                      a run: its newest checkpoint
+    runs/first                      a run: its newest checkpoint, or a fine-tuning's best one
     runs/first/step-00000500        one of its checkpoints
     albert-base-v2                  a Hugging Face directory, with spiece.model beside config.json
 """
@@ -90,10 +90,17 @@ def model_directory(path):
     if strays and saved_steps.step_of(strays[-1]) > max(steps, default=-1):
         raise TrainError(f"{strays[-1]} is no directory, and was a checkpoint; remove it, or name another")
     if steps:
-        return saved_steps.path_of(path, steps[-1])
+        return saved_steps.path_of(path, best_of(path, steps))
     if any((path / name).exists() for name in RUN_FILES):
         raise TrainError(f"{path} has no checkpoint yet")
     raise TrainError(f"{path} holds neither a run nor a model: there is no step-... and no config.json in it")
+
+
+def best_of(run, steps):
+    """The step that did best in the run's tests, as its newest checkpoint notes it; else the newest."""
+    extra = checkpoint.note_of(run, steps[-1]).get("extra", {})
+    best = extra["best"]["step"] if "best" in extra else None
+    return best if best in steps else steps[-1]
 
 
 def tokenizer_file(directory):

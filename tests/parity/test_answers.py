@@ -28,9 +28,9 @@ def heads_weights():
     return model
 
 
-def rebuilt(hidden, params, starts):
+def rebuilt(hidden, params, starts, barred=BARRED):
     """As the released code computes it: each position beside the start, in one matrix of 2 H rows."""
-    barred = torch.tensor(BARRED)
+    barred, (B, T, H) = torch.tensor(barred), hidden.shape
     start = (hidden @ params["answer.start.w"] + params["answer.start.b"])[..., 0]
     start = start * (1 - barred.double()) - 1e30 * barred
     first = hidden[torch.arange(B)[:, None], starts]  # (B, S, H)

@@ -1,0 +1,100 @@
+"""Several fine-tunings: each in a directory of its own, none twice, and which of them failed."""
+
+import json
+import math
+
+import pytest
+from small_run import StopAt, computed
+from small_task import small_place, small_settings
+
+from minalbert.commands import main
+from minalbert.errors import ConfigError, TrainError
+from minalbert.tasks import sweep as module
+from minalbert.tasks.sweep import SweptRun, groups_of, sweep
+from minalbert.train import assemble, loop, saved_steps
+
+TINY = {"steps": 2, "warmup": 0, "evaluate_every": 2, "dev_examples": 8, "batch": 4, "workers": 1}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    return small_place(tmp_path_factory.mktemp("place"))
+
+
+def of(score, guessing=0.5, same=0.7, rate=0.1):
+    return SweptRun("run", rate, 0, 1, {"f1": score, "same_answer": same}, guessing, same == 1)
+
+
+@pytest.mark.parametrize(
+    ("run", "failed"),
+    [(of(0.51), False), (of(0.5), True), (of(0.4), True), (of(math.nan, None), True), (of(0.1, None), False),
+     (of(0.51, same=1), True)],
+)  # fmt: skip
+def test_a_run_has_failed_if_it_is_no_better_than_one_answer_to_all(run, failed):
+    assert run.failed == failed
+
+
+def test_groups_are_those_of_a_rate():
+    runs = [of(0.6), of(0.9), of(0.7), of(0.2, same=1), of(0.8, rate=0.3), of(math.nan, rate=0.3)]
+    one, other = groups_of(runs)
+    assert one == (0.1, 4, pytest.approx(0.65), 0.2, 0.9, 0.25, 1)
+    assert other == (0.3, 2, 0.8, 0.8, 0.8, 0.5, 0)
+
+
+def test_no_run_is_made_twice_and_a_stopped_sweep_goes_on(place, tmp_path, monkeypatch):
+    settings, steps = small_settings(place, **TINY), []
+    step = loop.Trainer.next_step
+    monkeypatch.setattr(loop.Trainer, "next_step", lambda trainer: steps.append(1) or step(trainer))
+    with monkeypatch.context() as patch:
+        patch.setattr(assemble, "StopSignals", lambda alert: StopAt(1))
+        stopped = sweep(settings, tmp_path / "sweep", range(2), [0.01, 0.02])
+    assert (stopped.code, stopped.groups, len(steps)) == (75, [], 1)
+    found = sweep(settings, tmp_path / "sweep", range(2), [0.01, 0.02])
+    assert len(steps) == 8
+    assert [(run.rate, run.seed) for run in found.runs] == [(0.01, 0), (0.01, 1), (0.02, 0), (0.02, 1)]
+    names = ["rate-0.01-seed-0", "rate-0.01-seed-1", "rate-0.02-seed-0", "rate-0.02-seed-1"]
+    assert sorted(path.name for path in (tmp_path / "sweep").iterdir()) == [*names, "sweep.jsonl"]
+    assert all(saved_steps.steps(tmp_path / "sweep" / name)[-1] == 2 for name in names)
+    again = sweep(settings, tmp_path / "sweep", range(2), [0.01, 0.02])
+    assert len(steps) == 8
+    assert again.groups == found.groups
+    lines = [json.loads(line) for line in (tmp_path / "sweep" / "sweep.jsonl").read_text().splitlines()]
+    assert [line["scores"] for line in lines] == [run.scores for run in found.runs]
+    alone = module.finetune(settings.change(seed=1, rate=0.02), tmp_path / "alone")
+    assert alone.best["scores"] == found.runs[3].scores
+    assert computed(tmp_path / "alone") == computed(tmp_path / "sweep" / names[3])
+
+
+def test_the_command_prints_a_line_for_each_rate(place, tmp_path, capsys):
+    words = ["finetune", str(tmp_path / "sweep"), "--task", "custom", "--data", str(place / "before"), "--model",
+             str(place / "model"), "--steps", "1", "--batch", "2", "--dev-examples", "8", "--seed", "5", "--seeds", "2",
+             "--workers", "1"]  # fmt: skip
+    assert main(words) == 0
+    captured = capsys.readouterr()
+    assert f"run 2 of 2: {tmp_path / 'sweep' / 'seed-6'}" in captured.err
+    rows = captured.out.splitlines()
+    assert rows[0].startswith("seed-5 ")
+    assert rows[2].split() == ["rate", "runs", "median", "lowest", "highest", "failed"]
+    assert rows[3].split()[1] == "2"
+    assert main([*words, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [run["seed"] for run in found["runs"]] == [5, 6]
+    assert found["groups"][0]["runs"] == 2
+    assert main(["finetune", str(tmp_path / "sweep"), *words[2:-4], "--workers", "1"]) == 2
+    assert "sweep is a directory of several runs; name another directory for the run" in capsys.readouterr().err
+    assert main(["finetune", str(tmp_path / "sweep" / "seed-5"), *words[2:]]) == 2
+    assert "seed-5 is a run; name another directory for the runs of --seeds and --rates" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("lists", "said"),
+    [
+        ({"seeds": [1, 2, 1]}, "seeds has 1 twice; each must be another"),
+        ({"rates": [0.1, 0.1]}, "rates has 0.1 twice; each must be another"),
+        ({"rates": [-1.0]}, "rate is -1.0; it must be from 1e-12 to 100.0"),
+    ],
+)
+def test_a_mistake_is_one_sentence_and_makes_no_run(place, tmp_path, lists, said):
+    with pytest.raises((ConfigError, TrainError), match=said):
+        sweep(small_settings(place, **TINY), tmp_path / "sweep", **lists)
+    assert not (tmp_path / "sweep").exists()
