@@ -56,6 +56,10 @@ JUDGES = {
     "speed": judge_of("rates", "bench"),
     "ranks": judge_of("ranks"),
     "supervisor": judge_of("supervisor"),
+    "tasks": judge_of("task"),
+    "finetune": judge_of("finetune", only="not killed"),
+    "best": judge_of("best"),
+    "sweep": judge_of("sweep"),
 }
 
 

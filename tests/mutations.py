@@ -11,7 +11,7 @@ class Mutation(NamedTuple):
     # a judge of judges.py; "values": forward and backward are wrong together; "steps": of optimisers; "fused": of
     # kernels and fused pairs; "slices", "threads": of what runs slices of a batch; "reversible", "sparse": of what only
     # such layers do; "compiled": of numba's loops, where there is numba; "speed": of what tells how fast a machine is;
-    # "ranks", "supervisor": of several processes
+    # "ranks", "supervisor": of several processes; "tasks", "finetune", "best", "sweep": of fine-tuning
     seen_by: str = "gradcheck"
 
 
@@ -452,4 +452,42 @@ MUTATIONS = [
     Mutation("bench: turns without end", "commands/bench.py", "now + (now - begin) > end", "now > 2 * end", "speed"),
     Mutation("bench: the last of those that are as good", "commands/bench.py",
              "next(item for item in steps.items() if", "next(item for item in [*steps.items()][::-1] if", "speed"),
+    Mutation("tasks: dropout where the model is tested", "tasks/classifier_task.py", "(pooled, model.params)",
+             "(pooled, model.params, 0.5, __import__('minalbert.backend').backend.DropoutKey(1))", "tasks"),
+    Mutation("tasks: the head's dropout at the encoder's rate, twice", "tasks/gradient.py",
+             "(params, config, rate, key)", "(params, config, 1 - (1 - rate) ** 2, key)", "finetune"),
+    Mutation("tasks: labels in the order of the file, not sorted", "tasks/custom.py",
+             "tuple(sorted(found))", "tuple(found)", "tasks"),
+    Mutation("tasks: the head's dropout in the loss of a slice alone", "tasks/gradient.py",
+             "HeadContext(params, config, rate, key)", "HeadContext(params, config, rate, None)", "finetune"),
+    Mutation("tasks: each slice has the masks of the first", "tasks/gradient.py",
+             "dropout.at(example=dropout.example + first)", "dropout", "finetune"),
+    Mutation("tasks: a slice's mean for the batch's", "tasks/gradient.py",
+             "labels, ctx, total)\n        middle", "labels, ctx)\n        middle", "finetune"),
+    Mutation("tasks: the loss scale left out", "tasks/gradient.py", "objective.backward(scale, cache",
+             "objective.backward(1.0, cache", "finetune"),
+    Mutation("finetune: every epoch in the first one's order", "tasks/finetuning.py", "len(self), self.seed, epoch)",
+             "len(self), self.seed, 0)", "finetune"),
+    Mutation("finetune: batches that share examples", "tasks/finetuning.py",
+             "np.arange(size * number, size * (number + 1))", "np.arange(number, number + size)", "finetune"),
+    Mutation("finetune: other labels are the same data", "tasks/finetuning.py",
+             'found.update(repr((label.span, label.impossible) if hasattr(label, "span") else label).encode())',
+             "pass", "finetune"),
+    Mutation("finetune: SQuAD 2.0's threshold forgotten", "tasks/finetuning.py", "self.task.facts | known",
+             "self.task.facts", "finetune"),
+    Mutation("best: the last of equal scores", "train/best.py", "comparable(scores[self.metric]) > comparable",
+             "comparable(scores[self.metric]) >= comparable", "best"),
+    Mutation("best: the last step stands for the run", "train/trained.py",
+             "return best if best in", "return steps[-1] if best in",
+             "best"),
+    Mutation("best: its checkpoint is removed with the old ones", "train/state.py",
+             "self.regular()[-1:]), state.best.step}", "self.regular()[-1:])}", "best"),
+    Mutation("best: nan is the highest score", "train/best.py", "return -math.inf if", "return math.inf if", "best"),
+    Mutation("best: the fresh weights are a candidate", "train/best.py", "or step == 0", "", "best"),
+    Mutation("best: patience begins anew at each start", "train/best.py", 'memory.get("waiting", 0)', "0", "best"),
+    Mutation("sweep: as good as one answer to all is no failure", "tasks/sweep.py", "self.score <= self.guessing",
+             "self.score < self.guessing", "sweep"),
+    Mutation("sweep: constant answers are no failure", "tasks/sweep.py", "self.constant or nothing", "nothing",
+             "sweep"),
+    Mutation("sweep: one seed for all", "tasks/sweep.py", '("seed", seed)) if', '("seed", seeds[0])) if', "sweep"),
 ]  # fmt: skip

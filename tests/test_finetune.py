@@ -95,6 +95,19 @@ def test_the_gradient_of_slices_is_that_of_the_batch(kind, kernels):
     assert np.abs(found.grads.flat - 3 * grads.flat).max() < 1e-12
 
 
+@pytest.mark.parametrize("kind", ["label", "token", "answer"])
+def test_one_slice_with_dropout_is_the_batch(kind):
+    (objective, labels), key = OBJECTIVES[kind], DropoutKey(5)
+    model = model_for(objective)
+    encoder = model.config.replace(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
+    model = Albert(encoder, model.params)
+    loss, grads = loss_and_grads(model, objective, INPUTS, labels, key, rate=0.3)
+    with Workers(model, 1) as workers:
+        found = gradient_function(workers, objective, rate=0.3)(in_slices(labels, 1), key)
+    assert float(found.losses.total) == pytest.approx(float(loss), rel=1e-12)
+    assert np.abs(found.grads.flat - grads.flat).max() < 1e-12
+
+
 @pytest.mark.parametrize("recompute", [0, 1])
 @pytest.mark.parametrize("kind", OBJECTIVES)
 def test_any_number_of_workers_computes_the_same_bits(kind, recompute):
@@ -229,6 +242,11 @@ def test_other_data_and_other_settings_are_refused(place, tmp_path):
     lines = (tmp_path / "data" / "train.tsv").read_text().splitlines()
     (tmp_path / "data" / "train.tsv").write_text("\n".join(lines[:-1]) + "\n")
     with pytest.raises(TrainError, match=r"the training data of .* is .* 59 examples; .* was trained with .* 60 examp"):
+        train(tmp_path / "run", place, steps=8, data=str(tmp_path / "data"))
+    text, label = lines[-1].rsplit("\t", 1)
+    other = next(name for name in ("neutral", "contradiction") if name != label)
+    (tmp_path / "data" / "train.tsv").write_text("\n".join([*lines[:-1], f"{text}\t{other}"]) + "\n")
+    with pytest.raises(TrainError, match=r"the training data of .* is .* 60 examples; .* was trained with .* 60 examp"):
         train(tmp_path / "run", place, steps=8, data=str(tmp_path / "data"))
     with pytest.raises(TrainError, match=r"the training data of .*order is .*: name it with --data"):
         train(tmp_path / "run", place, "order", steps=8)
