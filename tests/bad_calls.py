@@ -29,6 +29,7 @@ from minalbert.analysis import smoothness
 from minalbert.errors import MinalbertError
 from minalbert.layers import gelu_backward, gelu_forward
 from minalbert.model import PLAIN
+from minalbert.parallel import ALONE
 from minalbert.train.settings import Settings
 
 PAGE = (Path(__file__).parent.parent / "docs" / "api.md").read_text(encoding="utf-8")
@@ -268,6 +269,7 @@ KINDS = {
     "section": choice("model"), "comment_defaults": FLAG, "corpus": thing("corpus"), "settings": thing("settings"),
     "held_out": Argument("object", lambda world: (world.corpus, world.tokenizer)), "run": thing("run", "path"),
     "observer": Argument("object", lambda world: train.Observer()), "own_code": value(None, "object"),
+    "ranks": value(ALONE, "object"),
     "from_step": whole(0), "trials": whole(40, 0, 1), "tokenizer": thing("tokenizer"),
     "text": value("the [MASK] .", "text", "no mask", "[MASK] " * 99), "second": value("a cat", "text"),
     "top": whole(2, 0, 10**6), "broken": value([], "function"),
@@ -328,7 +330,7 @@ HERE = {
     "Settings.change.recompute": value(0, "depth"), "read_lines.run": value("x", "new path"),
     "AlbertConfig.group_of.layer": whole(0, 99), "analysis.one_model.batch": SIZE,
     "Albert.encode_many.layers": Argument("list", None, [99, "text"], optional=True),
-    "WordTokenizer.encode_with_places.text": value("a cat", "text"),
+    "WordTokenizer.encode.text": value("a cat", "text"), "WordTokenizer.encode_with_places.text": value("a cat", "text"),
     "Albert.encode_many.pool": Argument("choice", None, optional=True),
     "analysis.one_model.preset": value("tiny", "text"),
     "finetune.settings": Argument("object", lambda world: world.task_settings), "finetune.run": value("x", "new path"),
@@ -362,7 +364,7 @@ OBJECTS = {
 
 
 INTERNAL = {"surname", "adjective", "ratio", "given_in", "settings", "as_whole_numbers", "release"}
-INTERNAL |= {"section", "with_changes", "known", "copy_of", "first_lines", "may_change"}  # of settings
+INTERNAL |= {"micro_batches", "section", "with_changes", "known", "copy_of", "first_lines", "may_change"}
 
 
 def listed(room):

@@ -14,7 +14,7 @@ from itertools import groupby, islice
 
 import numpy as np
 
-from ..arguments import like, whole
+from ..arguments import like, of_kind, whole
 from ..errors import InputError
 from .random_draws import Choice, bits, keys, mix
 
@@ -49,6 +49,7 @@ def micro_batches(instances, size, first=0):
 def batches(instances, size, count, first=0, share=slice(None)):
     """Batches without end, from number `first` on: each a list of `count` micro-batches, or of a share of them."""
     count, first = whole("count", count, 1), whole("first", first)
+    of_kind("share", share, slice)
     own = range(count)[share]
     slices = numbered(instances, size, (count * batch + number for batch in counting(first) for number in own))
     while True:

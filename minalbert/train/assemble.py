@@ -65,6 +65,7 @@ def train_run(open_job, settings, run, observer=None, from_step=None, own_code=N
     run, settings, observer = path_of("run", run, TrainError), with_own_code(settings, own_code), hearing(observer)
     if from_step is not None:
         whole("from_step", from_step, error=TrainError)
+    like("ranks", ranks, "parallel.ALONE or parallel.world()", "rank", "from_first")
     check_device(settings.training.device)
     observer, known = Unheard(observer) if ranks.rank else observer, ranks.from_first(run.exists)
     facts = environment(settings.training.device) | (own_code.facts if own_code else {})

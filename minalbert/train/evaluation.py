@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..albert import Albert
-from ..arguments import of_kind
+from ..arguments import like, of_kind
 from ..backend import to_host
 from ..batch import Batch
 from ..data.shards import Corpus
@@ -60,6 +60,7 @@ def evaluate(model, batch, ranks=ALONE):
     """Score a model: means over the batch's targets and pairs. Ranks share the rows, and all find the same."""
     of_kind("model", model, Albert)
     of_kind("batch", batch, Batch).check(model.config)
+    like("ranks", ranks, "parallel.ALONE or parallel.world()", "share", "gather")
     mlm, sop, begins = [], [], range(0, len(batch.sop_labels), ROWS)
     for first in begins[ranks.share(len(begins))]:
         rows = Batch(*(array[first : first + ROWS] for array in batch))

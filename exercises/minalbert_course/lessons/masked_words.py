@@ -160,7 +160,7 @@ def check_rates(yours, draw):
 
 
 def check_large_vocabulary(yours, draw):
-    """Of ids that need more than 16 bits, each quarter of the vocabulary as often."""
+    """Random tokens come from each quarter of the vocabulary equally often, also where ids need more than 16 bits."""
     vocab_size, found = 200000 if draw.first else 30000, []
     for _ in range(6):
         ids = text(draw, 2000, words=(vocab_size - 1000, vocab_size))

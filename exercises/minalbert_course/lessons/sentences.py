@@ -67,7 +67,7 @@ def compare_inputs(yours, first, second, max_length):
 
 
 def cause_of_inputs(ids, right, first, second, max_length):
-    """What is shortened in another way."""
+    """The cause of sequences that are shortened in another way, or None."""
     room = max_length - 3
     known = {
         "parts are shortened to equal halves, also where one is short":

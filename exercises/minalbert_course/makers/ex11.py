@@ -77,7 +77,7 @@ kept = {}
 
 @maker("to keep")
 def to_keep(name, given):
-    """What is described, made anew, and kept under that name."""
+    """Make what is described, and keep it under that name."""
     kept[name] = given.make()
     return kept[name]
 
