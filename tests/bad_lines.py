@@ -51,7 +51,7 @@ def good_words(world):
         "finetune": ["new-run", "--task", "custom", "--data", str(world.task), "--model", run, "--steps", "1"],
         "predict": [str(world.finetuned), str(world.rows), "--out", "new.tsv"],
         "classify": [str(world.finetuned), "a b"], "answer": [str(world.answering), "who", "--text", text],
-        "eval": [run], "find-rate": small, "overfit": small, "fill": ["the [MASK] .", "--model", run],
+        "launch": [], "eval": [run], "find-rate": small, "overfit": small, "fill": ["the [MASK] .", "--model", run],
         "plot": [run], "exercise list": [], "exercise start": ["ex01"], "exercise check": ["ex01", text],
         "exercise hint": ["ex01"], "grade": ["a-directory"],
     }  # fmt: skip
@@ -102,7 +102,8 @@ def all_lines(world):
     good = good_words(world)
     for name, parser in parsers().items():
         words = (*name.split(), *good[name])
-        required = [action for action in parser._actions if action.required and action.nargs != "*"]
+        any_number = "*", argparse.REMAINDER
+        required = [action for action in parser._actions if action.required and action.nargs not in any_number]
         yield from (Line(words[:-1], "one word is missing") for _ in [0] if required)
         yield Line((*words, "--nonsense"), "there is no such option")
         yield Line((*words, "--no-such=3"), "there is no such option")

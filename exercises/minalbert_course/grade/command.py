@@ -68,6 +68,8 @@ def run(options):
     unmarked += [f"{printable(submission.path)} is of {submission.exercise}, which is not there"
                  for submission in submissions if submission.exercise not in lessons]  # fmt: skip
     submissions = [submission for submission in submissions if submission.exercise in lessons]
+    out = Path(options.out or f"{Path(options.folder)}-grades")
+    check_folder(Path(options.gradescope).parent if options.gradescope else out)
     limits = SubmissionLimits(options.call_seconds, 12 * options.call_seconds, options.memory)
     new_worker, standing = fenced_off(options, term, limits)
     with tqdm(total=len(submissions), desc="grading", leave=False, disable=not sys.stderr.isatty()) as bar:
@@ -77,7 +79,6 @@ def run(options):
     if options.gradescope:
         write(Path(options.gradescope), json.dumps(gradescope.results(marked, seconds), indent=1))
         return 0
-    out = Path(options.out or f"{Path(options.folder)}-grades")
     keep(marked, out)
     for line in summary(marked, unmarked, standing, out, seconds, options.json):
         print(line)
@@ -107,6 +108,13 @@ def secret(path):
     if len(text) < 8 or text == PUBLIC:
         raise CourseError(f"--term-file {path} holds {len(text)} letters; a secret needs 8 or more")
     return text
+
+
+def check_folder(path):
+    """Refuse a folder that cannot be made, before anything is marked."""
+    there = next((part for part in (path, *path.parents) if part.exists()), path)
+    if not there.is_dir():
+        raise CourseError(f"{path} cannot be made a folder: {there} is a file")
 
 
 def keep(marked, out):
