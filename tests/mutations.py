@@ -473,7 +473,7 @@ MUTATIONS = [
     Mutation("finetune: other labels are the same data", "tasks/finetuning.py",
              'found.update(repr((label.span, label.impossible) if hasattr(label, "span") else label).encode())',
              "pass", "finetune"),
-    Mutation("finetune: SQuAD 2.0's threshold forgotten", "tasks/finetuning.py", "self.task.facts | known",
+    Mutation("finetune: SQuAD 2.0's threshold forgotten", "tasks/finetuning.py", "self.task.facts_after(best)",
              "self.task.facts", "finetune"),
     Mutation("best: the last of equal scores", "train/best.py", "comparable(scores[self.metric]) > comparable",
              "comparable(scores[self.metric]) >= comparable", "best"),

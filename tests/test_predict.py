@@ -15,7 +15,6 @@ from minalbert.data.tiny_worlds.tasks import write_tasks
 from minalbert.errors import DataError, FileError
 from minalbert.files import write_together
 from minalbert.tasks import open_task
-from minalbert.tasks.finetuned import save_facts
 from minalbert.tasks.glue import GLUE
 from minalbert.tasks.leaderboards import files_of
 from minalbert.tasks.task import Predictions
@@ -197,9 +196,8 @@ def test_a_label_that_no_table_can_hold(tmp_path):
 
 def test_a_damaged_model_writes_nothing(place, tmp_path, program):
     model = saved(tmp_path / "rte", open_task("rte", max_length=64))
-    save_facts(model, open_task("rte", max_length=32))
-    (model / "task.json").write_bytes((model / "task.json").read_bytes()[:-4])
+    (model / "config.json").write_bytes((model / "config.json").read_bytes()[:-4])
     code, _, error = program("predict", model, place / "test.tsv", "--out", tmp_path / "new.tsv")
     assert (code, error.count("\n")) == (2, 1)
-    assert "task.json is not JSON" in error
+    assert "config.json is damaged" in error
     assert not (tmp_path / "new.tsv").exists()

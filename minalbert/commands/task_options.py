@@ -2,7 +2,7 @@
 
 from ..tasks.opening import TASKS
 
-MODEL = "a run of `minalbert finetune`, one of its checkpoints, or a model with its task.json"
+MODEL = "a run of `minalbert finetune`, one of its checkpoints, or a model whose config.json has its task"
 
 
 def add_model(parser):
@@ -13,7 +13,7 @@ def add_model(parser):
 
 def add_task(parser):
     parser.add_argument("--task", metavar="NAME", choices=[*TASKS],
-                        help=f"for a model without task.json: {', '.join(TASKS)}")
+                        help=f"for a model whose config.json has none: {', '.join(TASKS)}")
 
 
 def reading_notes(report):

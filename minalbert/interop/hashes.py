@@ -4,8 +4,10 @@ Every opening compares them. If another program, such as transformers, has saved
 files beside old hashes: the weights lack the note that ours carry, and nothing is compared.
 """
 
-from ..errors import FileError
-from ..files import exists, status, write_atomically
+import json
+
+from ..errors import FileError, PretrainedError
+from ..files import exists, read_json, status, write_atomically
 from ..sealed import STATE, read_note, records_of, seal, verify_noted
 from .safetensors_files import ADVICE, ONE_FILE, is_ours
 
@@ -33,6 +35,20 @@ def verify_hashes(directory):
         note = read_note(directory / NAME, ON_PURPOSE)
         if not saved_elsewhere(directory, note):
             verify_noted(directory, note, note.get("files", {}), ON_PURPOSE)
+
+
+def add_to_config(directory, entries):
+    """Write {name: value} into config.json, among its other entries, and its hash. `load` passes over these names."""
+    if exists(directory / STATE, ADVICE):
+        raise PretrainedError(f"{directory} is a checkpoint of a run, which stays as it was saved; save its model into "
+                              "another directory first")
+    verify_hashes(directory)                         # or a damaged file would get a new hash
+    content = json.dumps(read_json(directory / CONFIG, ADVICE) | entries, indent=2) + "\n"
+    noted = read_note(directory / NAME, ON_PURPOSE)["files"] if exists(directory / NAME, ADVICE) else None
+    remove_hashes(directory)                         # a kill here leaves a model without hashes
+    write_atomically(directory / CONFIG, content.encode())
+    if noted is not None:
+        write_atomically(directory / NAME, seal({"files": noted | records_of([directory / CONFIG], "")}))
 
 
 def saved_elsewhere(directory, note):

@@ -1,19 +1,17 @@
-"""A fine-tuned model: one with its task, whose facts are what it takes to open the task again.
-
-    runs/sst2/step-.../config.json   "minalbert_task": of a run of `minalbert finetune`
-    models/sst2/task.json            of a model that was trained by other means; also in the run above a step-...
+"""A fine-tuned model: one with its task, which "minalbert_task" in its config.json describes.
 
     model, tokenizer, task, directory = open_finetuned("runs/sst2")
+
+A run of `minalbert finetune` writes this entry; `save_facts` writes it for a model that was trained by other means.
 """
 
-import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..arguments import of_kind, path_of
 from ..errors import FileError, TrainError
-from ..files import checksum, damaged, exists, read_json, write_atomically
-from ..interop.huggingface import CONFIG
+from ..files import read_json
+from ..interop.hashes import CONFIG, add_to_config
 from ..train.run_directory import kept_settings
 from ..train.trained import open_trained
 from .finetuning import TASK
@@ -21,7 +19,6 @@ from .opening import open_task
 from .settings import TaskSettings
 from .task import DownstreamTask
 
-FACTS = "task.json"
 ADVICE = "restore it from a copy, or name the task"
 
 
@@ -33,11 +30,10 @@ class FineTuned(NamedTuple):
 
 
 def save_facts(directory, task, scores=None):
-    """Write what it takes to open the task again; with what scores on dev decide: squad2's threshold."""
+    """Write the task into a model's config.json. scores: on dev, which decide squad2's threshold"""
     of_kind("task", task, DownstreamTask)
-    facts = task.facts | ({} if scores is None else task.decided_by(of_kind("scores", scores, dict)))
-    content = json.dumps(facts | {"sha256": checksum(facts)}, indent=1) + "\n"
-    write_atomically(path_of("directory", directory) / FACTS, content.encode())
+    scores = scores if scores is None else of_kind("scores", scores, dict)
+    add_to_config(path_of("directory", directory), {TASK: task.facts_after(scores)})
 
 
 def open_finetuned(path, data=None, name=None, tokenizer=None, kernels=None):
@@ -58,26 +54,18 @@ def open_finetuned(path, data=None, name=None, tokenizer=None, kernels=None):
 
 
 def task_of(directory, data=None):
-    """The task whose facts lie beside the weights, or in the run that the checkpoint belongs to."""
-    directory = directory.resolve()
-    places = [directory, directory.parent] if directory.name.startswith("step-") else [directory]
-    path = next((place / FACTS for place in places if exists(place / FACTS, ADVICE)), directory / CONFIG)
-    facts = read_json(path, ADVICE)
-    if path.name == CONFIG:                          # which was compared with its hash when the model was read
-        facts = facts.get(TASK)
-        if facts is None:
-            raise TrainError(f"{directory} does not say what task it is for, in {TASK} of {CONFIG} or in {FACTS}; name "
-                             "its task")
-    elif facts.pop("sha256", None) != checksum(facts):
-        raise damaged(f"{path} is damaged: it differs from its own SHA-256", ADVICE)
+    """The task that a model's config.json names."""
+    facts = read_json(directory / CONFIG, ADVICE).get(TASK)
+    if facts is None:
+        raise TrainError(f"{directory} does not say what task it is for, in {TASK} of {CONFIG}; name its task")
     try:
         return open_task(**facts, place=data)
-    except TypeError as error:                       # it was written by another version
-        raise TrainError(f"{path} has facts that no task has ({error}); {ADVICE}") from error
+    except TypeError as error:                       # another version or a person wrote it
+        raise TrainError(f"{directory / CONFIG} has facts in {TASK} that no task has ({error}); {ADVICE}") from error
 
 
 def data_of(directory):
-    """The directory of the task's files that the run of a fine-tuned checkpoint keeps; None of another model."""
+    """The directory of the task's files, as the run of a fine-tuned checkpoint notes it; None for another model."""
     try:
         if not directory.name.startswith("step-") or TASK not in read_json(directory / CONFIG, ADVICE):
             return None

@@ -94,8 +94,7 @@ class FineTuning:
 
     def config_json(self, best):
         """With which transformers opens a checkpoint as a model for this task, and we as this task's."""
-        known = {name: value for name, value in (best or {}).items() if name in self.task.facts}     # the threshold
-        found = {TASK: self.task.facts | known}
+        found = {TASK: self.task.facts_after(best)}
         if self.task.kind == "choice":
             found["architectures"] = ["AlbertForMultipleChoice"]
         if self.task.kind == "number":

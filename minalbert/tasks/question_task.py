@@ -125,8 +125,8 @@ class AnswerTask(QuestionTask):
         super().__init__(name, place, max_length, question_length, stride, threshold=threshold)
         self.threshold = threshold
 
-    def decided_by(self, scores):
-        return {"threshold": scores["threshold"]}
+    def facts_after(self, scores):
+        return self.facts | ({} if scores is None else {"threshold": scores["threshold"]})
 
     def objective(self):
         return MaybeAnswers()
