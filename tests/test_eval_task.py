@@ -206,7 +206,7 @@ WRONG = {
               "mean 'dev'?"),
     "test": (("eval", "topic", "--data", "worlds/topic", "--split", "test"), "worlds/topic has neither test.tsv nor "
              "test.jsonl; one of them must be there"),
-    "no data": (("eval", "topic", "--split", "dev"), "--split is of a fine-tuned model, which is scored on a task's "
+    "no data": (("eval", "topic", "--split", "dev"), "--split is for a fine-tuned model, which is scored on a task's "
                 "files; name their directory with --data"),
     "both": (("eval", "topic", "--data", "worlds/topic", "--corpus", "c"), "--corpus is for scores on documents; "
              "topic is scored on the task's files in worlds/topic"),

@@ -148,7 +148,7 @@ def test_an_answer_is_that_of_the_task(name, models):
         assert (found.none, found.found) == (None, found.answers[0].text)
     else:
         assert 0 < found.none < 1
-        assert found.most == 0.5
+        assert found.threshold == 0.5
         assert found.found == ("" if found.none > 0.5 else found.answers[0].text)
 
 

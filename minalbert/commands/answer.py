@@ -46,7 +46,7 @@ def lines(found, answers, width, paint):
     yield from task_lines.notes(found.notes, width, paint)
     yield paint(found.found or "no answer", "label")
     if found.none is not None:
-        yield f"no answer {found.none:.1%}; from {found.most:.1%} on there is none"
+        yield f"no answer {found.none:.1%}; above {found.threshold:.1%} there is none"
     yield f"the best answers in {counted(found.windows, 'window')}:"
     wide = min(40, max((len(each.text) for each in answers), default=0))
     for each in answers:

@@ -32,7 +32,7 @@ def data_for(options, directory):
     data = data_of(directory) if options.data is None else options.data
     given = [name for name in OWN if getattr(options, name) is not None]
     if given and not data:
-        raise ConfigError(f"--{given[0]} is of a fine-tuned model, which is scored on a task's files; name their "
+        raise ConfigError(f"--{given[0]} is for a fine-tuned model, which is scored on a task's files; name their "
                           "directory with --data")
     return data
 

@@ -37,7 +37,7 @@ def run(options):
     if not options.command or options.command[0] not in TRAINING:
         raise ConfigError(f"the command is {' '.join(options.command[:1]) or 'missing'}; it must be one that trains: "
                           f"{', '.join(TRAINING)}")
-    inner = parsed(options.command)                  # a mistake in it is said once, and here
+    inner = parsed(options.command)                  # a mistake in it is reported once, and here
     mpiexec = launcher(options.mpiexec)
 
     def start(count):

@@ -1,4 +1,4 @@
-"""What the commands of fine-tuned models share: which model, which task, how its files were read."""
+"""Options and notes of all commands for fine-tuned models: which model, which task, how its files were read."""
 
 from ..tasks.opening import TASKS
 

@@ -1,4 +1,4 @@
-"""What the commands that train have in common: a run from its settings to its exit code."""
+"""The common part of all commands that train: a run from its settings to its exit code."""
 
 import sys
 from contextlib import ExitStack, contextmanager

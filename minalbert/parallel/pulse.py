@@ -45,7 +45,7 @@ def pulse_of(rank):
 
 
 def heard(directory, rank):
-    """What a rank said last; None if it has said nothing yet."""
+    """The last word of a rank; None if there is none yet."""
     path = Path(directory) / f"rank-{rank}"
     try:
         host, process, word, count = path.read_text().split()

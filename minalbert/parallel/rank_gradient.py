@@ -16,7 +16,7 @@ def gradient_over(ranks, workers, slices, dropout=None, scale=1.0, recompute=Fal
 
 
 def totals_over(ranks, batches):
-    """What the losses are divided by: the sums over all ranks. They are whole numbers, so their order has no effect."""
+    """The divisors of the losses: sums over all ranks. They are whole numbers, so their order has no effect."""
     targets = sum(float(batch.mlm_weights.sum(dtype="float64")) for batch in batches)
     known = ranks.gather((targets, sum(len(batch.sop_labels) for batch in batches)))
     targets, sequences = map(sum, zip(*known, strict=True))

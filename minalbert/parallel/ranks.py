@@ -2,9 +2,9 @@
 
     mpiexec -n 4 minalbert pretrain RUN          four processes, of ranks 0 to 3; rank 0 alone writes and prints
 
-Every rank has all weights and makes every step. What they tell each other is the sum of their gradients, a few small
-objects, and at the start the state of rank 0. MPI carries it (mpi4py, in the extra `mpi`), and knows nothing of what
-it carries. All ranks call the same methods in the same order; one that does not call keeps the others waiting.
+Every rank has all weights and makes every step. They exchange their gradients, which are added, and a few small
+objects; at the start all receive the state of rank 0. MPI (mpi4py, in the extra `mpi`) only copies bytes. All ranks
+call the same methods in the same order; one that does not call keeps the others waiting.
 """
 
 import os
@@ -29,20 +29,20 @@ class Alone:
         self.pulse = pulse or Silence()
 
     def share(self, count):
-        """This rank's of so many things in order, as a slice: neighbours."""
+        """A slice: which of `count` items in a row are this rank's."""
         return slice(count * self.rank // self.size, count * (self.rank + 1) // self.size)
 
-    def gather(self, thing):
-        """[each rank's thing], on all ranks."""
+    def gather(self, value):
+        """[each rank's value], on all ranks."""
         self.pulse.say("works")
-        return [thing]
+        return [value]
 
     def from_first(self, work):
-        """What work() returns or raises on rank 0, which alone calls it, on all ranks."""
+        """Call work() on rank 0 only. All ranks return what it returns, and raise what it raises."""
         return work()
 
     def from_all(self, work):
-        """What work() returns on each rank. What it raises on one is raised on all."""
+        """Call work() on each rank, and return its own result. What it raises on one is raised on all."""
         return work()
 
     def add(self, vector):
@@ -56,15 +56,15 @@ ALONE = Alone()
 
 
 class Ranks(Alone):
-    """The same methods over MPI. comm: a communicator of mpi4py."""
+    """Several processes: the methods of `Alone` over MPI. comm: a communicator of mpi4py"""
 
     def __init__(self, comm, here=1, pulse=None):
         """here: how many of the ranks are on this machine"""
         super().__init__(pulse)
         self.comm, self.rank, self.size, self.here = comm, comm.rank, comm.size, here
 
-    def gather(self, thing):
-        return self._together(lambda: self.comm.allgather(thing))
+    def gather(self, value):
+        return self._together(lambda: self.comm.allgather(value))
 
     def from_first(self, work):
         outcome = outcome_of(work) if self.rank == 0 else None

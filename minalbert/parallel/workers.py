@@ -212,7 +212,7 @@ def gradients_at_a_time(slices, workers):
 
 
 def totals_of(batches, totals):
-    """What the losses are divided by where it is not given: the sums over all batches."""
+    """The divisors of the losses: as given, or else the sums over all batches."""
     if len(batches) == 1:
         return totals                                # the loss finds them itself
     targets, sequences = totals

@@ -20,7 +20,7 @@ class Answered(NamedTuple):
     found: str                                       # empty: there is no answer
     answers: list                                    # Candidates, the best first
     none: float | None                               # the probability that there is none; None: the task has no such
-    most: float | None                               # from which on there is none
+    threshold: float | None                          # above this probability there is none
     context: str                                     # in which the candidates' characters are counted
     windows: int
     words: list                                      # WordShares of the window of the best answer
@@ -39,12 +39,12 @@ def answer(trained, question, context):
     if examples.report.cut:
         notes.append(f"the question is too long, and was cut to {task.question_length} tokens")
     (found,), (answered,) = task.predict(model, examples)
-    none = most = None
+    none = threshold = None
     if task.kind == "answer":
-        none, most = (chance_of_none(answered._replace(unanswerable=score))
+        none, threshold = (chance_of_none(answered._replace(unanswerable=score))
                       for score in (answered.unanswerable, task.threshold))  # fmt: skip
     words = words_of(model, tokenizer, task, examples, answered.candidates[0]) if answered.candidates else []
-    return Answered(found, answered.candidates, none, most, context, len(examples), words, notes)
+    return Answered(found, answered.candidates, none, threshold, context, len(examples), words, notes)
 
 
 def words_of(model, tokenizer, task, examples, candidate):

@@ -1,4 +1,4 @@
-"""What tasks whose models end in a classifier share: all but questions about a context."""
+"""The part that all tasks share whose models end in a classifier: all tasks but questions about a context."""
 
 import numpy as np
 

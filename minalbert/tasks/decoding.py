@@ -68,7 +68,7 @@ def found_answer(question, windows, pairs, unanswerable=None, n_best=20):
 
 
 def spans_of(window, pairs):
-    """Those of the pairs (start, end, score) that may be an answer."""
+    """Yield the pairs (start, end, score) that may be an answer."""
     for start, end, score in pairs:
         i, j = start - window.first, end - window.first
         if 0 <= i <= j < min(len(window.places), i + LONGEST) and window.best[i]:

@@ -1,4 +1,4 @@
-"""Fine-tuning: what of a run only this has. `train/assemble.py` says what such a job is asked for.
+"""Fine-tuning: the part of a run that pretraining does not share. `train/assemble.py` lists what such a job has.
 
     settings = TaskSettings().change(task="sst2", data="glue/SST-2", weights="runs/first")
     result = finetune(settings, "runs/sst2")         # the same call resumes where an earlier one was stopped
@@ -93,7 +93,7 @@ class FineTuning:
                                  self.settings.training.recompute, self.ranks)
 
     def config_json(self, best):
-        """With which transformers opens a checkpoint as a model for this task, and we as this task's."""
+        """The task, and the entries with which transformers opens a checkpoint as a model for it."""
         found = {TASK: self.task.facts_after(best)}
         if self.task.kind == "choice":
             found["architectures"] = ["AlbertForMultipleChoice"]
@@ -134,7 +134,7 @@ def kept_tokenizer(run):
 
 
 def chosen(examples, count, seed=None):
-    """So many rows of a split, the first or, with a seed, a sample of them; all if count is 0."""
+    """The first `count` rows of a split or, with a seed, a sample of as many; all if count is 0."""
     if not 0 < count < len(examples.rows):
         return examples
     places = range(count)
@@ -146,7 +146,7 @@ def chosen(examples, count, seed=None):
 
 
 def digest(examples):
-    """A short text that other examples, or others' labels, do not have."""
+    """A short text that changes with the examples and their labels."""
     found = hashlib.sha256()
     for item in examples:
         for sequence in item.sequences:

@@ -1,4 +1,4 @@
-"""What a model gets wrong: which classes it takes for which, and its errors, the worst first."""
+"""A model's errors: which classes it takes for which, and its mistakes, the worst first."""
 
 from typing import NamedTuple
 
@@ -51,6 +51,6 @@ def guessing(task, predictions, examples):
 
 
 def constant(task, predictions):
-    """What was found for every row, if it was always the same; else None."""
+    """The prediction for every row as a text, if it is always the same; else None."""
     written = task.written(predictions.found)
     return written[0] if len(written) > 1 and len({*written}) == 1 else None

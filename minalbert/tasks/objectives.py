@@ -1,4 +1,4 @@
-"""What a task trains: which heads its model has, the loss of a batch, and what is read off for a prediction.
+"""The objectives of tasks: which heads a model has, the loss of a batch, and the scores of a prediction.
 
     objective         a model's heads            reads      labels of a batch
     Labels(K)         pooler, classifier of K    pooled     (B,) classes
@@ -41,7 +41,7 @@ class Answers(NamedTuple):
 
 
 class Classifier:
-    """Those that end in a classifier: what differs is which scores belong together."""
+    """An objective with a classifier. Its subclasses differ in which scores belong together."""
 
     reads, heads, outputs = "pooled", ("pooler", "classifier"), 2
 

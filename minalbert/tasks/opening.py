@@ -1,4 +1,4 @@
-"""Which task a name means."""
+"""Open a task by its name."""
 
 import inspect
 from functools import partial

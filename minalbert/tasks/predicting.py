@@ -11,7 +11,7 @@ TOKENS = 2**12                                       # of the sequences that are
 
 
 def scores_of_sequences(model, sequences, reads, read_off):
-    """What `read_off(x, numbers)` gives for each of some sequences; the results of all, in order.
+    """Return the results of `read_off(x, numbers)` for all sequences, in their order.
 
     reads     "pooled" or "hidden": which of the model's outputs x is
     numbers   of the sequences that x is of

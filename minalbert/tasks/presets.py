@@ -1,4 +1,4 @@
-"""What a task is fine-tuned with if nothing is given: Table 14 of the paper, scaled to the model and to the data.
+"""The default settings of a fine-tuning: Table 14 of the paper, scaled to the model and to the data.
 
     steps     in proportion to the examples: as many times through them as in the paper
     warmup    the same share of the steps

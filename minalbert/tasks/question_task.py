@@ -169,5 +169,5 @@ class AnswerTask(QuestionTask):
 
 
 def chance_of_none(answer):
-    """The probability that there is no answer, of a score."""
+    """The probability that a question has no answer. answer: a FoundAnswer"""
     return float(1 / (1 + np.exp(-answer.unanswerable)))

@@ -37,7 +37,7 @@ class TaskSection(Section):
 
     @property
     def columns(self):
-        """What `open_task` needs to know of this task's files."""
+        """{name: value} of the settings that `open_task` needs for this task's files."""
         names = ("label", "kind", "choices", "question_length", "stride", *LISTS)
         given = {name: getattr(self, name) for name in names if getattr(self, name)}
         given |= {name: tuple(part.strip() for part in given[name].split(",")) for name in LISTS if name in given}
@@ -64,11 +64,16 @@ class TaskSettings(RunSettings):
     SECTIONS = {"task": TaskSection} | SHARED | {"records": TaskRecords}
     CHANGEABLE = {"task": ("data",), "training": CHANGEABLE_TRAINING}            # noqa: RUF012
 
+    @property
+    def all_given(self):
+        """{setting: value} of all sections."""
+        return {setting: value for table in self.given.values() for setting, value in table.items()}
+
     def section(self, name):
-        """Those of the preset where none are given."""
+        """A section, with the preset's values where none are given."""
         if name not in ("task", "training"):
             return super().section(name)
-        given = {setting: value for table in self.given.values() for setting, value in table.items()}
+        given = self.all_given
         preset = defaults(given.get("task", ""), preset_of(given.get("task", "")).examples, 768, given)
         kind = self.SECTIONS[name]
         own = {setting: value for setting, value in preset.items() if setting in kind.__dataclass_fields__}
@@ -85,5 +90,4 @@ class TaskSettings(RunSettings):
 
     def complete(self, examples, hidden_size):
         """These settings with all that is not given, for so many examples and a model of this width."""
-        given = {setting: value for table in self.given.values() for setting, value in table.items()}
-        return self.change(**defaults(self.task.task, examples, hidden_size, given))
+        return self.change(**defaults(self.task.task, examples, hidden_size, self.all_given))

@@ -119,7 +119,7 @@ def span_decision(barred, start, end):
 
 
 def answer_decision(barred, start, end, eps):
-    """The same in SQuAD 2.0, where the end's score is that after this start."""
+    """The score of an answer in SQuAD 2.0, where the end's score depends on the start."""
     def forward(hidden, params):
         starts = to_device(np.array([[start]]), params.device)
         scores, cache = answer_forward(hidden, params, to_device(barred[None], params.device), starts, eps)

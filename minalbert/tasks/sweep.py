@@ -17,7 +17,7 @@ from ..arguments import path_of
 from ..errors import ConfigError, TrainError
 from ..files import write_atomically
 from ..parallel import ALONE
-from ..train.assemble import hearing
+from ..train.assemble import observer_of
 from ..train.run_directory import CONFIG, SWEEP, kept_settings
 from ..train.run_settings import OptimiserSettings
 from ..train.sections import checked
@@ -71,7 +71,7 @@ def sweep(settings, directory, seeds=None, rates=None, observer=None, own_code=N
     seeds, rates   lists; None: those of the settings
     ranks          as in `train_run`
     """
-    directory, observer, runs = path_of("directory", directory, TrainError), hearing(observer), []
+    directory, observer, runs = path_of("directory", directory, TrainError), observer_of(observer), []
     ranks.from_first(lambda: check_place(directory))
     planned = list(plan(settings, seeds, rates))
     for number, (name, changes) in enumerate(planned, 1):

@@ -43,7 +43,7 @@ from .process import StopSignals
 from .records import Observer, Records
 from .state import Checkpoints
 from .tensorboard import Board
-from .together import Unheard, Unwritten, begin_together, open_place, open_together, workers_for
+from .together import NoMetrics, QuietObserver, begin_together, open_place, open_together, workers_for
 from .watch import without_numpy_warnings
 
 SMALL = 128                                          # H, up to which models bear far larger rates than LAMB's rule
@@ -62,12 +62,12 @@ def train_run(open_job, settings, run, observer=None, from_step=None, own_code=N
     own_code           a student's functions: an object with .pairs, .optimiser(lamb), .facts, .keep(folder)
     ranks              the processes that train together (parallel.world()); rank 0 alone writes and reports
     """
-    run, settings, observer = path_of("run", run, TrainError), with_own_code(settings, own_code), hearing(observer)
+    run, settings, observer = path_of("run", run, TrainError), with_own_code(settings, own_code), observer_of(observer)
     if from_step is not None:
         whole("from_step", from_step, error=TrainError)
     like("ranks", ranks, "parallel.ALONE or parallel.world()", "rank", "from_first")
     check_device(settings.training.device)
-    observer, known = Unheard(observer) if ranks.rank else observer, ranks.from_first(run.exists)
+    observer, known = QuietObserver(observer) if ranks.rank else observer, ranks.from_first(run.exists)
     facts = environment(settings.training.device) | (own_code.facts if own_code else {})
     if not known:                                    # what is refused here leaves no directory
         job = open_together(ranks, open_job, settings, run, {}, facts)
@@ -115,7 +115,7 @@ def with_own_code(settings, own_code):
     return settings.change(kernels="plain") if own_code else settings
 
 
-def hearing(observer):
+def observer_of(observer):
     """The observer that is given, or one that shows nothing."""
     return Observer() if observer is None else of_kind("observer", observer, Observer)
 
@@ -134,7 +134,7 @@ def step_of(job, workers, params, own_code=None, ranks=ALONE):
 def make_records(job, run, state, observer, origin, place, ranks):
     settings, test = job.settings, job.test
     if ranks.rank:
-        return Records(Unwritten(), observer, state, test, settings.records.log_every)
+        return Records(NoMetrics(), observer, state, test, settings.records.log_every)
     written = {} if state.fresh else checkpoint.note_of(place.newest, state.step).get("log")
     board = Board(run, state.step, observer.alert) if settings.records.tensorboard else None
     metrics = Metrics(run, state.batch_index, state.fresh, board, observer.alert, origin["run"], written)

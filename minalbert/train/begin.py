@@ -30,7 +30,7 @@ def place_of(run, spare, step=None):
 
 
 def facts_of(place, name):
-    """What the newest readable checkpoint notes of data and environment; {} if there is none."""
+    """The facts of data and environment in the newest readable checkpoint; {} if there is none."""
     return next((note["circumstances"] for note in checkpoint.newest_notes(place, name)), {})
 
 
@@ -77,7 +77,7 @@ def fresh_state(job, own_code=None):
 
 
 def compute_of(settings, own_code):
-    """What Albert computes with: kernels, precision, and a student's own pairs."""
+    """Albert's options: kernels, precision, and a student's own pairs."""
     return settings.training.compute | ({"pairs": own_code.pairs} if own_code and own_code.pairs else {})
 
 

@@ -1,4 +1,4 @@
-"""Pretraining: what of a run only this has. `assemble.py` says what such a job is asked for."""
+"""Pretraining: the part of a run that fine-tuning does not share. `assemble.py` lists what such a job has."""
 
 import functools
 

@@ -41,7 +41,7 @@ class TrainingSettings(Section):
 
     @property
     def compute(self):
-        """What Albert computes with."""
+        """Albert's options for its arithmetic."""
         return {"kernels": self.kernels, "precision": self.precision}
 
 

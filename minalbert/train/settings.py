@@ -76,7 +76,7 @@ class Settings(RunSettings):
 
     @classmethod
     def from_tables(cls, tables, preset=None, **changes):
-        """As of every kind of run. `preset`, in [model] or here, comes before what the tables change of it."""
+        """Settings of tables, as for every kind of run. `preset`, in [model] or here, is what [model] changes."""
         given = cls.copy_of(tables)
         preset = given.get("model", {}).pop("preset", "tiny") if preset is None else preset_over(preset, given)
         return cls(cls.with_changes(cls.known(given), changes), preset)

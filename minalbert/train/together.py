@@ -82,7 +82,7 @@ def code_digest():
 
 
 def begin_together(ranks, begin, job, own_code):
-    """What begin() returns on rank 0, (RunState, messages), on every rank."""
+    """Call begin() on rank 0 only; every rank returns its result, (RunState, messages)."""
     state, messages = ranks.from_all(lambda: begin() if ranks.rank == 0 else (None, []))
     form = ranks.from_first(lambda: form_of(state))
     state = state or empty_state(*form, job, own_code)
@@ -116,8 +116,8 @@ def workers_for(settings, ranks):
     return settings.training.workers or max(1, cores() // ranks.here)
 
 
-class Unheard(Observer):
-    """The observer of a rank whose reports are another's, too: it hears the end alone."""
+class QuietObserver(Observer):
+    """The observer of ranks above 0: rank 0 reports, they only close."""
 
     def __init__(self, observer):
         self.close = observer.close
@@ -126,8 +126,8 @@ class Unheard(Observer):
         pass
 
 
-class Unwritten:
-    """The log of such a rank."""
+class NoMetrics:
+    """The log of ranks above 0, which write none."""
 
     broken = ()
 

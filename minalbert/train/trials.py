@@ -36,7 +36,7 @@ from ..backend import DropoutKey
 from ..errors import ConfigError
 from ..optim import Schedule
 from ..parallel import Workers, blas_threads
-from .assemble import hearing, step_of, with_own_code
+from .assemble import observer_of, step_of, with_own_code
 from .begin import fresh_state
 from .pretraining import Pretraining
 from .settings import Settings
@@ -57,7 +57,7 @@ SPREADS = 0.002, 0.2                                 # of initial weights, that 
 def open_trial(settings, trials, corpus=None, held_out=None, observer=None, own_code=None):
     """A Trial with everything as in a run, but for the rate: each step is given its own."""
     of_kind("settings", settings, Settings)
-    settings, observer = with_own_code(settings, own_code), hearing(observer)
+    settings, observer = with_own_code(settings, own_code), observer_of(observer)
     job = Pretraining(settings, corpus=corpus, held_out=held_out)
     state = fresh_state(job, own_code)
     observer.begin(0, trials)
