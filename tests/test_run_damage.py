@@ -502,7 +502,9 @@ def test_another_runs_log_is_put_aside(worlds, run, capsys):
 def test_what_is_another_thing_is_no_place_for_a_run(tmp_path, name):
     (tmp_path / name).touch()
     before = list(tmp_path.iterdir())
-    with pytest.raises(TrainError, match=r"is a (corpus|saved model); name another directory for the run"):
+    with pytest.raises(
+        TrainError, match=r"is a (corpus|saved model|directory of several runs); name another directory for the run"
+    ):
         train(tmp_path, **STEPS)
     assert list(tmp_path.iterdir()) == before
 

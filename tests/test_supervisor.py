@@ -1,4 +1,4 @@
-"""The supervisor of ranks, with a script in place of mpiexec; tests/parity/test_launch.py has real ranks."""
+"""The supervisor of ranks, with a script in place of mpiexec; tests/parity/test_supervised_runs.py has real ranks."""
 
 import signal
 import sys

@@ -10,7 +10,7 @@ def translate(state):
     }  # fmt: skip
     params = {}
     for name in state:
-        if "decoder" in name or "position_ids" in name:
+        if "decoder" in name or "position_ids" in name or name.startswith("classifier."):
             continue
         ours, array = name, np.asarray(state[name], np.float32)
         for theirs, word in words.items():

@@ -68,8 +68,8 @@ class Workers:
         """
         totals = totals_of([part.batch for parts in slices for part in parts], totals)
 
-        def pass_of(parts, grads):
-            losses, forward, backward = None, 0.0, 0.0
+        def pass_of(number, parts):
+            grads, losses, forward, backward = self.gradients(number, into), None, 0.0, 0.0
             for part in parts:
                 start = time.perf_counter()
                 with self.memory() as memory:
@@ -81,15 +81,15 @@ class Workers:
                 forward, backward = forward + middle - start, backward + time.perf_counter() - middle
             return Gradient(losses, grads, forward, backward)
 
-        return self.sum_of(pass_of, [(parts,) for parts in slices], into)
-
-    def sum_of(self, pass_of, slices, into=None):
-        """The sum of the Gradients pass_of(*slice, grads), each of which adds to its own grads, in the tree's order."""
-        def slice_of(number, one):
-            return pass_of(*one, self.gradients(number, into))
-
         tree = TreeSum(self._add)
-        for gradient in self.run(slice_of, list(enumerate(slices))):
+        for gradient in self.run(pass_of, list(enumerate(slices))):
+            tree.push(gradient)
+        return tree.total()
+
+    def sum_of(self, pass_of, slices):
+        """The sum of the Gradients pass_of(*slice, grads), each of which adds to its own grads, in the tree's order."""
+        tree = TreeSum(self._add)
+        for gradient in self.run(lambda number, one: pass_of(*one, self.gradients(number)), list(enumerate(slices))):
             tree.push(gradient)
         return tree.total()
 
