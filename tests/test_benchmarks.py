@@ -78,3 +78,13 @@ def test_predictions_are_counted():
     rows = [json.loads(line) for line in subprocess.check_output(words, env=environment, text=True).splitlines()]
     assert [row["case"] for row in rows] == ["label of a pair", "answer of a text"]
     assert all(row["spread"][0] == row["per_second"] > 0 and 10 < row["tokens"] < 32 for row in rows)
+
+
+def test_the_table_of_finetunings_is_that_of_the_stored_results():
+    shown = subprocess.run(
+        [sys.executable, "finetuning_table.py", "results/2026-11-22-finetuning.jsonl"],
+        cwd=BENCHMARKS, env=os.environ | {"PYTHONPATH": str(BENCHMARKS.parent)},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert shown.stdout.count("\n") > 10
+    assert shown.stdout in (BENCHMARKS.parent / "docs" / "finetuning.md").read_text(encoding="utf-8")
