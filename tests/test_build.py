@@ -112,7 +112,7 @@ def test_dask_gives_the_same_bytes(text, tmp_path, undisturbed, half_way):
     distributed = pytest.importorskip("distributed", reason="Dask is not installed (pip install distributed)")
     if half_way:
         as_a_kill_leaves_it(text, tmp_path / "dask")
-    with distributed.Client(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as client:
+    with distributed.Client(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0") as client:
         sources = text_sources([text], shard_tokens=300)
         build(sources, small_text.tokenizer(), tmp_path / "dask", workers=2, executor=client.get_executor())
     assert small_text.bytes_of(tmp_path / "dask") == undisturbed
