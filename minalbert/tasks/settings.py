@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 from ..errors import ConfigError
 from ..train.run_settings import CHANGEABLE_TRAINING, SHARED, RecordSettings, RunSettings
-from ..train.sections import Section, setting
+from ..train.sections import Section, checked, setting
 from .presets import defaults, preset_of
 
+RECKONED = ("task", "batch", "steps", "evaluate_every")      # with which a preset computes the others
 LISTS = ("texts", "labels", "range")                 # with a comma between two entries
 
 
@@ -66,8 +67,10 @@ class TaskSettings(RunSettings):
 
     @property
     def all_given(self):
-        """{setting: value} of all sections."""
-        return {setting: value for table in self.given.values() for setting, value in table.items()}
+        """{setting: value} of all sections; those that a preset computes with are checked."""
+        given = {setting: value for table in self.given.values() for setting, value in table.items()}
+        fields = {name: self.SECTIONS[self.SECTION_OF[name]].__dataclass_fields__[name] for name in RECKONED}
+        return given | {name: checked(field, given[name]) for name, field in fields.items() if name in given}
 
     def section(self, name):
         """A section, with the preset's values where none are given."""

@@ -112,8 +112,11 @@ def table_of(tables, section):
     return found if isinstance(found, dict) else {}
 
 
-def kept_settings(run, kind=Settings, **changes):
-    """The settings that a run keeps, with others in their places; None if it keeps none. kind: their class."""
+def kept_settings(run, kind=Settings, /, **changes):
+    """The settings that a run keeps, with others in their places; None if it keeps none. kind: their class.
+
+    Both come by place only: a setting may be called kind, too.
+    """
     tables, _ = kept_tables(run)
     check_kind(run, tables, kind)
     if tables is None:
