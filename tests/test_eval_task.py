@@ -65,7 +65,7 @@ def test_classes_and_errors(name, place):
     assert losses == sorted(losses, reverse=True)
     assert mistakes(task, predictions, examples, most=3) == worst[:3]
 
-    label, guessed = guessing(task, predictions, examples)
+    label, guessed = guessing(task, examples)
     assert label == Counter(right).most_common()[0][0] or right.count(label) == max(Counter(right).values())
     assert guessed["accuracy"] == right.count(label) / 40
 
@@ -78,7 +78,7 @@ def test_errors_of_numbers_and_of_answers(tmp_path):
         Mistake("1", "3", "5", 2.5, None, ("text 1",)),
         Mistake("2", "5", "4.5", 0.5, None, ("text 2",)),
     ]
-    assert confusion(task, found, examples) is guessing(task, found, examples) is None
+    assert confusion(task, found, examples) is guessing(task, examples) is None
 
     task = open_task("squad2", max_length=64)
     examples = task.examples(write(tmp_path / "dev.json", SECOND), TOKENIZER)

@@ -10,8 +10,10 @@ from small_task import small_place, small_settings
 from minalbert.commands import main
 from minalbert.errors import ConfigError, TrainError
 from minalbert.tasks import sweep as module
+from minalbert.tasks.question_task import AnswerTask
 from minalbert.tasks.sweep import SweptRun, groups_of, sweep
 from minalbert.train import assemble, loop, saved_steps
+from minalbert.train.log import read_lines
 
 TINY = {"steps": 2, "warmup": 0, "evaluate_every": 2, "dev_examples": 8, "batch": 4, "workers": 1}
 
@@ -98,3 +100,22 @@ def test_a_mistake_is_one_sentence_and_makes_no_run(place, tmp_path, lists, said
     with pytest.raises((ConfigError, TrainError), match=said):
         sweep(small_settings(place, **TINY), tmp_path / "sweep", **lists)
     assert not (tmp_path / "sweep").exists()
+
+
+def test_a_run_that_never_answers_is_no_better_than_no_answer(place, tmp_path, monkeypatch):
+    """Of SQuAD 2.0: as many questions have no answer, so much does it score."""
+    none = AnswerTask.pairs
+
+    def never(task, *inputs):
+        return [([(start, end, score) for start, end, score in found], 1e6) for found, _ in none(task, *inputs)]
+
+    monkeypatch.setattr(AnswerTask, "pairs", never)
+    settings = small_settings(place, "spans1", **TINY | {"dev_examples": 0})
+    (run,) = sweep(settings, tmp_path / "sweep", [0]).runs
+    dev = json.loads((place / "spans1" / "dev-v2.0.json").read_text())
+    asked = [question for article in dev["data"] for text in article["paragraphs"] for question in text["qas"]]
+    share = sum(question["is_impossible"] for question in asked) / len(asked)
+    assert run.guessing == share > 0
+    assert run.failed
+    events = [line["event"] for line in read_lines(tmp_path / "sweep" / "seed-0") if line["kind"] == "event"]
+    assert "better than guessing" not in events

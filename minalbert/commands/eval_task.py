@@ -53,7 +53,7 @@ def run(options, data):
         plots.save(drawn(classes, task, split), options.plot)
     result = {
         "model": str(directory), "task": task.name, "split": split, "read": examples.report._asdict(),
-        "scores": scores, "guessing": guessing(task, predictions, examples), "constant": constant(task, predictions),
+        "scores": scores, "guessing": guessing(task, examples), "constant": constant(task, predictions),
         "confusion": classes and {"names": classes.names, "counts": classes.counts.tolist()},
         "wrong": int((task.losses(predictions, examples) > 0).sum()),
         "errors": [each._asdict() for each in worst],
@@ -70,7 +70,7 @@ def lines(result, classes, report, worst):
         label, columns["guessing"] = result["guessing"]
     yield from task_lines.scores(columns)
     if result["guessing"]:
-        yield f"guessing: always {label!r}, the most frequent"
+        yield f"guessing: always {label!r}"
     if result["constant"] is not None:
         yield f"the model says {result['constant']!r} to everything; a lower learning rate or another seed may help"
     if classes:

@@ -5,6 +5,7 @@ from collections import Counter, namedtuple
 
 import numpy as np
 
+from .decoding import FoundAnswer
 from .task import Predictions
 
 SAME = "same_answer"                                 # the share of the examples that get the most frequent answer
@@ -45,8 +46,20 @@ def most_frequent(answers):
 
 
 def guesses(task, examples):
-    """{metric: score} of always giving the most frequent label; {} where there are no labels."""
-    if task.kind not in ("label", "choice"):
+    """{metric: score} of the same answer to everything; {} where no answer is one."""
+    same = same_answer(task, examples)
+    if same is None:
         return {}
+    scores = task.score(same, examples)
+    return {name: value for name, value in scores.items() if name not in task.facts}        # its threshold
+
+
+def same_answer(task, examples):
+    """Predictions of the most frequent label, or of no answer, for every row; None of numbers, and of SQuAD 1.1."""
+    if task.kind == "answer":
+        none = [FoundAnswer(row.id, "", [], math.inf) for row in examples.rows]
+        return Predictions([answer.text for answer in none], none)
+    if task.kind not in ("label", "choice"):
+        return None
     labels = np.array([row.label for row in examples.rows])
-    return task.score(Predictions(np.full(len(labels), np.bincount(labels).argmax()), None), examples)
+    return Predictions(np.full(len(labels), np.bincount(labels).argmax()), None)

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .dev_test import guesses
+from .dev_test import guesses, same_answer
 
 
 class Confusion(NamedTuple):
@@ -41,13 +41,10 @@ def mistakes(task, predictions, examples, most=10):
             for i, row in ((i, examples.rows[i]) for i in order[:most])]  # fmt: skip
 
 
-def guessing(task, predictions, examples):
-    """(the most frequent label, the scores of one who always says it), or None where scores need more than labels."""
-    scores = guesses(task, examples)
-    if not scores:
-        return None
-    names, right, _ = task.classes(predictions, examples)
-    return names[np.bincount(right).argmax()], scores
+def guessing(task, examples):
+    """(the most frequent label or "no answer", the scores of one who always says it), or None; see `same_answer`."""
+    same = same_answer(task, examples)
+    return None if same is None else (task.written(same.found)[0] or "no answer", guesses(task, examples))
 
 
 def constant(task, predictions):
