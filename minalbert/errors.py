@@ -77,8 +77,9 @@ def nearest(name, names):
     names = list(names)
     if similar := get_close_matches(str(name), names, n=1):
         return f"did you mean {similar[0]!r}?"
-    more = f" and {len(names) - 12} more" if len(names) > 12 else ""
-    return f"there are: {', '.join(names[:12])}{more}" if names else "there are none"
+    shown = names if len(names) <= 13 else names[:12]       # " and 1 more" would be as long as most names
+    more = f" and {len(names) - 12} more" if len(shown) < len(names) else ""
+    return f"there are: {', '.join(shown)}{more}" if names else "there are none"
 
 
 def named_fields(error):

@@ -233,8 +233,8 @@ def test_what_is_no_model_is_one_sentence(tmp_path, model, trained):
         ("broken", None, "config.json"),
         ("shapeless", None, r"config.json is missing; restore it from a copy"),
         ("weightless", None, r"holds neither model.safetensors nor .*; restore it from a copy"),
-        ("bare", "twice.json", r"twice.json: 'a' is twice in .*; name the right one with --tokenizer"),
-        ("bare", "cut.json", r"cut.json is not JSON .*; name the right one with --tokenizer"),
+        ("bare", "twice.json", r"twice.json: 'a' is twice in .*; put the right one there, or name it"),
+        ("bare", "cut.json", r"cut.json is not JSON .*; put the right one there, or name it"),
     ]:
         with pytest.raises(MinalbertError, match=words) as error:
             open_trained(tmp_path / path, file and tmp_path / file)

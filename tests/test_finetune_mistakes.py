@@ -1,10 +1,16 @@
 """What a user can do wrong with fine-tuning: each is one sentence, which is true."""
 
+import shutil
+
 import pytest
 from small_task import small_place, small_settings
+from test_facts import saved
 
 from minalbert.commands import main
-from minalbert.errors import ConfigError
+from minalbert.errors import ConfigError, nearest
+from minalbert.tasks import open_task
+from minalbert.tasks.finetuning import FineTuning
+from minalbert.tasks.presets import defaults
 
 
 @pytest.fixture(scope="module")
@@ -47,3 +53,87 @@ def test_the_kind_of_a_label_is_an_option(place, tmp_path, capsys):
 def test_what_a_preset_computes_with_is_checked_before(place, changes, said):
     with pytest.raises(ConfigError, match=said):
         small_settings(place, **changes)
+
+
+def table(directory, *rows):
+    directory.mkdir()
+    for split in ("train", "dev"):
+        (directory / f"{split}.tsv").write_text("".join(f"{row}\n" for row in ("sentence\tlabel", *rows)))
+    return directory
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [(("a\t1", "b\t", "c\t0"), "3: column 'label' is empty; each example must have a label"),
+     ((), "1: there are no rows; there must be at least one below the header"),
+     (("a\tx",), "1: column 'label' has only the label 'x'; there must be two or more")],
+)  # fmt: skip
+def test_the_labels_of_a_table(refused, tmp_path, rows, said):
+    data = table(tmp_path / "data", *rows)
+    assert refused("finetune", tmp_path / "run", *given(data=data)) == f"{data / 'train.tsv'}:{said}"
+    assert not (tmp_path / "run").exists()
+
+
+def test_two_files_for_a_split(refused, tmp_path):
+    data = table(tmp_path / "data", "a\t0", "b\t1")
+    (data / "train.jsonl").write_text("{}\n")
+    assert refused("finetune", tmp_path / "run", *given(data=data)) == (
+        f"{data} has both train.jsonl and train.tsv; only one of them may be there")  # fmt: skip
+
+
+def test_a_model_that_was_never_tuned(refused):
+    assert refused("classify", "model", "a text", "--task", "custom") == (
+        "task custom has columns and labels of its own, which are not named here; name the directory of its files, or "
+        "a model that `minalbert finetune` trained for it")  # fmt: skip
+
+
+def test_a_model_without_a_tokenizer(refused, place, tmp_path):
+    bare = tmp_path / "bare"
+    shutil.copytree(place / "model", bare)
+    for file in bare.glob("tokenizer.*"):
+        file.unlink()
+    said = refused("finetune", tmp_path / "run", *given(model=bare))
+    assert said.startswith(f"{bare} has no tokenizer (")
+    assert said.endswith("; put the right one there, or name it with --tokenizer where a command has this option")
+
+
+def test_options_that_would_have_no_effect(refused, tmp_path):
+    assert refused("finetune", tmp_path / "run", *given(rate=0.001, rates="0.01,0.02")) == (
+        "rate is 0.001, and rates is '0.01,0.02'; give one of --rate and --rates")  # fmt: skip
+    assert refused("finetune", tmp_path / "run", *given(range="0,5")) == (
+        "range is 0 to 5, and kind is 'label', whose labels are names; a range is of kind 'number'")  # fmt: skip
+
+
+def test_tasks_do_not_replace_others(refused, tmp_path):
+    words = ["data", "tasks", str(tmp_path), "--train", "6", "--dev", "4"]
+    assert main(words) == main(words) == 0
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    first = tmp_path / "topic" / "train.tsv"
+    assert f"{first} is there with other examples" in refused(*words, "--seed", "1")
+    assert before == {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+
+
+def test_only_scaled_settings_are_called_so(place):
+    def said(**changes):
+        return next(FineTuning(small_settings(place, **changes)).sentences())
+
+    plain = "settings as of Table 14 where no others are given"
+    assert said() == plain
+    preset = defaults("custom", 60, 16, {"batch": 8})
+    assert said(steps=preset["steps"]) == f"{plain}, with steps for as many examples as there are"
+    assert said(rate=preset["rate"]) == f"{plain}, with 768/16 of the rate"
+
+
+def test_thirteen_names_are_all_shown():
+    names = [f"{letter}" for letter in "abcdefghijklm"]
+    assert nearest("nothing", names) == f"there are: {', '.join(names)}"
+    assert nearest("nothing", [*names, "n"]).endswith("k, l and 2 more")
+
+
+def test_the_text_to_answer_from(refused, place, tmp_path):
+    model = saved(tmp_path / "squad1", open_task("squad1", max_length=64))
+    words = ["answer", model, "who has the cup ?", "--text"]
+    empty = tmp_path / "empty.txt"
+    empty.write_text(" \n")
+    assert refused(*words, empty) == f"{empty}:1: the file is empty; it must hold a text"
+    assert refused(*words, tmp_path) == f"{tmp_path} is a directory where a file must be; name a file with --text"

@@ -206,7 +206,7 @@ def test_labels_are_found_in_order(tmp_path):
     assert find_labels(write(tmp_path / "numbers.jsonl", rows), columns) == ("9", "10")
     words = write(tmp_path / "words.tsv", "a\tb\nx\tno\nx\tyes\nx\tmaybe\n")
     assert find_labels(words, columns) == ("maybe", "no", "yes")
-    with pytest.raises(TaskDataError, match=r":1: column 'b' has 1 different labels; there must be two or more"):
+    with pytest.raises(TaskDataError, match=r":1: column 'b' has only the label '.*'; there must be two or more"):
         find_labels(write(tmp_path / "one.tsv", "a\tb\nx\tno\nx\tno\n"), columns)
 
 
@@ -233,5 +233,5 @@ def test_a_split_is_in_one_file(tmp_path):
         read_custom(tmp_path, "train", OWN)
     write(tmp_path / "train.jsonl", OBJECTS)
     write(tmp_path / "train.tsv", "a\n")
-    with pytest.raises(TaskDataError, match=r"has both train\.jsonl and train\.tsv; one of them"):
+    with pytest.raises(TaskDataError, match=r"has both train\.jsonl and train\.tsv; only one of them"):
         read_custom(tmp_path, "train", OWN)

@@ -237,7 +237,8 @@ WRONG = {
     "directory": (("sst2", "nowhere"), {}, "nowhere is not a directory; it must be the one in which the files of task "
                   "sst2 are"),
     "kind": (("custom",), {"kind": "class"}, "kind is 'class'; it must be one of: label, number"),
-    "columns": (("custom",), {}, "task custom was opened without its files; name their directory"),
+    "columns": (("custom",), {}, "task custom has columns and labels of its own, which are not named here; name the "
+                "directory of its files, or a model that `minalbert finetune` trained for it"),
 }  # fmt: skip
 
 

@@ -28,7 +28,7 @@ def add_arguments(parser):
 def run(options):
     whole("top", options.top, 1)
     trained = open_finetuned(options.model, None, options.task, options.tokenizer)
-    found = answer(trained, options.question, read_text(Path(options.text)))
+    found = answer(trained, options.question, read_text(Path(options.text), "name a file with --text", "a text"))
     answers = found.answers[: options.top]
     result = {"model": str(trained.directory), **found._asdict(), "answers": [each._asdict() for each in answers],
               "words": [word._asdict() for word in found.words]}  # fmt: skip

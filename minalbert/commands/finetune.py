@@ -58,6 +58,8 @@ def lists_of(options, first):
     if options.from_step is not None:
         raise ConfigError("--from-step is for one run, and --seeds and --rates make several: name one of these runs, "
                           "without --seeds and --rates")
+    if options.rates is not None and options.rate is not None:
+        raise ConfigError(f"rate is {options.rate:g}, and rates is {options.rates!r}; give one of --rate and --rates")
     count = options.seeds
     seeds = None if count is None else range(first, first + whole("seeds", count, 1, 1000, ConfigError))
     return seeds, None if options.rates is None else rates_in(options.rates)

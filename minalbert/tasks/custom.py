@@ -4,7 +4,7 @@ from pathlib import Path
 
 from ..errors import TaskDataError
 from ..files import names_in
-from .tables import label_name, read_table, rows_of
+from .tables import label_name, no_rows, read_table, rows_of
 from .text_files import ADVICE, refused
 
 ENDINGS = (".tsv", ".jsonl")
@@ -19,16 +19,25 @@ def file_of(directory, split):
     """The one file of a split."""
     found = [name for name in names_in(directory, ADVICE) if name in [split + ending for ending in ENDINGS]]
     if len(found) != 1:
-        there = f"has both {' and '.join(found)}" if found else f"has neither {split}.tsv nor {split}.jsonl"
-        raise TaskDataError(f"{directory} {there}; one of them must be there")
+        there = (f"has both {' and '.join(found)}; only one of them may be there" if found else
+                 f"has neither {split}.tsv nor {split}.jsonl; one of them must be there")
+        raise TaskDataError(f"{directory} {there}")
     return Path(directory) / found[0]
 
 
 def find_labels(path, columns):
     """The labels of a file for `columns._replace(labels=...)`, in order: numbers by their size, others as texts."""
-    found = {label_name(row[columns.label]): line for line, row in rows_of(path, columns)}
+    found = {}
+    for line, row in rows_of(path, columns):
+        found.setdefault(label_name(row[columns.label]), line)
+    if not found:
+        raise no_rows(path)
+    for name, line in found.items():
+        if not name.strip():
+            raise refused(path, line, f"column {columns.label!r} is empty; each example must have a label")
     if len(found) < 2:
-        raise refused(path, 1, f"column {columns.label!r} has {len(found)} different labels; there must be two or more")
+        raise refused(path, 1, f"column {columns.label!r} has only the label {next(iter(found))[:40]!r}; there must be "
+                      "two or more")
     try:
         return tuple(sorted(found, key=float))
     except ValueError:

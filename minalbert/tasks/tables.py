@@ -47,8 +47,13 @@ def read_table(path, columns, skip_broken=False):
         label = None if columns.label is None else label_of(path, line, columns, row[columns.label])
         examples.append(TextExample(str(len(examples)), texts, label))
     if not examples:
-        raise refused(path, 1, "there are no rows; there must be at least one below the header")
+        raise no_rows(path)
     return TextTable(examples, broken)
+
+
+def no_rows(path):
+    """The error about a file without examples."""
+    return refused(path, 1, "there are no rows; there must be at least one below the header")
 
 
 def where_labelled(path, columns):

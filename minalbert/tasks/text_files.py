@@ -13,9 +13,12 @@ def refused(path, line, reason):
     return TaskDataError(f"{path}:{line}: {reason}")
 
 
-def read_text(path):
-    """The text of a file, UTF-8 with or without a byte-order mark, with \\n at the end of each line."""
-    content = read(path, ADVICE)
+def read_text(path, advice=ADVICE, holds="examples"):
+    """The text of a file, UTF-8 with or without a byte-order mark, with \\n at the end of each line.
+
+    holds: what must be in it, for the sentence about an empty one
+    """
+    content = read(path, advice)
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -23,7 +26,7 @@ def read_text(path):
         raise refused(path, line, f"byte {content[error.start]:#04x} is not UTF-8; the file must be UTF-8") from None
     text = text.replace("\r\n", "\n")
     if not text.strip():
-        raise refused(path, 1, "the file is empty; it must hold examples")
+        raise refused(path, 1, f"the file is empty; it must hold {holds}")
     return text
 
 

@@ -94,7 +94,11 @@ def open_custom(name, place, max_length, texts=None, label="label", labels=None,
     """
     one_of("kind", kind, ("label", "number"), DataError)
     if place is None and not (texts and (labels or kind == "number")):
-        raise DataError(f"task {name} was opened without its files; name their directory")
+        raise DataError(f"task {name} has columns and labels of its own, which are not named here; name the directory "
+                        "of its files, or a model that `minalbert finetune` trained for it")
+    if range and kind != "number":
+        raise DataError(f"range is {range[0]:g} to {range[1]:g}, and kind is {kind!r}, whose labels are names; a range "
+                        "is of kind 'number'")
     columns = Columns(tuple(texts or usual_texts(file_of(place, "train"))), label)
     if kind == "number":
         columns = columns._replace(range=tuple(range)) if range else columns

@@ -74,5 +74,6 @@ class Records:
         best = self.state.best
         best.judge(self.state.step, self.latest._asdict())
         if best.exhausted:
-            self.event("stopped early", f"{best.waiting} tests brought no better {best.metric} than the "
+            tests = f"{best.waiting} test{'s' * (best.waiting > 1)}"
+            self.event("stopped early", f"{tests} brought no better {best.metric} than the "
                                         f"{best.scores[best.metric]:.3f} of step {best.step:,}")

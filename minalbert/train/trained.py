@@ -20,7 +20,7 @@ from . import checkpoint, run_directory, saved_steps
 
 RUN_FILES = ("config.toml", "metrics.jsonl", *FILE_NAMES)
 RELEASED = "spiece.model"
-ADVICE = "name the right one with --tokenizer, or restore it from a copy"
+ADVICE = "put the right one there, or name it with --tokenizer where a command has this option"
 
 
 class Trained(NamedTuple):
@@ -110,4 +110,4 @@ def tokenizer_file(directory):
     for file in (directory / RELEASED, *(place / name for place in places for name in FILE_NAMES)):
         if file.exists():
             return file
-    raise TrainError(f"{directory} has no tokenizer ({', '.join((RELEASED, *FILE_NAMES))}); name one with --tokenizer")
+    raise TrainError(f"{directory} has no tokenizer ({', '.join((RELEASED, *FILE_NAMES))}); {ADVICE}")
