@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from ...arguments import path_of, whole
 from ...errors import DataError, FileError
-from ...files import write_atomically
+from ...files import read, write_atomically
 from . import grammar_tasks as grammar
 from . import span_tasks as spans
 from . import step_tasks as steps
@@ -64,6 +64,8 @@ def write_tasks(out, seed=0, train=1000, dev=500):
             longest = max(longest, *map(words, found))
         written.append(WrittenTask(name, train, dev, longest, task.question))
     for path, text in files.items():                 # after the last example was made
+        check_replaced(out / path, text.encode())
+    for path, text in files.items():
         make_directory((out / path).parent)
         write_atomically(out / path, text.encode())
     return written
@@ -90,6 +92,13 @@ def words(fields):
     texts = [text for text in fields if isinstance(text, str) and " " in text]
     options = [option for options in fields if isinstance(options, tuple) for option in options]
     return sum(len(text.split()) for text in texts) + max((len(option.split()) for option in options), default=0)
+
+
+def check_replaced(path, content):
+    """Raise DataError if a file has other content than this."""
+    if path.is_file() and read(path, "name another directory") != content:
+        raise DataError(f"{path} is there with other examples, of another seed, size or version; name another "
+                        "directory")
 
 
 def make_directory(path):
