@@ -51,7 +51,6 @@ class FineTuning:
         self.examples = chosen(self.task.examples("train", self.tokenizer), settings.task.train_examples,
                                settings.training.seed)
         self.dev = chosen(self.task.examples(self.task.dev, self.tokenizer), settings.task.dev_examples)
-        self.own_rate = settings.optimiser.rate is not None
         self.settings = settings = settings.complete(len(self.examples.rows), width)
         self.size, self.origin = len(self.examples), f" of {settings.task.data}"
         if self.trained:
@@ -108,7 +107,7 @@ class FineTuning:
         return self.task.metrics[0], self.settings.records.stop_after
 
     def sentences(self):
-        yield scaled(self.task.name, int(self.hashes["hidden size"]), self.own_rate)
+        yield scaled(self.task.name, len(self.examples.rows), int(self.hashes["hidden size"]), self.settings)
         for name, examples in (("train", self.examples), (self.task.dev, self.dev)):
             yield f"{name}: {described(examples)}"
         heads = self.task.objective().heads

@@ -61,9 +61,12 @@ def defaults(name, examples, hidden_size, given):
     return {setting: value for setting, value in found.items() if setting not in given}
 
 
-def scaled(name, hidden_size, own_rate):
-    """One sentence about where the settings that were not given are from. own_rate: was a rate given?"""
-    where = "Table 14's settings" if name in TABLE_14 else "settings as of Table 14"
-    if own_rate or hidden_size >= WIDEST_SCALED:
-        return f"{where}, with steps for as many examples as there are"
-    return f"{where}, with steps for as many examples as there are, and {WIDEST_SCALED}/{hidden_size} of its rate"
+def scaled(name, examples, hidden_size, settings):
+    """One sentence about where settings are from that were not given; it names those that were scaled."""
+    preset = defaults(name, examples, hidden_size, {"batch": settings.training.batch})
+    parts = ["Table 14's settings" if name in TABLE_14 else "settings as of Table 14", "where no others are given"]
+    if settings.training.steps == preset["steps"]:
+        parts.append("with steps for as many examples as there are")
+    if hidden_size < WIDEST_SCALED and settings.optimiser.rate == preset["rate"]:
+        parts.append(f"with {WIDEST_SCALED}/{hidden_size} of the rate")
+    return " ".join(parts[:2]) + "".join(f", {part}" for part in parts[2:])
