@@ -1,6 +1,9 @@
 """What a user can do wrong with fine-tuning: each is one sentence, which is true."""
 
+import re
 import shutil
+import tomllib
+from pathlib import Path
 
 import pytest
 from small_task import small_place, small_settings
@@ -137,3 +140,10 @@ def test_the_text_to_answer_from(refused, place, tmp_path):
     empty.write_text(" \n")
     assert refused(*words, empty) == f"{empty}:1: the file is empty; it must hold a text"
     assert refused(*words, tmp_path) == f"{tmp_path} is a directory where a file must be; name a file with --text"
+
+
+def test_the_readme_names_every_extra():
+    root = Path(__file__).parents[1]
+    extras = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    (named,) = re.findall(r"^Extras: .*?\n\n", (root / "README.md").read_text(encoding="utf-8"), re.M | re.S)
+    assert {*re.findall("`(.*?)`", named)} == {*extras}
