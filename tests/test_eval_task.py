@@ -195,9 +195,8 @@ WRONG = {
                     "each into quotes: minalbert classify runs/sst2 \"a masterpiece of boredom\""),
     "one text": (("classify", "before", "a"), "task custom is about two texts (sentence1, sentence2); 1 were given"),
     "kind": (("classify", "next", "a"), "task race has no labels of texts; minalbert predict is the command for it"),
-    "no file": (("answer", "spans2", "who", "--text", "none"), "none is missing; name the directory or file that the "
-                "task was unpacked to"),
-    "empty": (("answer", "spans2", "who", "--text", "empty"), "empty:1: the file is empty; it must hold examples"),
+    "no file": (("answer", "spans2", "who", "--text", "none"), "none is missing; name a file with --text"),
+    "empty": (("answer", "spans2", "who", "--text", "empty"), "empty:1: the file is empty; it must hold a text"),
     "top": (("answer", "spans2", "who", "--text", "empty", "--top", "0"), "top is 0; it must be a whole number, at "
             "least 1"),
     "errors": (("eval", "topic", "--data", "worlds/topic", "--errors", "-1"), "errors is -1; it must be a whole "

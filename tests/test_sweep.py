@@ -103,7 +103,7 @@ def test_a_mistake_is_one_sentence_and_makes_no_run(place, tmp_path, lists, said
 
 
 def test_a_run_that_never_answers_is_no_better_than_no_answer(place, tmp_path, monkeypatch):
-    """Of SQuAD 2.0: as many questions have no answer, so much does it score."""
+    """SQuAD 2.0: it scores the share of questions that have no answer."""
     none = AnswerTask.pairs
 
     def never(task, *inputs):
