@@ -147,10 +147,3 @@ def test_the_readme_names_every_extra():
     extras = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
     (named,) = re.findall(r"^Extras: .*?\n\n", (root / "README.md").read_text(encoding="utf-8"), re.M | re.S)
     assert {*re.findall("`(.*?)`", named)} == {*extras}
-
-
-def test_a_directory_of_other_files_is_no_place_for_a_run(refused, place, tmp_path):
-    (tmp_path / "notes.txt").write_text("mine")
-    assert refused("finetune", tmp_path, *given()) == (
-        f"{tmp_path} is a directory with notes.txt in it, and no run; name another directory for the run")  # fmt: skip
-    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]

@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from .. import files
-from ..data.tokenizers import FILE_NAMES, load_tokenizer
+from ..data.tokenizers import load_tokenizer
 from ..errors import ConfigError, DataError, FileError, MissingFileError, TrainError
 from ..files import rename_aside, settle, write_atomically
 from . import checkpoint, log, saved_steps
@@ -27,7 +27,6 @@ CONFIG = "config.toml"
 RESTORED = "without the file, settings are those of the checkpoint"
 COMMANDS = {"model": "pretrain", "task": "finetune"}     # by a section that only its runs have
 SWEEP = "sweep.jsonl"                                # of a directory of runs
-RUN_FILES = (CONFIG, "metrics.jsonl", *FILE_NAMES)
 FOREIGN = {SWEEP: "a directory of several runs", "manifest.json": "a corpus", "config.json": "a saved model",
            "model.safetensors": "a saved model"}
 
@@ -36,8 +35,6 @@ def make(run):
     kinds = [kind for name, kind in FOREIGN.items() if (Path(run) / name).exists()]
     if Path(run).resolve() == Path(run).resolve().parent:
         kinds = ["the root of a disk"]
-    if not kinds and (names := files.names_in(run, "")) and not any(map(of_run, names)):
-        kinds = [f"a directory with {names[0]} in it, and no run"]
     if kinds:
         raise TrainError(f"{run} is {kinds[0]}; name another directory for the run")
     try:
@@ -46,11 +43,6 @@ def make(run):
         raise TrainError(f"{run} cannot be made a directory: {error.strerror}") from error
     with suppress(OSError):                          # a directory that we may write into, but not read
         settle(Path(run).resolve().parent)
-
-
-def of_run(name):
-    """Does a run have files of this name? Hidden ones are its lock, or the system's."""
-    return name in RUN_FILES or name.startswith(("step-", "damaged-", "."))
 
 
 # Identity

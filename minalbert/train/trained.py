@@ -18,6 +18,7 @@ from ..files import exists, names_in
 from ..interop import huggingface
 from . import checkpoint, run_directory, saved_steps
 
+RUN_FILES = ("config.toml", "metrics.jsonl", *FILE_NAMES)
 RELEASED = "spiece.model"
 ADVICE = "put the right one there, or name it with --tokenizer where a command has this option"
 
@@ -63,7 +64,7 @@ def weights_of(path, dtype, device):
 def offering_an_earlier_one(directory):
     """Raise the error of a checkpoint that is damaged, or another run's, with the newest whole one before it."""
     run = directory.absolute().parent
-    owner = run_directory.identity(run) if any((run / name).exists() for name in run_directory.RUN_FILES[:2]) else None
+    owner = run_directory.identity(run) if any((run / name).exists() for name in RUN_FILES[:2]) else None
     try:
         if exists(directory / checkpoint.STATE, ""):
             checkpoint.read_note_of(directory, owner)
@@ -90,7 +91,7 @@ def model_directory(path):
         raise TrainError(f"{strays[-1]} is no directory, and was a checkpoint; remove it, or name another")
     if steps:
         return saved_steps.path_of(path, best_of(path, steps))
-    if any((path / name).exists() for name in run_directory.RUN_FILES):
+    if any((path / name).exists() for name in RUN_FILES):
         raise TrainError(f"{path} has no checkpoint yet")
     raise TrainError(f"{path} holds neither a run nor a model: there is no step-... and no config.json in it")
 
