@@ -198,15 +198,20 @@ def test_splitting_loses_nothing_but_white_space(text):
 
 READER = """
 import resource, sys
+from pathlib import Path
 from minalbert.data.documents import read_documents
-unit = 1 if sys.platform == "darwin" else 1024
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+def peak():
+    if sys.platform == "linux":                      # where ru_maxrss begins with that of the process that started it
+        return 1024 * int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+before = peak()
 documents = sentences = 0
 for document in read_documents("-", sys.argv[1]):
     documents += 1
     sentences += len(document.sentences)
-after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print(documents, sentences, after * unit, (after - before) * unit)
+print(documents, sentences, peak(), peak() - before)
 """
 
 

@@ -135,7 +135,9 @@ def test_nothing_is_left_when_the_grader_is_ended(tmp_path, temporary, number):
         written(tmp_path / "in", str(i), ENDLESS, "ex05_attention.py")
     argv = [sys.executable, "-m", "minalbert", "grade", str(tmp_path / "in"), "--workers", "2"]
     environment = os.environ | {"TMPDIR": str(temporary)}
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # which a job in the background ignores
     grader = subprocess.Popen(argv, env=environment, stderr=subprocess.DEVNULL, start_new_session=True)
+    signal.signal(signal.SIGINT, before)
     while len(list(temporary.glob("*/running"))) < 2:
         assert grader.poll() is None
         time.sleep(0.02)
