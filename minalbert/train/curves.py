@@ -60,13 +60,13 @@ def read_curves(run):
     except MissingFileError as error:
         raise TrainError(f"{run} has no {FILE}; it must be the directory of a run, and `minalbert pretrain {run}` "
                          "begins a new log") from error
-    lines = read_lines(run)
+    curves = curves_of(read_lines(run), Path(run).resolve().name)
     if differs(content, next(checkpoint.newest_notes(run), {}).get("log")):
         sentence = f"{path} is not what was written there until the newest checkpoint"
-        if not lines:
-            raise DamagedError(f"{sentence}, and nothing of it can be read; restore it from a copy")
+        if not (len(curves.train["step"]) or len(curves.held_out["step"])):
+            raise DamagedError(f"{sentence}, and no measurement in it can be read; restore it from a copy")
         warnings.warn(f"{sentence}; curves may be wrong", DamagedWarning, stacklevel=2)
-    return curves_of(lines, Path(run).resolve().name)
+    return curves
 
 
 def curves_of(lines, name):
