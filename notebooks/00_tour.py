@@ -192,9 +192,30 @@ assert np.abs(everywhere - everywhere[0]).max() < 0.01
 # Frequencies are what a gradient finds first, and most models stay at that line for a while. Where it is, and whether a
 # run has left it, is the first thing to ask of any training curve.
 #
+# ## A model that has learnt it
+#
+# minalbert comes with a small ALBERT that was trained as `minalbert demo` trains one: two layers, some two minutes, on
+# easier stories. `train.open_trained()` opens it. Here are three sentences of stories that it has not read, each with
+# a hidden word, and then two that follow each other, in order and swapped.
+
+# %%
+learnt, its_tokenizer, _ = train.open_trained()
+print(f"{learnt.params.flat.size:,} weights")
+for text in ("franz dunked the [MASK] in the tub .", "then olga ironed the [MASK] on a blanket .",
+             "she [MASK] the bastion above the ditch ."):
+    guesses = train.fill(learnt, its_tokenizer, text, top=3).guesses[0]
+    print(f"{text:44}", *(f"{piece} {probability:.0%}" for piece, probability in guesses), sep="  ")
+
+first, second = "franz dunked the cotton in the tub .", "now franz wrung the worn aprons through the press ."
+for pair in ((first, second), (second, first)):
+    print(" | ".join(pair), f" swapped: {train.swapped(learnt, its_tokenizer, *pair):.0%}")
+
+# %% [markdown]
+# Now each sentence has an answer of its own.
+#
 # ## Next
 #
-# * `minalbert demo` trains for two minutes, on easier stories: the loss leaves the line, and the order is found.
+# * `minalbert demo` trains such a model: the loss leaves the line, and the order is found.
 # * The next notebook counts weights, operations and memory, and says what sharing saves and what it does not.
 # * Every gradient behind this loss is written by hand. Write the first yourself: `minalbert exercise start ex01` builds
 #   the judge of all others, and `ex08` makes instances like the one above.

@@ -13,17 +13,16 @@ import time
 from pathlib import Path
 
 from .. import plots
-from ..backend import to_host
 from ..data.build import build
 from ..data.manifest import MANIFEST
 from ..data.sources import story_sources
 from ..data.tiny_worlds import TinyWorlds
 from ..data.word_tokenizer import WordTokenizer
 from ..errors import MissingLibraryError
-from ..layers import softmax
 from ..params import count
 from ..train import pretrain, read_curves, run_directory
-from ..train.filling import encoded, fill
+from ..train.filling import fill
+from ..train.ordering import swapped
 from ..train.settings import Settings
 from .progress import Progress
 from .run_lines import as_json, evaluation_lines, guessing_line, time_line
@@ -100,19 +99,13 @@ def ordered_story(model, tokenizer, index):
     """Two neighbouring sentences, as they were told and the other way round: how sure is it that they are swapped?"""
     first, second = step_sentences(index)[:2]
     pairs = (first, second), (second, first)
-    return {"first": first, "second": second, "swapped": [swap_chance(model, tokenizer, *pair) for pair in pairs]}
+    return {"first": first, "second": second, "swapped": [swapped(model, tokenizer, *pair) for pair in pairs]}
 
 
 def step_sentences(index):
     """Those of a story that tell what happens, as the tokenizer wants them: not the weather's."""
     (document,), steps = list(WORLDS.documents(index, index + 1)), WORLDS.story(index).steps
     return [sentence for sentence, step in zip(document.sentences, steps, strict=True) if step is not None]
-
-
-def swap_chance(model, tokenizer, first, second):
-    ids, segments, _ = encoded(tokenizer, [first, second])
-    _, pooled = model.encode([ids], None, [segments])
-    return float(to_host(softmax(model.sop_logits(pooled)))[0, 1])
 
 
 # What is printed.
@@ -155,12 +148,12 @@ def masked_lines(masked):
 
 def order_lines(order):
     yield "5  Which came first?"
-    for (first, second), swapped, chance in zip(
+    for (first, second), turned, chance in zip(
         (("first", "second"), ("second", "first")), (False, True), order["swapped"], strict=True
     ):
         yield f"      {order[first]} | {order[second]}"
         answer = f"swapped, {chance:.0%}" if chance > 0.5 else f"in order, {1 - chance:.0%}"
-        yield f"          {answer}      {'right' if swapped == (chance > 0.5) else 'wrong'}"
+        yield f"          {answer}      {'right' if turned == (chance > 0.5) else 'wrong'}"
 
 
 def draw_curves(out, title):

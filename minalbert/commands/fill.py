@@ -15,7 +15,9 @@ SHADES = {0.4: "█", 0.2: "▓", 0.1: "▒", 0.05: "░"}   # from this share o
 def add_arguments(parser):
     parser.description = "Guess what stands behind each [MASK] of a text, and show what the model looks at."
     parser.add_argument("text", nargs="+", metavar="TEXT", help=f"with [MASK] in it: {EXAMPLE}; a second is segment B")
-    parser.add_argument("--model", required=True, metavar="RUN", help="a run, a checkpoint, or a Hugging Face model")
+    parser.add_argument("--model", metavar="RUN",
+                        help="a run, a checkpoint, or a Hugging Face model; default: the small one of minalbert, which "
+                             "knows tiny worlds")
     parser.add_argument("--tokenizer", metavar="FILE", help="instead of the one that lies there")
     parser.add_argument("--top", type=int, default=5, metavar="N", help="guesses for each [MASK]; default: 5")
     parser.add_argument("--plot", type=figure_file, metavar="FILE",

@@ -11,7 +11,8 @@
     checkpoint      what a kill leaves                         saved_steps: which of these there are
     run_directory   settings and identity of a run             process, environment
     records, log    what is reported and written down          training_data, evaluation, curves, tensorboard
-    trials          find a rate, overfit one batch             trained, filling: a trained model, and what it guesses
+    trials          find a rate, overfit one batch             trained         a model with its tokenizer
+    filling         guesses at hidden words                    ordering: which text came first
 
 Read in this order: loop, gradient_step, state, watch, checkpoint; then assemble, pretraining.
 """
@@ -21,5 +22,5 @@ from ..lazy import public
 __getattr__, __dir__, __all__ = public(__name__, {
     "Settings": "settings", "pretrain": "pretraining", "prepare": "training_data", "Observer": "records",
     "read_lines": "log", "read_curves": "curves", "evaluate": "evaluation", "baselines": "evaluation",
-    "open_trained": "trained", "fill": "filling", "find_rate": "trials", "overfit": "trials",
+    "open_trained": "trained", "fill": "filling", "swapped": "ordering", "find_rate": "trials", "overfit": "trials",
 })

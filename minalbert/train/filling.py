@@ -25,7 +25,7 @@ from ..optim import first_bad
 
 WRITTEN = re.compile(r"\[MASK\]", re.IGNORECASE)
 APART = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")      # words, and each other sign alone
-EXAMPLE = 'minalbert fill "she slapped the [MASK] on the trough ."'
+EXAMPLE = 'minalbert fill "franz dunked the [MASK] in the tub ."'
 
 
 class Guess(NamedTuple):
@@ -80,9 +80,7 @@ def fill(model, tokenizer, text, second=None, top=5):
     masks = [place for place, i in enumerate(ids) if i == MASK]
     if not masks:
         raise InputError(f"the text has no [MASK]; write it where a word is missing, all of it in quotes: {EXAMPLE}")
-    if len(ids) > model.config.max_position_embeddings:
-        raise InputError(f"the text is {len(ids)} tokens long, with [CLS] and [SEP]; the model reads at most "
-                         f"{model.config.max_position_embeddings}")
+    check_length(model, ids)
     hidden, _ = model.encode([ids], None, [segments], [masks])
     chances = to_host(softmax(model.mlm_logits(hidden)))[0, :, : tokenizer.vocab_size]      # (M, V)
     if not np.isfinite(chances).all():
@@ -97,6 +95,12 @@ def fill(model, tokenizer, text, second=None, top=5):
         attention=np.stack(maps).transpose(2, 0, 1, 3),
         notes=notes,
     )
+
+
+def check_length(model, ids):
+    if len(ids) > model.config.max_position_embeddings:
+        raise InputError(f"the text is {len(ids)} tokens long, with [CLS] and [SEP]; the model reads at most "
+                         f"{model.config.max_position_embeddings}")
 
 
 def best(chances, top, tokenizer):

@@ -3,6 +3,8 @@
     runs/first                      a run: its newest checkpoint, or a fine-tuning's best one
     runs/first/step-00000500        one of its checkpoints
     albert-base-v2                  a Hugging Face directory, with spiece.model beside config.json
+
+Without a path it is SHIPPED, the small ALBERT that comes with minalbert: what `minalbert demo` trains.
 """
 
 from contextlib import contextmanager
@@ -20,6 +22,7 @@ from . import checkpoint, run_directory, saved_steps
 
 RUN_FILES = ("config.toml", "metrics.jsonl", *FILE_NAMES)
 RELEASED = "spiece.model"
+SHIPPED = Path(__file__).with_name("shipped")
 ADVICE = "put the right one there, or name it with --tokenizer where a command has this option"
 
 
@@ -29,9 +32,9 @@ class Trained(NamedTuple):
     directory: Path                                  # in which config.json and the weights lie
 
 
-def open_trained(path, tokenizer=None, kernels="plain"):
+def open_trained(path=None, tokenizer=None, kernels="plain"):
     """Open a run, a checkpoint or a model. `tokenizer`: a file, instead of the one beside the weights."""
-    directory = model_directory(path)
+    directory = SHIPPED if path is None else model_directory(path)
     with offering_an_earlier_one(directory):
         model = Albert.from_pretrained(directory, kernels=kernels)
     file = arguments.path_of("tokenizer", tokenizer) if tokenizer is not None else tokenizer_file(directory)
