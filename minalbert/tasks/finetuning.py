@@ -89,7 +89,13 @@ class FineTuning:
 
     def gradient_of(self, workers):
         return gradient_function(workers, self.task.objective(), self.settings.task.classifier_dropout,
-                                 self.settings.training.recompute, self.ranks)
+                                 self.settings.training.recompute, self.ranks, self.settings.task.frozen)
+
+    def learning(self, params):
+        """The names of the weights that learn; None: all. The pooler is one of the heads."""
+        if not self.settings.task.frozen:
+            return None
+        return params.select(*(f"{head}." for head in self.task.objective().heads)).names
 
     def config_json(self, best):
         """The task, and the entries with which transformers opens a checkpoint as a model for it."""
@@ -113,6 +119,14 @@ class FineTuning:
         heads = self.task.objective().heads
         if "pooler" in heads and self.trained and "pooler.b" not in self.trained.model.params:
             yield f"the weights of {self.settings.training.weights} have no pooler; it begins with fresh ones"
+        if self.settings.task.frozen:
+            yield f"the encoder is frozen: its weights stay as they are, and only those of {' and '.join(heads)} learn"
+
+
+def check_given(section):
+    for name, what in (("task", "a name, such as sst2: --task NAME"), ("data", "a directory: --data DIR")):
+        if not getattr(section, name):
+            raise ConfigError(f"no {name} is given; it must be {what}")
 
 
 def described(examples):

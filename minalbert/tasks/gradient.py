@@ -11,7 +11,7 @@ import numpy as np
 
 from ..backend import to_device
 from ..batch import Inputs
-from ..encoding import Encoding
+from ..encoding import Encoding, FrozenEncoding
 from ..parallel import ALONE, Gradient, SliceWorker, sum_gradients
 from ..params import Params
 from .objectives import Answers, HeadContext
@@ -56,11 +56,12 @@ def loss_and_grads(model, objective, inputs, labels, dropout=None, rate=0.0, int
     return TaskGradient(loss, encoding.backward(**{f"d{objective.reads}": dx}, into=grads))
 
 
-def gradient_function(workers, objective, rate=0.0, recompute=0, ranks=ALONE):
+def gradient_function(workers, objective, rate=0.0, recompute=0, ranks=ALONE, frozen=False):
     """gradient_of(micro_batches, dropout, scale) -> Gradient, of the mean loss over all examples of the TaskBatches.
 
     rate     of the head's dropout
     ranks    who share a batch; the TaskBatches are this rank's
+    frozen   is the gradient wanted of the heads alone, and the encoder without dropout?
     """
     worker, params, config = SliceWorker(workers), workers.params, workers.config
 
@@ -70,7 +71,8 @@ def gradient_function(workers, objective, rate=0.0, recompute=0, ranks=ALONE):
         key = dropout and dropout.at(example=dropout.example + first)
         first_only = to_device(np.zeros((len(batch.input_ids), 1), int), params.device)
         read = first_only if objective.reads == "pooled" else None
-        encoding = Encoding(worker, Inputs(*batch[:3]), read, key, recompute)
+        inputs = Inputs(*batch[:3])
+        encoding = FrozenEncoding(worker, inputs, read) if frozen else Encoding(worker, inputs, read, key, recompute)
         labels, ctx = on_device(batch.labels, params.device), HeadContext(params, config, rate, key)
         loss, cache = objective.forward(getattr(encoding, objective.reads), labels, ctx, total)
         middle = time.perf_counter()
