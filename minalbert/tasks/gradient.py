@@ -14,7 +14,7 @@ from ..batch import Inputs
 from ..encoding import Encoding, FrozenEncoding
 from ..parallel import ALONE, Gradient, SliceWorker, sum_gradients
 from ..params import Params
-from .objectives import Answers, HeadContext
+from .objectives import Answers, HeadContext, positions_read
 
 
 class TaskGradient(NamedTuple):
@@ -47,8 +47,8 @@ def loss_and_grads(model, objective, inputs, labels, dropout=None, rate=0.0, int
     rate     of the head's dropout; the encoder's are in the config
     into     gradients to add to
     """
-    unread = np.zeros((len(inputs[0]), 0), int) if objective.reads == "pooled" else None
-    encoding = model.forward(*inputs, dropout=dropout, recompute=recompute, positions=unread)
+    positions = positions_read(objective.reads, len(inputs[0]))
+    encoding = model.forward(*inputs, dropout=dropout, recompute=recompute, positions=positions)
     ctx = HeadContext(model.params, model.config, rate, dropout)
     loss, cache = objective.forward(getattr(encoding, objective.reads), labels, ctx)
     grads = model.params.zeros_like() if into is None else into
