@@ -105,6 +105,8 @@ def test_options_that_would_have_no_effect(refused, tmp_path):
         "rate is 0.001, and rates is '0.01,0.02'; give one of --rate and --rates")  # fmt: skip
     assert refused("finetune", tmp_path / "run", *given(range="0,5")) == (
         "range is 0 to 5, and kind is 'label', whose labels are names; a range is of kind 'number'")  # fmt: skip
+    assert refused("finetune", tmp_path / "run", *given(kind="number", labels="0,1")) == (
+        "labels is 0,1, and kind is 'number', which has no names; labels are of kind 'label'")  # fmt: skip
 
 
 def test_tasks_do_not_replace_others(refused, tmp_path):

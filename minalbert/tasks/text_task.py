@@ -96,6 +96,9 @@ def open_custom(name, place, max_length, texts=None, label="label", labels=None,
     if place is None and not (texts and (labels or kind == "number")):
         raise DataError(f"task {name} has columns and labels of its own, which are not named here; name the directory "
                         "of its files, or a model that `minalbert finetune` trained for it")
+    if labels and kind == "number":
+        raise DataError(f"labels is {','.join(labels)}, and kind is 'number', which has no names; labels are of kind "
+                        "'label'")
     if range and kind != "number":
         raise DataError(f"range is {range[0]:g} to {range[1]:g}, and kind is {kind!r}, whose labels are names; a range "
                         "is of kind 'number'")
