@@ -17,7 +17,7 @@ from .compute import Compute
 from .config import AlbertConfig
 from .encoding import Encoding, FrozenEncoding, encode_many, gradients_like, states_of
 from .errors import ConfigError, InputError, PretrainedError, nearest
-from .interop.unread import NOTHING, with_tokenizer
+from .interop.unread import NOTHING, with_other_heads, with_tokenizer
 from .layers import gather_forward
 from .model import PLAIN, Pairs, Totals
 from .model.encoder import encoder_attention
@@ -107,12 +107,15 @@ class Albert:
         """A model with a copy of the encoder and these heads: those that it has keep their weights, others are fresh.
 
         heads   as in `init`: ("pooler", "classifier") for labels of texts, with so many `outputs`
+
+        With others than it has, it keeps no labels' names and no task of the file that it was read from.
         """
         fresh = parameters.initialise(self.config, seed, heads, self.params.dtype, self.params.device, outputs)
         for name in fresh:
             if name in self.params and self.params[name].shape == fresh[name].shape:
                 fresh[name][...] = self.params[name]
-        return self._like(fresh, {})
+        same = parameters.heads_of(fresh) == parameters.heads_of(self.params)
+        return self._like(fresh, {})._with(self._unread if same else with_other_heads(self._unread))
 
     def to(self, device, **compute):
         """A model on "cpu" or "cuda" with a copy of the weights; `compute` as in `copy`."""

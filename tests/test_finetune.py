@@ -20,10 +20,11 @@ from minalbert.backend import DropoutKey
 from minalbert.commands import main
 from minalbert.data.word_tokenizer import WordTokenizer
 from minalbert.errors import ConfigError, TrainError
+from minalbert.interop.unread import TASK
 from minalbert.parallel import Workers
 from minalbert.tasks import open_task
 from minalbert.tasks.dev_test import SAME
-from minalbert.tasks.finetuning import TASK, finetune
+from minalbert.tasks.finetuning import finetune
 from minalbert.tasks.gradient import TaskBatch, gradient_function, loss_and_grads
 from minalbert.tasks.objectives import Answers, AnswerSpans, Choices, Labels, MaybeAnswers, Numbers, TokenLabels
 from minalbert.train import assemble, checkpoint, open_trained

@@ -23,7 +23,6 @@ from .presets import scaled
 from .settings import TaskSettings
 from .task import Examples
 
-TASK = "minalbert_task"                              # of a checkpoint's config.json: the task's facts
 SAMPLE = 2**32                                       # the epoch whose order chooses a part of the examples
 
 
@@ -106,15 +105,7 @@ class FineTuning:
         return params.select(*(f"{head}." for head in self.task.objective().heads)).names
 
     def config_json(self, best):
-        """The task, and the entries with which transformers opens a checkpoint as a model for it."""
-        found = {TASK: self.task.facts_after(best)}
-        if self.task.kind == "choice":
-            found["architectures"] = ["AlbertForMultipleChoice"]
-        if self.task.kind == "number":
-            found["problem_type"] = "regression"
-        if self.task.kind == "label":
-            found["id2label"] = {str(number): name for number, name in enumerate(self.task.columns.labels)}
-        return found
+        return self.task.config_json(best)
 
     @property
     def selection(self):

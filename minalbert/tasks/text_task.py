@@ -23,6 +23,8 @@ class TextTask(ClassifierTask):
     read      function of a split: its TextTable
     """
 
+    architecture = "AlbertForSequenceClassification"
+
     def __init__(self, name, place, max_length, columns, metrics, read, **settings):
         super().__init__(name, place, max_length, **settings)
         self.columns, self.metrics, self.read = columns, metrics, read
@@ -45,12 +47,20 @@ class LabelTask(TextTask):
     def names(self):
         return self.columns.labels
 
+    def config_json(self, scores):
+        names = {"id2label": {str(number): name for number, name in enumerate(self.names)},
+                 "label2id": {name: number for number, name in enumerate(self.names)}}  # fmt: skip
+        return super().config_json(scores) | names
+
 
 class NumberTask(TextTask):
     kind = "number"
 
     def objective(self):
         return Numbers()
+
+    def config_json(self, scores):
+        return super().config_json(scores) | {"problem_type": "regression"}
 
     def found(self, scores):
         return scores[:, 0]
