@@ -6,6 +6,7 @@ matplotlib is imported when the first figure is made.
 from .attention import attention_strip
 from .bandwidths import bandwidth_curves
 from .bars import bars
+from .compared import compared
 from .distributions import distribution_bars
 from .dots import share_dots
 from .explorer import explorer
