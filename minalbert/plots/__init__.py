@@ -14,6 +14,7 @@ from .functions import curves, error_curves, stages
 from .gradients import gradient_errors
 from .heads import head_grid
 from .histograms import histograms
+from .labels import label_curves
 from .layers import layer_differences
 from .matrices import matrices
 from .rates import rate_curve
