@@ -32,7 +32,7 @@ PACKAGES = {
     "layers": "the pairs", "model": "from ids to losses, and back", "fused": "the same pairs over an arena",
     "kernels": "the mathematics, fused", "parallel": "a batch in slices", "optim": "AdamW, LAMB, learning rates",
     "data": "from text to batches", "tasks": "what fine-tuning trains", "train": "a run that loses nothing",
-    "gradcheck": "is the gradient right?",
+    "experiments": "the paper, table by table", "gradcheck": "is the gradient right?",
     "analysis": "counting parameters, operations, memory", "plots": "figures", "interop": "released weights",
     "commands": "the program", "course": "exercises and grading",
 }  # fmt: skip

@@ -15,13 +15,13 @@ from .backend import DropoutKey, array_module, device_of, to_device
 from .batch import Batch, Inputs, as_whole_numbers, check_inputs, check_range, check_shape
 from .compute import Compute
 from .config import AlbertConfig
-from .encoding import Encoding, encode_many, gradients_like, places_read
+from .encoding import Encoding, FrozenEncoding, encode_many, gradients_like, states_of
 from .errors import ConfigError, InputError, PretrainedError, nearest
-from .interop.unread import NOTHING, with_tokenizer
+from .interop.unread import NOTHING, with_other_heads, with_tokenizer
 from .layers import gather_forward
 from .model import PLAIN, Pairs, Totals
-from .model.encoder import encoder_attention, encoder_states
-from .model.heads import mlm_forward, pooler_forward, sop_forward
+from .model.encoder import encoder_attention
+from .model.heads import mlm_forward, sop_forward
 from .parallel import Workers, add_losses, blas_threads, totals_of
 from .sealed import check_place
 
@@ -107,12 +107,15 @@ class Albert:
         """A model with a copy of the encoder and these heads: those that it has keep their weights, others are fresh.
 
         heads   as in `init`: ("pooler", "classifier") for labels of texts, with so many `outputs`
+
+        With others than it has, it keeps no labels' names and no task of the file that it was read from.
         """
         fresh = parameters.initialise(self.config, seed, heads, self.params.dtype, self.params.device, outputs)
         for name in fresh:
             if name in self.params and self.params[name].shape == fresh[name].shape:
                 fresh[name][...] = self.params[name]
-        return self._like(fresh, {})
+        same = parameters.heads_of(fresh) == parameters.heads_of(self.params)
+        return self._like(fresh, {})._with(self._unread if same else with_other_heads(self._unread))
 
     def to(self, device, **compute):
         """A model on "cpu" or "cuda" with a copy of the weights; `compute` as in `copy`."""
@@ -124,23 +127,8 @@ class Albert:
         positions   (B, Q), those whose hidden states are wanted: hidden is (B, Q, H), and the last layer does less
         """
         inputs = self._inputs(input_ids, attention_mask, token_type_ids)
-        read, padding = places_read(inputs, self._read(positions, inputs), self.params.device)
-        (B, T), H = inputs.input_ids.shape, self.config.hidden_size
-        hidden = array_module(self.params.flat).empty((B, T if read is None else read.shape[1], H), self.params.dtype)
-
-        def pass_of(part):
-            examples = self._workers.examples(part)
-            positions = None if read is None else read[examples]
-            with self._workers.memory() as memory:
-                for x in self._states(part.batch.to(self.params.device), memory, positions):
-                    last = x
-                hidden[examples, : last.shape[1]] = last
-
-        self._workers.each(pass_of, self._workers.slices(inputs))
-        hidden[padding] = 0
-        with blas_threads(1):
-            pooled = pooler_forward(hidden[:, 0], self.params)[0] if "pooler.b" in self.params else None
-        return hidden if read is None else hidden[:, 1:], pooled
+        found = FrozenEncoding(self._workers, inputs, self._read(positions, inputs))
+        return found.hidden, found.pooled
 
     def encode_many(self, sequences, batch_size=32, layers=-1, pool="first", token_type_ids=None):
         """Lists of ids, of any lengths -> features (n, H), in the order given; see `encoding.encode_many`."""
@@ -164,7 +152,7 @@ class Albert:
         inputs = self._inputs(input_ids, attention_mask, token_type_ids).to(self.params.device)
         wanted = self._layers(layers, self.config.num_hidden_layers + 1)
         with self._workers.memory() as memory, blas_threads(1):
-            states = enumerate(islice(self._states(inputs, memory), max(wanted, default=-1) + 1))
+            states = enumerate(islice(states_of(self, inputs, memory), max(wanted, default=-1) + 1))
             states = {number: x.copy() for number, x in states if number in wanted}
         if any(number not in states for number in wanted):
             raise ConfigError("the encoder in use has no states of single layers")
@@ -245,12 +233,6 @@ class Albert:
     @functools.cached_property
     def _workers(self):
         return Workers(self)
-
-    def _states(self, inputs, memory, positions=None):
-        """`encoder_states` in the dtype of the params: use each before asking for the next."""
-        ctx = self.pairs.context(self.pairs, self.config, self.params, inputs.attention_mask, None, memory)
-        x, _ = self.pairs.embeddings.forward(inputs.input_ids, inputs.token_type_ids, ctx)
-        return map(ctx.to_params_dtype, encoder_states(x, ctx, positions))
 
     def _read(self, positions, inputs):
         """The positions at which the encoder's output is needed: [CLS] for the pooler, and those asked for."""

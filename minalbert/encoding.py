@@ -14,7 +14,7 @@ from .arguments import array, of_kind, one_of, whole
 from .backend import array_module, to_device, to_host
 from .batch import Batch, Inputs, lists_of_ids
 from .errors import InputError
-from .model.encoder import encoder_backward, encoder_forward
+from .model.encoder import encoder_backward, encoder_forward, encoder_states
 from .model.heads import pooler_backward, pooler_forward
 from .parallel import TreeSum, blas_threads, lengths_of
 from .params import Params
@@ -33,32 +33,24 @@ class Kept(NamedTuple):
     encoder: Any
 
 
-class Encoding:
+class FrozenEncoding:
     """`hidden` (B, T, H), 0 behind an example's last token, and `pooled` (B, H), None without a pooler.
 
-    `backward` may be called once, before the weights are changed.
+    Of an encoder that does not learn: it drops and keeps nothing. `backward` may be called once, before the weights are
+    changed, and ends at the pooler.
     """
 
-    def __init__(self, workers, inputs, read, dropout, recompute):
+    def __init__(self, workers, inputs, read):
         """read: (B, 1 + Q), [CLS] and the positions of `hidden`; None: hidden is that of all tokens."""
         self._workers = workers
         params, (B, T) = workers.params, inputs.input_ids.shape
         shape = B, T if read is None else read.shape[1], workers.config.hidden_size
         self._states = array_module(params.flat).empty(shape, params.dtype)
         self.hidden = self._states if read is None else self._states[:, 1:]
-        read, self._padding = places_read(inputs, read, params.device)
-
-        def forward_of(part):
-            memory = workers.take_memory()           # until backward is done with it
-            inputs, ctx = workers.begin(part, dropout, memory)
-            x, embeddings = workers.pairs.embeddings.forward(inputs.input_ids, inputs.token_type_ids, ctx)
-            examples = workers.examples(part)
-            x, encoder = encoder_forward(x, ctx, recompute, None if read is None else read[examples])
-            self._states[examples, : x.shape[1]] = ctx.to_params_dtype(x)
-            return Kept(inputs, (examples, slice(x.shape[1])), ctx, memory, embeddings, encoder)
+        self._read, self._padding = places_read(inputs, read, params.device)
 
         slices = workers.slices(inputs)
-        kept = iter(workers.each(forward_of, slices))
+        kept = iter(workers.each(self._forward_of, slices))
         self._slices = [list(islice(kept, len(parts))) for parts in slices]
         self._states[self._padding] = 0
         self.pooled, self._pooler = None, None
@@ -67,25 +59,24 @@ class Encoding:
                 pooled, self._pooler = pooler_forward(self._states[:, 0].copy(), params)
             self.pooled = pooled.copy()              # so that backward's cache is nobody else's
 
-    def backward(self, dhidden=None, dpooled=None, into=None):
-        """The gradient of every parameter, from that of hidden, of pooled, or of both; added to `into`, if given."""
+    def _forward_of(self, part):
+        """Write the last states of a part. Returns what backward needs of it."""
         workers = self._workers
-        grads = gradients_like(workers.params, into)
-        dstates = self._total(dhidden, dpooled, grads)
+        examples, inputs = workers.examples(part), part.batch.to(workers.params.device)
+        with workers.memory() as memory:
+            for x in states_of(workers, inputs, memory, self._positions(examples)):
+                last = x
+            self._states[examples, : last.shape[1]] = last
 
-        def backward_of(number, parts):
-            own = workers.gradients(number, grads)
-            for part in parts:
-                dx = part.ctx.from_params_dtype(dstates[part.place])
-                dx = encoder_backward(dx, part.encoder, part.ctx, own)
-                part.ctx.pairs.embeddings.backward(dx, part.embeddings, part.ctx, own)
-                workers.free_memory(part.memory)
-            return own
+    def _positions(self, examples):
+        return None if self._read is None else self._read[examples]
 
-        tree, slices, self._slices = TreeSum(workers.add_gradients), self._slices, None
-        for gradient in workers.run(backward_of, list(enumerate(slices))):
-            tree.push(gradient)
-        return tree.total()
+    def backward(self, dhidden=None, dpooled=None, into=None):
+        """The gradient of the pooler's parameters; the encoder's are 0. Arguments as of `Encoding.backward`."""
+        grads = gradients_like(self._workers.params, into)
+        self._total(dhidden, dpooled, grads)
+        self._slices = None
+        return grads
 
     def _total(self, dhidden, dpooled, grads):
         """The gradient of the encoder's output by both ways; a copy, which the fused pairs may destroy."""
@@ -107,6 +98,55 @@ class Encoding:
                 total[:, 0] += pooler_backward(xp.asarray(dpooled, dtype), self._pooler, grads)
         total[self._padding] = 0
         return total
+
+
+class Encoding(FrozenEncoding):
+    """The same with a way back through the encoder: `backward` gives the gradient of every parameter."""
+
+    def __init__(self, workers, inputs, read, dropout, recompute):
+        """dropout, recompute: as in `Albert.loss_and_grads`"""
+        self._dropout, self._recompute = dropout, recompute
+        super().__init__(workers, inputs, read)
+
+    def _forward_of(self, part):
+        workers, memory = self._workers, self._workers.take_memory()             # until backward is done with it
+        inputs, ctx = workers.begin(part, self._dropout, memory)
+        x, embeddings = workers.pairs.embeddings.forward(inputs.input_ids, inputs.token_type_ids, ctx)
+        examples = workers.examples(part)
+        x, encoder = encoder_forward(x, ctx, self._recompute, self._positions(examples))
+        self._states[examples, : x.shape[1]] = ctx.to_params_dtype(x)
+        return Kept(inputs, (examples, slice(x.shape[1])), ctx, memory, embeddings, encoder)
+
+    def backward(self, dhidden=None, dpooled=None, into=None):
+        """The gradient of every parameter, from that of hidden, of pooled, or of both; added to `into`, if given."""
+        workers = self._workers
+        grads = gradients_like(workers.params, into)
+        dstates = self._total(dhidden, dpooled, grads)
+
+        def backward_of(number, parts):
+            own = workers.gradients(number, grads)
+            for part in parts:
+                dx = part.ctx.from_params_dtype(dstates[part.place])
+                dx = encoder_backward(dx, part.encoder, part.ctx, own)
+                part.ctx.pairs.embeddings.backward(dx, part.embeddings, part.ctx, own)
+                workers.free_memory(part.memory)
+            return own
+
+        tree, slices, self._slices = TreeSum(workers.add_gradients), self._slices, None
+        for gradient in workers.run(backward_of, list(enumerate(slices))):
+            tree.push(gradient)
+        return tree.total()
+
+
+def states_of(model, inputs, memory, positions=None):
+    """`encoder_states` in the dtype of the params: use each before asking for the next.
+
+    model    has config, params and pairs
+    inputs   on the device of the params
+    """
+    ctx = model.pairs.context(model.pairs, model.config, model.params, inputs.attention_mask, None, memory)
+    x, _ = model.pairs.embeddings.forward(inputs.input_ids, inputs.token_type_ids, ctx)
+    return map(ctx.to_params_dtype, encoder_states(x, ctx, positions))
 
 
 def places_read(inputs, read, device):

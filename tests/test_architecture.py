@@ -50,8 +50,9 @@ MAY_IMPORT = {
     "files fused interop layers lazy optim parallel params sealed",
     "tasks": "albert arguments backend batch data encoding errors files interop lazy model "
     "parallel params train",
+    "experiments": "albert analysis backend batch config data errors files plots train",
     "__init__": "albert backend batch config errors interop model params",
-    "commands": "__init__ analysis arguments backend capacity config data errors files "
+    "commands": "__init__ analysis arguments backend capacity config data errors experiments files "
     "fused gradcheck kernels layers optim parallel params plots tasks train",
     "__main__": "commands",
 }  # fmt: skip

@@ -9,6 +9,7 @@ import pytest
 from test_cli import printed, refused
 
 from minalbert import PRESETS, Albert
+from minalbert.analysis import cost
 from minalbert.commands import bench
 from minalbert.kernels import missing
 
@@ -28,13 +29,14 @@ def test_a_row_for_each_way_or_the_reason_why_not(capsys):
     assert max(map(len, lines)) <= 100
     assert lines[0].endswith("cores")
     assert lines[1].startswith("a large product: float32 250 GFLOP/s")
+    assert re.match(r"the fastest step: tiny, 4 × 8 \d+ GFLOP/s, tiny, 2 × 16 \d+ GFLOP/s \(see", lines[2])
     for kernels, precision in bench.WAYS:
         (line,) = [line for line in lines if line.startswith(f"{kernels}, {precision}")]
         if reason := missing(kernels, precision, "cpu"):
             assert line == f"{kernels}, {precision}: {reason}"
         else:
             assert len(re.findall(r"[\d.,]+ ms", line)) == 4
-    assert lines[lines.index("", 3) + 1].startswith("Of these, take kernels '")
+    assert lines[lines.index("", 4) + 1].startswith("Of these, take kernels '")
     assert "".join(lines).count(").") == 1
 
 
@@ -43,6 +45,16 @@ def test_a_row_for_each_way_or_the_reason_why_not(capsys):
 def test_cores_are_those_that_the_process_may_use(capsys, monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: {3, 5, 6})
     assert json.loads(printed(capsys, "bench", "--json"))["cores"] == 3
+
+
+@pytest.mark.usefixtures("_soon")
+def test_the_rate_of_a_step_is_its_operations_over_its_time():
+    """The step: 4 texts of 8 tokens, with one to predict, in the faster of two ways."""
+    config = PRESETS["tiny"]
+    operations = 4 * (cost.training_operations(config, 8, 1) - 3 * cost.unread_operations(config, 8, 1))
+    rows = [row("plain", "full", 2.0, 9.0), row("fused", "full", 0.5, 9.0), row("compiled", "full", None, None)]
+    rates = bench.step_rates(rows)
+    assert rates["tiny, 4 × 8"] == operations / 0.5
 
 
 @pytest.mark.usefixtures("_soon")

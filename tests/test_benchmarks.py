@@ -82,7 +82,7 @@ def test_predictions_are_counted():
 
 def test_the_table_of_finetunings_is_that_of_the_stored_results():
     shown = subprocess.run(
-        [sys.executable, "finetuning_table.py", "results/2026-11-22-finetuning.jsonl"],
+        [sys.executable, "finetuning_table.py", "../exercises/minalbert_course/stored/finetuning.jsonl"],
         cwd=BENCHMARKS, env=os.environ | {"PYTHONPATH": str(BENCHMARKS.parent)},
         capture_output=True, text=True, check=True,
     )  # fmt: skip

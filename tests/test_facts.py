@@ -60,6 +60,66 @@ def test_facts_are_saved_where_no_hashes_are(tmp_path):
     assert open_finetuned(tmp_path).task.facts == task.facts
 
 
+@pytest.mark.parametrize(
+    ("facts", "expected"),
+    [({"name": "mnli"}, {"architectures": ["AlbertForSequenceClassification"],
+                         "id2label": {"0": "contradiction", "1": "entailment", "2": "neutral"},
+                         "label2id": {"contradiction": 0, "entailment": 1, "neutral": 2}}),
+     ({"name": "stsb"}, {"architectures": ["AlbertForSequenceClassification"], "problem_type": "regression"}),
+     ({"name": "race"}, {"architectures": ["AlbertForMultipleChoice"]}),
+     ({"name": "squad1"}, {"architectures": ["AlbertForQuestionAnswering"]})],
+)  # fmt: skip
+def test_facts_name_labels_and_model_as_transformers_does(tmp_path, facts, expected):
+    model = saved(tmp_path / "model", open_task(**facts, max_length=64))
+    config = json.loads((model / "config.json").read_text())
+    assert {name: config[name] for name in expected} == expected
+    Albert.from_pretrained(model).save_pretrained(tmp_path / "again")
+    again = json.loads((tmp_path / "again" / "config.json").read_text())
+    assert {name: again[name] for name in expected} == expected
+
+
+def test_a_model_with_other_heads_forgets_its_task(tmp_path):
+    model = Albert.from_pretrained(saved(tmp_path / "model", open_task("rte", max_length=64)))
+    model.with_heads(("pooler", "classifier"), 2).save_pretrained(tmp_path / "same", TOKENIZER)
+    assert open_finetuned(tmp_path / "same").task.name == "rte"
+    for number, heads in enumerate((("pooler",), ("span",))):
+        model.with_heads(heads).with_heads(("pooler", "classifier")).save_pretrained(tmp_path / str(number), TOKENIZER)
+        config = json.loads((tmp_path / str(number) / "config.json").read_text())
+        assert config["id2label"] == {"0": "LABEL_0", "1": "LABEL_1"}
+        with pytest.raises(TrainError, match="does not say what task it is for"):
+            open_finetuned(tmp_path / str(number))
+
+
+def with_labels(directory, *names):
+    """A model for MNLI whose config.json names its outputs so."""
+    model = model_for(open_task("mnli", max_length=64))
+    model.save_pretrained(directory, TOKENIZER)
+    config = json.loads((directory / "config.json").read_text())
+    (directory / "config.json").write_text(json.dumps(config | {"id2label": dict(enumerate(names))}))
+    (directory / "hashes.json").unlink()
+    return model.params["classifier.w"], model.params["classifier.b"]
+
+
+@pytest.mark.parametrize(
+    ("names", "order"),
+    [(("Entailment", "neutral", "CONTRADICTION"), [2, 0, 1]), (("LABEL_0", "LABEL_1", "LABEL_2"), [0, 1, 2]),
+     (("contradiction", "entailment", "neutral"), [0, 1, 2])],
+)  # fmt: skip
+def test_outputs_come_in_the_order_of_the_tasks_labels(tmp_path, names, order):
+    w, b = with_labels(tmp_path, *names)
+    params = open_finetuned(tmp_path, name="mnli").model.params
+    assert (params["classifier.w"] == w[:, order]).all()
+    assert (params["classifier.b"] == b[order]).all()
+
+
+def test_labels_of_another_task_are_refused(tmp_path):
+    with_labels(tmp_path, "entailment", "neutral", "unrelated")
+    sentence = (r"config.json names the labels entailment, neutral, unrelated, and task mnli has contradiction, "
+                "entailment, neutral; a model for this task must have the same")  # fmt: skip
+    with pytest.raises(TrainError, match=sentence):
+        open_finetuned(tmp_path, name="mnli")
+
+
 def test_where_facts_cannot_be_saved(tmp_path):
     task = open_task("rte", max_length=64)
     with pytest.raises(MissingFileError, match=r"config.json is missing"):

@@ -20,10 +20,11 @@ from minalbert.backend import DropoutKey
 from minalbert.commands import main
 from minalbert.data.word_tokenizer import WordTokenizer
 from minalbert.errors import ConfigError, TrainError
+from minalbert.interop.unread import TASK
 from minalbert.parallel import Workers
 from minalbert.tasks import open_task
 from minalbert.tasks.dev_test import SAME
-from minalbert.tasks.finetuning import TASK, finetune
+from minalbert.tasks.finetuning import finetune
 from minalbert.tasks.gradient import TaskBatch, gradient_function, loss_and_grads
 from minalbert.tasks.objectives import Answers, AnswerSpans, Choices, Labels, MaybeAnswers, Numbers, TokenLabels
 from minalbert.train import assemble, checkpoint, open_trained
@@ -152,6 +153,69 @@ def test_a_run_that_is_stopped_ends_with_the_same_bits(place, whole, tmp_path, m
     assert computed(tmp_path / "run") == whole(task)
 
 
+FROZEN = {"frozen": True, "dropout": 0.0, "keep": 9}
+
+
+def tensors_of(run, step):
+    """(the weights, both moments) of a checkpoint, by name."""
+    _, saved, _, _ = checkpoint.load(run, step)
+    return saved.params, saved.moments
+
+
+@pytest.mark.parametrize(("task", "heads"), [("before", ("pooler", "classifier")), ("spans1", ("answer",))])
+def test_of_a_frozen_encoder_the_heads_alone_learn(place, tmp_path, monkeypatch, task, heads):
+    train(tmp_path / "whole", place, task, workers=1, **FROZEN)
+    for looks in (2, 4):
+        with monkeypatch.context() as patch:
+            patch.setattr(assemble, "StopSignals", lambda alert, looks=looks: StopAt(looks))
+            assert train(tmp_path / "run", place, task, **FROZEN).code == 75
+    train(tmp_path / "run", place, task, **FROZEN)
+    assert computed(tmp_path / "run") == computed(tmp_path / "whole")
+    (begun, _), (params, moments) = (tensors_of(tmp_path / "whole", step) for step in (0, 12))
+    for name in params:
+        learns = name.split(".")[0] in heads
+        assert (params[name] != begun[name]).any() == learns, name
+        assert all(moment[name].any() == learns for moment in moments), name
+    given = Albert.from_pretrained(place / "model").params
+    assert all((params[name] == given[name]).all() for name in params if name in given and "pooler" not in name)
+
+
+@pytest.mark.parametrize("kind", OBJECTIVES)
+def test_the_heads_gradient_is_the_same_above_a_frozen_encoder(kind):
+    objective, labels = OBJECTIVES[kind]
+    model, key = model_for(objective, kernels="fused"), DropoutKey(5)
+    quiet = Albert(model.config.replace(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0), model.params)
+    found = []
+    for one, frozen in ((quiet, False), (model, True)):
+        with Workers(one, 2) as workers:
+            gradient_of = gradient_function(workers, objective, rate=0.3, frozen=frozen)
+            found.append(gradient_of(in_slices(labels, 4), key))
+    assert float(found[0].losses.total) == pytest.approx(float(found[1].losses.total), rel=1e-12)
+    for name in model.params:
+        learns = name.split(".")[0] in objective.heads
+        expected = found[0].grads[name] * learns
+        assert np.abs(found[1].grads[name] - expected).max() < 1e-12, name
+        assert expected.any() == learns, name
+
+
+def test_a_run_stays_frozen_or_not(place, tmp_path):
+    train(tmp_path / "run", place, steps=4, **FROZEN)
+    with pytest.raises(ConfigError, match=r"frozen is False; .* was begun with True, and resumes with that only"):
+        train(tmp_path / "run", place, steps=8, **FROZEN | {"frozen": False})
+
+
+def test_a_run_may_be_shortened_below_its_warm_up(place, tmp_path, monkeypatch, capsys):
+    """The command complains of no setting that was not given: the warm-up is the usual share of the new steps."""
+    words = ["finetune", str(tmp_path / "run"), "--task", "custom", "--data", str(place / "before"), "--model",
+             str(place / "model"), "--steps", "50", "--json"]  # fmt: skip
+    with monkeypatch.context() as patch:
+        patch.setattr(assemble, "StopSignals", lambda alert: StopAt(1))
+        assert main(words) == 75
+    assert main(["finetune", str(tmp_path / "run"), "--steps", "4", "--json"]) == 0
+    assert main(["finetune", str(tmp_path / "run"), "--steps", "4", "--warmup", "5", "--json"]) == 2
+    assert "warmup is 5; it must be at most the 4 steps" in capsys.readouterr().err
+
+
 def test_a_resumed_run_needs_neither_its_model_nor_its_settings(place, whole, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(assemble, "StopSignals", lambda alert: StopAt(7))
@@ -227,6 +291,11 @@ def test_the_order_of_an_epoch_is_its_own_and_each_example_comes_once(place):
         ({"max_length": 65}, ConfigError, "max_length is 65; the model has positions for 64 tokens"),
         ({"micro_batch": 64, "batch": 64}, ConfigError, "micro_batch is 64; .* has only 60 examples to train on"),
         ({"recompute": 3}, ConfigError, "recompute is 3; it must be from 0 to the 2 layers of .*model"),
+        (
+            {"frozen": True},
+            ConfigError,
+            "dropout is 0.1, and a frozen encoder has neither .*; give one of --dropout and",
+        ),
         ({"range": "1"}, ConfigError, "range is '1'; it must be two numbers, such as 0,5"),
     ],
 )

@@ -4,14 +4,17 @@ import re
 import shutil
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from small_task import small_place, small_settings
 from test_facts import saved
 
 from minalbert.commands import main
+from minalbert.commands.answer import around
 from minalbert.errors import ConfigError, nearest
 from minalbert.tasks import open_task
+from minalbert.tasks.decoding import Candidate
 from minalbert.tasks.finetuning import FineTuning
 from minalbert.tasks.presets import defaults
 
@@ -105,6 +108,8 @@ def test_options_that_would_have_no_effect(refused, tmp_path):
         "rate is 0.001, and rates is '0.01,0.02'; give one of --rate and --rates")  # fmt: skip
     assert refused("finetune", tmp_path / "run", *given(range="0,5")) == (
         "range is 0 to 5, and kind is 'label', whose labels are names; a range is of kind 'number'")  # fmt: skip
+    assert refused("finetune", tmp_path / "run", *given(kind="number", labels="0,1")) == (
+        "labels is 0,1, and kind is 'number', which has no names; labels are of kind 'label'")  # fmt: skip
 
 
 def test_tasks_do_not_replace_others(refused, tmp_path):
@@ -140,6 +145,15 @@ def test_the_text_to_answer_from(refused, place, tmp_path):
     empty.write_text(" \n")
     assert refused(*words, empty) == f"{empty}:1: the file is empty; it must hold a text"
     assert refused(*words, tmp_path) == f"{tmp_path} is a directory where a file must be; name a file with --text"
+
+
+def test_an_answer_is_shown_with_dots_where_text_is_left_out():
+    context = " ".join(f"word{number}" for number in range(40))
+    for first, past in ((0, 5), (100, 106), (len(context) - 6, len(context)), (0, len(context))):
+        candidate = Candidate(context[first:past], 0.0, 1.0, (first, past), (0, 0, 0))
+        shown = around(SimpleNamespace(context=context), candidate, 120)
+        assert f"[{context[first:past]}]" in shown
+        assert (shown[0] == "…", shown[-1] == "…") == (first > 0, past < len(context))
 
 
 def test_the_readme_names_every_extra():

@@ -204,10 +204,10 @@ class YourLamb:
     def __init__(self, step, lamb):
         self.one, self.settings = step, (lamb.betas, lamb.eps, lamb.weight_decay)
 
-    def step(self, params, grads, moments, rate, t, scale=1.0):
+    def step(self, params, grads, moments, rate, t, scale=1.0, only=None):
         ratios = {}
-        for name, w in params.items():
-            m, v = moments.m[name], moments.v[name]
+        for name in params if only is None else only:
+            w, m, v = params[name], moments.m[name], moments.v[name]
             given = [w.copy(), grads[name] * w.dtype.type(scale), m.copy(), v.copy()]
             w[...], m[...], v[...], ratio = self.one(*given, rate, t, *self.settings)
             if not exempt(name, w):

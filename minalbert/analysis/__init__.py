@@ -2,7 +2,7 @@
 
 Counts are small functions of a configuration; they run no model, and `minalbert params` prints them together.
 `smoothness` measures what a model's layers do.
-Read in this order: formulas, parameters, cost, memory, memory_for_time, report; then smoothness.
+Read in this order: formulas, parameters, cost, step_time, memory, memory_for_time, report; then smoothness.
 """
 
-from . import cost, formulas, memory, memory_for_time, parameters, report, smoothness
+from . import cost, formulas, memory, memory_for_time, parameters, report, smoothness, step_time

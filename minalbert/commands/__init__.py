@@ -38,6 +38,7 @@ COMMANDS = {
     "overfit": ("minalbert.commands.overfit", "can the model learn one batch by heart?"),
     "fill": ("minalbert.commands.fill", "guess the words behind [MASK]"),
     "plot": ("minalbert.commands.plot", "draw the curves of runs"),
+    "reproduce": ("minalbert.commands.reproduce", "does a claim of the paper show in small models?"),
     "bench": ("minalbert.commands.bench", "which kernels are fast on this machine?"),
     "gradcheck": ("minalbert.commands.gradcheck", "check every entry of every hand-written gradient"),
 }

@@ -58,8 +58,9 @@ def lines(found, answers, width, paint):
 
 
 def around(found, candidate, width):
-    """The text around an answer."""
-    first, past = candidate.characters
+    """The text around an answer; "…" where there is more of it."""
+    (first, past), text = candidate.characters, found.context
     room = max(8, (width - 78 - (past - first)) // 2)
-    before, after = found.context[max(0, first - room) : first], found.context[past : past + room]
-    return " ".join(f"…{before}[{found.context[first:past]}]{after}…".split())
+    begin, end = max(0, first - room), min(len(text), past + room)
+    shown = f"{text[begin:first]}[{text[first:past]}]{text[past:end]}"
+    return " ".join(("…" * (begin > 0) + shown + "…" * (end < len(text))).split())

@@ -12,6 +12,7 @@ import time
 import warnings
 
 from .. import PRESETS, Albert, Batch
+from ..analysis.cost import training_operations, unread_operations
 from ..capacity import cores
 from ..errors import SlowWarning
 from ..fused import optimiser_for
@@ -62,13 +63,27 @@ def measure():
                 times[way].setdefault(size, {})[task] = seconds
     rows = [{"kernels": kernels, "precision": precision, "missing": reasons[kernels, precision],
              "seconds": times.get((kernels, precision))} for kernels, precision in WAYS]  # fmt: skip
-    return {"machine": machine(), "cores": cores(), "product_rate": rates, "rows": rows,
+    return {"machine": machine(), "cores": cores(), "product_rate": rates, "step_rate": step_rates(rows), "rows": rows,
             "fewest_turns": fewest, "recommendation": recommendation(rows)}  # fmt: skip
+
+
+def step_rates(rows):
+    """{size: operations a second in the fastest way's step}, of the operations that a step does."""
+    rates = {}
+    for size, (preset, texts, length, *_) in SIZES.items():
+        config, P = PRESETS[preset], predictions(length)
+        operations = texts * (training_operations(config, length, P) - 3 * unread_operations(config, length, P))
+        rates[size] = operations / min(row["seconds"][size]["step"] for row in rows if row["seconds"])
+    return rates
+
+
+def predictions(length):
+    return max(1, length // 7)
 
 
 def calls_of(task, model, texts, length, ways):
     """{way: a function that does the task}, all with the same weights and the same batch."""
-    batch = Batch.random(model.config, texts, length, max(1, length // 7))
+    batch = Batch.random(model.config, texts, length, predictions(length))
     models = {way: Albert(model.config, model.params, *way) for way in ways}
     if task == "encoding":
         inputs = batch.input_ids, batch.attention_mask, batch.token_type_ids
@@ -130,6 +145,8 @@ def lines(result):
     names = {"full": "float32", "bf16": "bf16"}
     rates = (f"{names[precision]} {1e-9 * rate:,.0f} GFLOP/s" for precision, rate in result["product_rate"].items())
     yield f"a large product: {', '.join(rates)}"
+    rates = (f"{size} {1e-9 * rate:,.0f} GFLOP/s" for size, rate in result["step_rate"].items())
+    yield f"the fastest step: {', '.join(rates)} (see `minalbert params --rate`)"
     yield ""
     yield f"{'':20}" + "".join(f"{size:>26}" for size in SIZES)
     yield f"{'kernels, precision':20}" + f"{'step':>14}{'encoding':>12}" * len(SIZES)

@@ -17,6 +17,8 @@ TOKENIZER_FILES = ("spiece.model", "tokenizer.model", "tokenizer.recipe.json", "
                    "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")  # fmt: skip
 OTHER_FILES = "generation_config.json", "README.md", "LICENSE", "LICENSE.txt", "NOTICE"
 NOT_KEPT = ("minalbert", "dtype", "torch_dtype")     # written from the config
+TASK = "minalbert_task"                              # what the model was fine-tuned for: its facts
+OF_HEADS = (TASK, "architectures", "id2label", "label2id", "problem_type")
 ADVICE = "restore it from a copy, or remove it"
 
 
@@ -40,6 +42,11 @@ def with_tokenizer(unread, tokenizer):
     """The files of a tokenizer in the place of those that were there."""
     others = {name: content for name, content in unread.files.items() if name in OTHER_FILES}
     return unread._replace(files=others | tokenizer.files(), digest=tokenizer.digest)
+
+
+def with_other_heads(unread):
+    """Without what config.json says of the heads that the model had."""
+    return unread._replace(settings={name: value for name, value in unread.settings.items() if name not in OF_HEADS})
 
 
 def files_in(directory):

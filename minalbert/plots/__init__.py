@@ -4,7 +4,9 @@ matplotlib is imported when the first figure is made.
 """
 
 from .attention import attention_strip
+from .bandwidths import bandwidth_curves
 from .bars import bars
+from .compared import compared
 from .distributions import distribution_bars
 from .dots import share_dots
 from .explorer import explorer
@@ -12,6 +14,7 @@ from .functions import curves, error_curves, stages
 from .gradients import gradient_errors
 from .heads import head_grid
 from .histograms import histograms
+from .labels import label_curves
 from .layers import layer_differences
 from .matrices import matrices
 from .rates import rate_curve

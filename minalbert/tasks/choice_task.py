@@ -15,7 +15,7 @@ class ChoiceTask(ClassifierTask):
     question_length   of question and option, the tokens that are kept
     """
 
-    kind, metrics = "choice", ("accuracy",)
+    kind, metrics, architecture = "choice", ("accuracy",), "AlbertForMultipleChoice"
 
     def __init__(self, name, place, max_length, choices=4, question_length=128):
         super().__init__(name, place, max_length, choices=choices, question_length=question_length)

@@ -12,9 +12,9 @@ from ..arguments import of_kind, path_of
 from ..errors import FileError, TrainError
 from ..files import read_json
 from ..interop.hashes import CONFIG, add_to_config
+from ..interop.unread import TASK
 from ..train.run_directory import kept_settings
 from ..train.trained import open_trained
-from .finetuning import TASK
 from .opening import open_task
 from .settings import TaskSettings
 from .task import DownstreamTask
@@ -30,10 +30,13 @@ class FineTuned(NamedTuple):
 
 
 def save_facts(directory, task, scores=None):
-    """Write the task into a model's config.json. scores: on dev, which decide squad2's threshold"""
+    """Write the task into a model's config.json, with its labels' names as transformers has them.
+
+    scores   on dev, which decide squad2's threshold
+    """
     of_kind("task", task, DownstreamTask)
     scores = scores if scores is None else of_kind("scores", scores, dict)
-    add_to_config(path_of("directory", directory), {TASK: task.facts_after(scores)})
+    add_to_config(path_of("directory", directory), task.config_json(scores))
 
 
 def open_finetuned(path, data=None, name=None, tokenizer=None, kernels=None):
@@ -50,6 +53,7 @@ def open_finetuned(path, data=None, name=None, tokenizer=None, kernels=None):
     longest = min(128, model.config.max_position_embeddings)
     task = task_of(trained.directory, data) if name is None else open_task(name, data, longest)
     task.check_model(model)
+    put_in_order(model, task, trained.directory)
     return FineTuned(model, trained.tokenizer, task, trained.directory)
 
 
@@ -62,6 +66,26 @@ def task_of(directory, data=None):
         return open_task(**facts, place=data)
     except TypeError as error:                       # another version or a person wrote it
         raise TrainError(f"{directory / CONFIG} has facts in {TASK} that no task has ({error}); {ADVICE}") from error
+
+
+def put_in_order(model, task, directory):
+    """Give a classifier's outputs the order of the task's labels, where config.json names them in another one.
+
+    Names that have nothing in common with the task's, such as LABEL_0, say nothing about their order.
+    """
+    names = read_json(directory / CONFIG, ADVICE).get("id2label")
+    if task.kind != "label" or not isinstance(names, dict):
+        return
+    wanted = [name.lower() for name in task.names]
+    found = [str(names.get(str(number))).lower() for number in range(len(wanted))]
+    if found == wanted or not {*found} & {*wanted}:
+        return
+    if sorted(found) != sorted(wanted):
+        raise TrainError(f"{directory / CONFIG} names the labels {', '.join(found)}, and task {task.name} has "
+                         f"{', '.join(wanted)}; a model for this task must have the same")
+    order = [found.index(name) for name in wanted]
+    for name, of_outputs in (("classifier.w", (slice(None), order)), ("classifier.b", order)):
+        model.params[name][...] = model.params[name][of_outputs]
 
 
 def data_of(directory):

@@ -23,7 +23,6 @@ from .presets import scaled
 from .settings import TaskSettings
 from .task import Examples
 
-TASK = "minalbert_task"                              # of a checkpoint's config.json: the task's facts
 SAMPLE = 2**32                                       # the epoch whose order chooses a part of the examples
 
 
@@ -37,15 +36,10 @@ class FineTuning:
     noun, option = "examples", "--data"
 
     def __init__(self, settings, run=None, noted=None, ranks=ALONE):
-        self.ranks = ranks
-        for name, what in (("task", "a name, such as sst2: --task NAME"), ("data", "a directory: --data DIR")):
-            if not getattr(settings.task, name):
-                raise ConfigError(f"no {name} is given; it must be {what}")
-        self.trained = None
+        check_given(settings.task)
+        self.ranks, self.trained = ranks, None
         self.tokenizer = (noted and kept_tokenizer(run)) or self.begun_with(settings).tokenizer
-        config = None if self.trained is None else self.trained.model.config
-        width, positions = ((int(noted[name]) for name in ("hidden size", "positions")) if noted else
-                            (config.hidden_size, config.max_position_embeddings))
+        width, positions = self.sizes(noted)
         settings = settings.fitted(positions)
         self.task = open_task(settings.task.task, settings.task.data, settings.task.max_length, **settings.task.columns)
         self.examples = chosen(self.task.examples("train", self.tokenizer), settings.task.train_examples,
@@ -53,16 +47,29 @@ class FineTuning:
         self.dev = chosen(self.task.examples(self.task.dev, self.tokenizer), settings.task.dev_examples)
         self.settings = settings = settings.complete(len(self.examples.rows), width)
         self.size, self.origin = len(self.examples), f" of {settings.task.data}"
-        if self.trained:
-            self.config_of(config, settings.training.weights)
-        if (size := settings.training.micro_batch) > self.size:
-            raise ConfigError(f"micro_batch is {size}; {settings.task.data} has only {self.size} examples to train on")
+        self.check_sizes()
         self.hashes = {"tokenizer": self.tokenizer.digest, "training data": digest(self.examples),
                        "dev data": digest(self.dev), "hidden size": str(width), "positions": str(positions)}
         self.test = DevTest(self.task, self.dev)
         order = ExamplesInOrder(self.task, self.examples, settings.training.seed)
         self.batches = functools.partial(batches, order, settings.training.micro_batch, settings.slices,
                                          share=ranks.share(settings.slices))
+
+    def sizes(self, noted):
+        """(H, positions) of the model."""
+        if noted:
+            return int(noted["hidden size"]), int(noted["positions"])
+        config = self.trained.model.config
+        return config.hidden_size, config.max_position_embeddings
+
+    def check_sizes(self):
+        """Raise ConfigError for settings that fit neither the model nor the data."""
+        training = self.settings.training
+        if self.trained:
+            self.config_of(self.trained.model.config, training.weights)
+        if training.micro_batch > self.size:
+            raise ConfigError(f"micro_batch is {training.micro_batch}; {self.settings.task.data} has only {self.size} "
+                              "examples to train on")
 
     def begun_with(self, settings):
         """The model that the settings name, read once."""
@@ -89,18 +96,16 @@ class FineTuning:
 
     def gradient_of(self, workers):
         return gradient_function(workers, self.task.objective(), self.settings.task.classifier_dropout,
-                                 self.settings.training.recompute, self.ranks)
+                                 self.settings.training.recompute, self.ranks, self.settings.task.frozen)
+
+    def learning(self, params):
+        """The names of the weights that learn; None: all. The pooler is one of the heads."""
+        if not self.settings.task.frozen:
+            return None
+        return params.select(*(f"{head}." for head in self.task.objective().heads)).names
 
     def config_json(self, best):
-        """The task, and the entries with which transformers opens a checkpoint as a model for it."""
-        found = {TASK: self.task.facts_after(best)}
-        if self.task.kind == "choice":
-            found["architectures"] = ["AlbertForMultipleChoice"]
-        if self.task.kind == "number":
-            found["problem_type"] = "regression"
-        if self.task.kind == "label":
-            found["id2label"] = {str(number): name for number, name in enumerate(self.task.columns.labels)}
-        return found
+        return self.task.config_json(best)
 
     @property
     def selection(self):
@@ -113,6 +118,14 @@ class FineTuning:
         heads = self.task.objective().heads
         if "pooler" in heads and self.trained and "pooler.b" not in self.trained.model.params:
             yield f"the weights of {self.settings.training.weights} have no pooler; it begins with fresh ones"
+        if self.settings.task.frozen:
+            yield f"the encoder is frozen: its weights stay as they are, and only those of {' and '.join(heads)} learn"
+
+
+def check_given(section):
+    for name, what in (("task", "a name, such as sst2: --task NAME"), ("data", "a directory: --data DIR")):
+        if not getattr(section, name):
+            raise ConfigError(f"no {name} is given; it must be {what}")
 
 
 def described(examples):

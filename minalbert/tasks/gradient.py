@@ -11,10 +11,10 @@ import numpy as np
 
 from ..backend import to_device
 from ..batch import Inputs
-from ..encoding import Encoding
+from ..encoding import Encoding, FrozenEncoding
 from ..parallel import ALONE, Gradient, SliceWorker, sum_gradients
 from ..params import Params
-from .objectives import Answers, HeadContext
+from .objectives import Answers, HeadContext, positions_read
 
 
 class TaskGradient(NamedTuple):
@@ -47,8 +47,8 @@ def loss_and_grads(model, objective, inputs, labels, dropout=None, rate=0.0, int
     rate     of the head's dropout; the encoder's are in the config
     into     gradients to add to
     """
-    unread = np.zeros((len(inputs[0]), 0), int) if objective.reads == "pooled" else None
-    encoding = model.forward(*inputs, dropout=dropout, recompute=recompute, positions=unread)
+    positions = positions_read(objective.reads, len(inputs[0]))
+    encoding = model.forward(*inputs, dropout=dropout, recompute=recompute, positions=positions)
     ctx = HeadContext(model.params, model.config, rate, dropout)
     loss, cache = objective.forward(getattr(encoding, objective.reads), labels, ctx)
     grads = model.params.zeros_like() if into is None else into
@@ -56,11 +56,12 @@ def loss_and_grads(model, objective, inputs, labels, dropout=None, rate=0.0, int
     return TaskGradient(loss, encoding.backward(**{f"d{objective.reads}": dx}, into=grads))
 
 
-def gradient_function(workers, objective, rate=0.0, recompute=0, ranks=ALONE):
+def gradient_function(workers, objective, rate=0.0, recompute=0, ranks=ALONE, frozen=False):
     """gradient_of(micro_batches, dropout, scale) -> Gradient, of the mean loss over all examples of the TaskBatches.
 
     rate     of the head's dropout
     ranks    who share a batch; the TaskBatches are this rank's
+    frozen   is the gradient wanted of the heads alone, and the encoder without dropout?
     """
     worker, params, config = SliceWorker(workers), workers.params, workers.config
 
@@ -70,7 +71,8 @@ def gradient_function(workers, objective, rate=0.0, recompute=0, ranks=ALONE):
         key = dropout and dropout.at(example=dropout.example + first)
         first_only = to_device(np.zeros((len(batch.input_ids), 1), int), params.device)
         read = first_only if objective.reads == "pooled" else None
-        encoding = Encoding(worker, Inputs(*batch[:3]), read, key, recompute)
+        inputs = Inputs(*batch[:3])
+        encoding = FrozenEncoding(worker, inputs, read) if frozen else Encoding(worker, inputs, read, key, recompute)
         labels, ctx = on_device(batch.labels, params.device), HeadContext(params, config, rate, key)
         loss, cache = objective.forward(getattr(encoding, objective.reads), labels, ctx, total)
         middle = time.perf_counter()

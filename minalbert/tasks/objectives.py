@@ -19,6 +19,8 @@ given the larger one's as `total`.
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..backend import DropoutKey
 from ..model import answer, tasks
 
@@ -38,6 +40,11 @@ class Answers(NamedTuple):
     spans: Any                                       # (B, 2) first and last token; 0, 0 where there is no answer
     barred: Any                                      # (B, T) true where none may begin or end, such as in padding
     impossible: Any = None                           # (B,) 1 where there is no answer
+
+
+def positions_read(reads, size):
+    """The positions at which so many sequences' hidden states are read: none where pooled is read; None: all."""
+    return np.zeros((size, 0), int) if reads == "pooled" else None
 
 
 class Classifier:

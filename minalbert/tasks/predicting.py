@@ -2,10 +2,9 @@
 
 from itertools import groupby
 
-import numpy as np
-
 from ..batch import Batch
 from ..parallel import blas_threads
+from .objectives import positions_read
 
 TOKENS = 2**12                                       # of the sequences that are together
 
@@ -19,8 +18,7 @@ def scores_of_sequences(model, sequences, reads, read_off):
     found = [None] * len(sequences)
     for numbers in together([len(each.input_ids) for each in sequences]):
         inputs = Batch.pad([sequences[i].input_ids for i in numbers], [sequences[i].token_type_ids for i in numbers])
-        unread = np.zeros((len(numbers), 0), int) if reads == "pooled" else None
-        hidden, pooled = model.encode(*inputs, positions=unread)
+        hidden, pooled = model.encode(*inputs, positions=positions_read(reads, len(numbers)))
         with blas_threads(1):
             results = read_off(pooled if reads == "pooled" else hidden, numbers)
         for i, result in zip(numbers, results, strict=True):

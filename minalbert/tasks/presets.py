@@ -52,7 +52,8 @@ def defaults(name, examples, hidden_size, given):
     steps = given.get("steps", max(1, round(passes * examples / batch)))
     test_every = given.get("evaluate_every", max(1, steps // 10))
     found = {
-        "batch": batch, "micro_batch": batch // 2 if batch % 2 == 0 else batch, "dropout": preset.dropout,
+        "batch": batch, "micro_batch": batch // 2 if batch % 2 == 0 else batch,
+        "dropout": 0.0 if given.get("frozen") else preset.dropout,
         "rate": float(f"{preset.rate * max(1, WIDEST_SCALED / hidden_size):.2g}"), "steps": steps,
         "warmup": round(steps * preset.warmup / preset.steps), "evaluate_every": test_every, "every": test_every,
     }  # fmt: skip

@@ -95,6 +95,7 @@ class QuestionTask(DownstreamTask):
 
 class SpanTask(QuestionTask):
     kind, version, metrics = "span", "v1.1", ("f1", "exact")
+    architecture = "AlbertForQuestionAnswering"
 
     def objective(self):
         return AnswerSpans()

@@ -24,6 +24,8 @@ class TaskSection(Section):
     max_length: int | None = setting(None, "tokens of a sequence, longer texts are cut; if none is given, the paper's, "
                                      "or as many as the model reads", 8, 2**20)
     dropout: float | None = setting(None, "of the encoder; if none is given, the preset's", 0.0, 0.99)
+    frozen: bool = setting(False, "the encoder stays as it is, without dropout; its heads alone learn, and the pooler "
+                           "is one of them")
     classifier_dropout: float = setting(0.1, "of the head's input", 0.0, 0.99)
     train_examples: int = setting(0, "examples to train on, the same for one seed; 0: all", 0)
     dev_examples: int = setting(0, "examples to test on, the first of the file; 0: all", 0)
@@ -64,6 +66,13 @@ class TaskRecords(RecordSettings):
 class TaskSettings(RunSettings):
     SECTIONS = {"task": TaskSection} | SHARED | {"records": TaskRecords}
     CHANGEABLE = {"task": ("data",), "training": CHANGEABLE_TRAINING}            # noqa: RUF012
+
+    def check(self):
+        super().check()
+        for name, value in (("dropout", self.task.dropout), ("recompute", self.training.recompute)):
+            if self.task.frozen and value:
+                raise ConfigError(f"{name} is {value}, and a frozen encoder has neither dropout nor a backward pass; "
+                                  f"give one of --{name} and --frozen")
 
     @property
     def all_given(self):

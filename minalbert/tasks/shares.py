@@ -17,6 +17,7 @@ from ..data.tokenizer import CLS, SEP
 from ..model import PLAIN, Pair
 from ..model.answer import AnswerScores, answer_backward, answer_forward
 from ..model.tasks import classifier_backward, classifier_forward, span_backward, span_forward
+from .objectives import positions_read
 
 
 class WordShare(NamedTuple):
@@ -52,8 +53,8 @@ def token_shares(model, sequence, decision):
     pairs = model.pairs if model.compute.kernels == "plain" else PLAIN
     embeddings = Observed(pairs.embeddings)
     observed = type(model)(model.config, model.params, pairs=pairs._replace(embeddings=embeddings.pair))
-    unread = np.zeros((1, 0), int) if decision.reads == "pooled" else None
-    encoding = observed.forward([sequence.input_ids], None, [sequence.token_type_ids], positions=unread)
+    positions = positions_read(decision.reads, 1)
+    encoding = observed.forward([sequence.input_ids], None, [sequence.token_type_ids], positions=positions)
     _, cache = decision.forward(getattr(encoding, decision.reads), model.params)
     grads = model.params.zeros_like()
     dx = decision.backward(cache, grads)

@@ -19,6 +19,7 @@ import numpy as np
 
 from ..batch import Batch
 from ..errors import DataError, InputError, nearest
+from ..interop.unread import TASK
 from .predicting import scores_of_sequences
 
 
@@ -59,11 +60,13 @@ class Predictions(NamedTuple):
 
 class DownstreamTask:
     """kind      label, number, choice, span or answer
+    architecture   of transformers' model for such a task, or None
     metrics   the names of its scores; the first chooses the best checkpoint
     splits    the names of its files or directories
     """
 
     kind: str
+    architecture: str | None = None
     metrics: tuple
     splits = ("train", "dev", "test")
 
@@ -83,6 +86,10 @@ class DownstreamTask:
     def facts_after(self, scores):
         """The facts, with those that scores on dev decide. scores: None if there are none yet"""
         return self.facts
+
+    def config_json(self, scores):
+        """Entries of config.json: the task, and those with which transformers opens a model for it."""
+        return {TASK: self.facts_after(scores)} | ({"architectures": [self.architecture]} if self.architecture else {})
 
     def objective(self):
         raise NotImplementedError

@@ -23,6 +23,8 @@ class TextTask(ClassifierTask):
     read      function of a split: its TextTable
     """
 
+    architecture = "AlbertForSequenceClassification"
+
     def __init__(self, name, place, max_length, columns, metrics, read, **settings):
         super().__init__(name, place, max_length, **settings)
         self.columns, self.metrics, self.read = columns, metrics, read
@@ -45,12 +47,20 @@ class LabelTask(TextTask):
     def names(self):
         return self.columns.labels
 
+    def config_json(self, scores):
+        names = {"id2label": {str(number): name for number, name in enumerate(self.names)},
+                 "label2id": {name: number for number, name in enumerate(self.names)}}  # fmt: skip
+        return super().config_json(scores) | names
+
 
 class NumberTask(TextTask):
     kind = "number"
 
     def objective(self):
         return Numbers()
+
+    def config_json(self, scores):
+        return super().config_json(scores) | {"problem_type": "regression"}
 
     def found(self, scores):
         return scores[:, 0]
@@ -96,6 +106,9 @@ def open_custom(name, place, max_length, texts=None, label="label", labels=None,
     if place is None and not (texts and (labels or kind == "number")):
         raise DataError(f"task {name} has columns and labels of its own, which are not named here; name the directory "
                         "of its files, or a model that `minalbert finetune` trained for it")
+    if labels and kind == "number":
+        raise DataError(f"labels is {','.join(labels)}, and kind is 'number', which has no names; labels are of kind "
+                        "'label'")
     if range and kind != "number":
         raise DataError(f"range is {range[0]:g} to {range[1]:g}, and kind is {kind!r}, whose labels are names; a range "
                         "is of kind 'number'")

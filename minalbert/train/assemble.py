@@ -17,6 +17,7 @@ What only one kind of run has is its job: pretraining.py has one, tasks/finetuni
     job.config_of(found, where)                      # the model's config, from that of a checkpoint
     job.batches(index)                               # the batches from this one on, without end: this rank's share
     job.gradient_of(workers)                         # gradient_of(micro-batches, dropout, scale) -> the whole Gradient
+    job.learning(params)                             # the names of the weights that a step changes; None: all
     job.test                                         # test(model) -> scores; see Records
     job.selection                                    # (metric, tests to wait for a better one), or () if all are alike
     job.size, job.noun, job.sentences()              # how much it reads of what, and what else to say at the start
@@ -128,7 +129,7 @@ def step_of(job, workers, params, own_code=None, ranks=ALONE):
     else:
         optimiser = optimiser_for(optimiser, params, settings.training.kernels, workers.count)
     return functools.partial(gradient_step, gradient_of=job.gradient_of(workers), release=workers.release,
-                             optimiser=optimiser, clip=settings.optimiser.clip, ranks=ranks)
+                             optimiser=optimiser, clip=settings.optimiser.clip, ranks=ranks, only=job.learning(params))
 
 
 def make_records(job, run, state, observer, origin, place, ranks):

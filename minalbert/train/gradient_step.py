@@ -31,12 +31,14 @@ class StepResult(NamedTuple):
     seconds: dict                                    # forward, backward, optimiser
 
 
-def gradient_step(state, batches, dropout, rate, judge, gradient_of, release, optimiser, clip=0.0, ranks=ALONE):
+def gradient_step(state, batches, dropout, rate, judge, gradient_of, release, optimiser, clip=0.0, ranks=ALONE,
+                  only=None):
     """Compute the gradient of a batch, which comes in micro-batches, and make a step with it unless it is refused.
 
     judge(loss, norm) -> Verdict, of a gradient that does not overflow. The caller counts state.step and batch_index.
     gradient_of(batches, dropout, scale) -> Gradient, of the batch's loss times scale; its losses as they are
     release(grads)     takes the gradient's vector back
+    only               the names of the weights to change; None: all
     """
     begin, scale = time.perf_counter(), state.loss_scale.value
     gradient = gradient_of(batches, dropout, scale)
@@ -53,7 +55,7 @@ def gradient_step(state, batches, dropout, rate, judge, gradient_of, release, op
         verdict = verdict._replace(text=f"{verdict.text}; {where}")
     if not verdict.refused:
         factor = clip_factor(norm, clip) / scale
-        ratios = optimiser.step(state.model.params, gradient.grads, state.moments, rate, state.step + 1, factor)
+        ratios = optimiser.step(state.model.params, gradient.grads, state.moments, rate, state.step + 1, factor, only)
     release(gradient.grads)
     share = gradient.forward_seconds / (gradient.forward_seconds + gradient.backward_seconds)     # all workers together
     seconds = {"forward": share * (computed - begin), "backward": (1 - share) * (computed - begin),

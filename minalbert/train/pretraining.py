@@ -70,6 +70,9 @@ class Pretraining:
 
         return gradient_of
 
+    def learning(self, params):
+        return None
+
     def config_json(self, best):
         return {}
 

@@ -16,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from .. import files
+from ..arguments import is_whole
 from ..data.tokenizers import load_tokenizer
 from ..errors import ConfigError, DataError, FileError, MissingFileError, TrainError
 from ..files import rename_aside, settle, write_atomically
@@ -125,10 +126,21 @@ def kept_settings(run, kind=Settings, /, **changes):
     if preset is not None:                           # takes the place of the whole model
         tables = tables | {"model": {"preset": preset}}
     try:
-        return kind.from_tables(tables, **changes)
+        return kind.from_tables(without_long_warmup(tables, changes), **changes)
     except (ConfigError, DataError) as error:
         given = ", with the options given" if changes or preset else f" ({RESTORED})"
         raise type(error)(f"{Path(run) / CONFIG}{given}: {error}") from error
+
+
+def without_long_warmup(tables, changes):
+    """The tables without the kept warm-up, if it is longer than the steps that are given now.
+
+    The warm-up is then the usual share of these, as in a run that begins with them.
+    """
+    schedule, steps = table_of(tables, "schedule"), changes.get("steps")
+    if "warmup" in changes or not (is_whole(steps) and is_whole(warmup := schedule.get("warmup")) and warmup > steps):
+        return tables
+    return tables | {"schedule": {name: value for name, value in schedule.items() if name != "warmup"}}
 
 
 def settings_at(directory):

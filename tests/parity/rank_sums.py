@@ -9,12 +9,14 @@ import json
 import numpy as np
 from mpi4py import MPI
 
+from minalbert.config import PRESETS
 from minalbert.parallel import TreeSum
 from minalbert.parallel.rank_sum import PIECE
 from minalbert.parallel.ranks import ALONE, Ranks
+from minalbert.params import count
 
 SLICES = 8
-LENGTHS = 1, 3, 1000, PIECE + 5
+LENGTHS = 1, 3, 1000, PIECE + 5, count(PRESETS["tiny"])
 
 
 class Counting:

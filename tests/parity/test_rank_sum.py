@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 from ranks_of_mpi import on_ranks
 
+from minalbert.analysis import step_time
+from minalbert.config import PRESETS
 from minalbert.parallel.rank_sum import bytes_sent, shares
+from minalbert.params import count
 
 pytest.importorskip("mpi4py", reason="mpi4py is not installed (pip install 'minalbert[mpi]')")
 
@@ -35,6 +38,14 @@ def test_the_bits_are_those_of_one_process_on_every_rank(sums, ranks):
 def test_the_bytes_that_leave_are_as_many_as_the_formula_says(sums, ranks):
     for (dtype, length), (_, sent) in sums[ranks].items():
         assert sent == bytes_sent(length, np.dtype(dtype).itemsize, ranks)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+def test_the_step_time_model_counts_the_bytes_that_leave(sums, ranks):
+    config = PRESETS["tiny"]
+    _, sent = sums[ranks]["float32", count(config)]
+    assert step_time.sent_bytes(config, ranks) == sent / ranks
+    assert (sent > 0) == (ranks > 1)
 
 
 @pytest.mark.parametrize("length", [0, 1, 5, 8, 1001])

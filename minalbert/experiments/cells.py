@@ -1,0 +1,83 @@
+"""The runs that a table asks for: an arm with a seed, in a size.
+
+A size is "full", "quick" (a few steps, no verdict) or "tried": what a rate is chosen by, with a seed and with stories
+that are no others'. A cell is the same as another if its settings and stories are: that is what `key` says, and a
+result that has a cell's key is that cell's.
+"""
+
+import dataclasses
+from pathlib import Path
+from typing import NamedTuple
+
+from ..analysis.cost import training_operations
+from ..data.tiny_worlds import TinyWorlds
+from ..train.settings import Settings
+from .experiment import Experiment
+from .worlds import JUDGED, TRIED, HeldOut, vars_that_differ
+
+FULL, QUICK, TRYING = "full", "quick", "tried"
+FIRST_SEED = 100                                     # 0 to 9 are those that recipes were first tried with
+TRIED_SEED = 1000
+QUICK_STORIES = 400
+PLACES = ("corpus", "held_out", "weights", "workers")     # settings that change no bit
+
+
+class TableCell(NamedTuple):
+    experiment: Experiment
+    size: str
+    arm: str
+    seed: int
+    settings: Settings
+    worlds: TinyWorlds
+    stories: int
+    choice: dict                                     # what is tried
+
+    @property
+    def name(self):
+        """The name of its directory."""
+        tried = [f"{name}-{value:g}" for name, value in self.choice.items()]
+        return " ".join([self.size, self.arm, *tried, f"seed-{self.seed}"]).replace(" ", "_").replace("=", "-")
+
+    @property
+    def key(self):
+        given = {name: value for table in self.settings.given.values() for name, value in table.items()
+                 if name not in PLACES}
+        return {"table": self.experiment.name, "size": self.size, "arm": self.arm, "seed": self.seed,
+                "preset": self.settings.preset, "settings": given, "worlds": vars_that_differ(self.worlds),
+                "stories": self.stories}
+
+    @property
+    def tokens(self):
+        training = self.settings.training
+        return training.steps * training.batch * self.settings.recipe.max_length
+
+    @property
+    def operations(self):
+        """The operations of all its steps, with every instance at its full length."""
+        training, recipe = self.settings.training, self.settings.recipe
+        each = training_operations(self.settings.model, recipe.max_length, recipe.max_predictions)
+        return training.steps * training.batch * each
+
+    def held_out(self, place):
+        recipe = self.settings.recipe
+        return HeldOut(Path(place), self.worlds, recipe, TRIED if self.size == TRYING else JUDGED)
+
+
+def cells_of(experiment, size=FULL, seeds=None):
+    """All cells of a table, those of one seed after the other."""
+    if size == TRYING:
+        return [cell_of(experiment, size, arm, TRIED_SEED, choice) for choice in experiment.tried
+                for arm in experiment.arms]
+    wanted = (1 if size == QUICK else experiment.seeds) if seeds is None else seeds
+    seeds = range(FIRST_SEED, FIRST_SEED + wanted)
+    return [cell_of(experiment, size, arm, seed) for seed in seeds for arm in experiment.arms]
+
+
+def cell_of(experiment, size, arm, seed, choice={}):  # noqa: B006
+    settings = experiment.settings.change(**experiment.arms[arm].settings | {"seed": seed} | choice)
+    stories = experiment.stories
+    if size == QUICK:
+        settings, stories = settings.change(**experiment.quick), QUICK_STORIES
+    worlds = dataclasses.replace(experiment.worlds, seed=seed)
+    settings = settings.change(vocab_size=5 + len(worlds.words()))
+    return TableCell(experiment, size, arm, seed, settings, worlds, stories, dict(choice))

@@ -1,0 +1,224 @@
+"""A table as a reader sees it: claim, the paper's numbers beside ours, verdicts, what may be concluded, and its price.
+
+The page docs/paper.md is `page()`: nothing in it is typed but the words of the experiments' files, and every number
+comes from stored results.
+"""
+
+import textwrap
+from typing import NamedTuple
+
+from ..plots.compared import compared, described
+from . import results
+from .cells import FULL
+from .intervals import FAILS, HOLDS, NOTHING, OPPOSITE, SHOWS, interval_of, judge, judge_exact
+from .tables import TABLES, open_table
+
+HEAD = """# The paper, table by table
+
+Nobody repeats the pretraining of the ALBERT paper at home: it took 64 to 512 TPUs. But each of its claims can be asked
+of small models: does it show there? This page has the answers, one claim after the other. `minalbert reproduce run
+TABLE` makes the runs again, `minalbert reproduce show TABLE` prints a table, and `minalbert reproduce report` writes
+this page from the results in `minalbert/experiments/results/`.
+
+**How to read it.** Models are small ({sizes}), and their texts are stories of
+[tiny worlds](data.md), on whose other stories they are judged. A number is the mean over seeds; a seed is that of
+the stories, of the first weights and of the masks. ± is half of the 95 % interval of Student's distribution. The rules
+of each verdict were written down before the runs: each is a number that is positive where the claim holds, computed for
+each seed. The claim **shows** if the interval of its mean lies above 0, **shows the opposite** if it lies below, and
+**does not show** if 0 is in it. That is a verdict about these models, not about the paper's.
+"""
+
+
+class Measured(NamedTuple):
+    """What there is of a table."""
+
+    experiment: object
+    scores: dict                                     # {seed: {arm: {measure: number}}}; of counts {0: ...}
+    lines: list                                      # the results
+
+    @property
+    def exact(self):
+        return self.experiment.exact is not None
+
+    def values(self, arm, measure):
+        return [arms[arm][measure] for arms in self.scores.values() if measure in arms.get(arm, {})]
+
+    def verdicts(self):
+        rules = self.experiment.rules
+        if self.exact:
+            return [judge_exact(rule, self.scores[0]) for rule in rules]
+        return [judge(rule, self.scores) for rule in rules]
+
+
+def measured(name, lines=None, size=FULL):
+    """A table with the stored results, or with others."""
+    experiment = open_table(name)
+    if experiment.exact is not None:
+        return Measured(experiment, {0: experiment.exact()}, [])
+    lines = results.stored(experiment) if lines is None else lines
+    return Measured(experiment, *results.scores_of(experiment, lines, size))
+
+
+def arms_of(experiment):
+    return list(experiment.arms) if experiment.exact is None else list(experiment.paper)
+
+
+def rows(table):
+    """The header of a table and its rows, as texts: the paper's columns, then ours."""
+    experiment = table.experiment
+    yield ["", *(column.title for column in (*experiment.paper_columns.values(), *experiment.columns.values()))]
+    for arm in arms_of(experiment):
+        paper = [shown(column.form, [given] if (given := experiment.paper.get(arm, {}).get(name)) is not None else [])
+                 for name, column in experiment.paper_columns.items()]
+        yield [arm, *paper, *(shown(column.form, table.values(arm, name), table.exact)
+                              for name, column in experiment.columns.items())]
+
+
+def shown(form, values, exact=True):
+    if not values:
+        return "–"
+    if exact or len(values) == 1:
+        return form.format(values[0])
+    found = interval_of(values)
+    return f"{form.format(found.mean)} ± {form.format(found.half)}"
+
+
+def verdict_text(verdict):
+    found = verdict.interval
+    if found is None:
+        return verdict.word
+    if not found.seeds:
+        return verdict.word
+    return f"{verdict.word} ({found.mean:+.3f}, from {found.low:+.3f} to {found.high:+.3f}; {found.seeds} seeds)"
+
+
+PLURALS = {SHOWS: "show", NOTHING: "do not show", OPPOSITE: "show the opposite", HOLDS: "hold", FAILS: "do not hold"}
+
+
+def summary(table):
+    """The verdicts in one: 5 of 8 show, 3 of 8 do not show."""
+    unknown = "are not judged yet"
+    found = [PLURALS.get(verdict.word, unknown) for verdict in table.verdicts()]
+    return ", ".join(f"{found.count(words)} of {len(found)} {words}" for words in (*PLURALS.values(), unknown)
+                     if words in found)
+
+
+def panels(table):
+    """The panels of a table's figure, as plots.compared draws them."""
+    for panel in table.experiment.panels:
+        paper = {arm: given[panel.paper] for arm, given in table.experiment.paper.items() if panel.paper in given}
+        ours = {arm: (values, *interval_of(values).ends) for arm in arms_of(table.experiment)
+                if (values := table.values(arm, panel.ours))}
+        yield {"title": panel.title, "paper": paper, "ours": ours, "form": panel.form, "reverse": panel.reverse}
+
+
+def figure(name):
+    """A Figure of a table's stored results."""
+    table = measured(name)
+    return compared(arms_of(table.experiment), [*panels(table)], title_of(table.experiment))
+
+
+def title_of(experiment):
+    return f"{experiment.tables}: the paper and small models"
+
+
+def price(table):
+    """A sentence: what the runs took."""
+    if table.exact:
+        return "Nothing is trained: a count takes milliseconds."
+    lines = table.lines
+    if not lines:
+        return "No runs are stored yet."
+    tokens, operations, seconds = (sum(line[name] for line in lines) for name in ("tokens", "operations", "seconds"))
+    weights = sorted({line["weights"] for line in lines})
+    sizes = f"{weights[0]:,}" if len(weights) == 1 else f"{weights[0]:,} to {weights[-1]:,}"
+    days = sorted({line["date"] for line in lines})
+    return (f"{len(lines)} runs of models with {sizes} weights: {tokens / 1e6:,.0f} million tokens, "
+            f"{operations / 1e12:,.1f}·10¹² operations, {seconds / 60:,.0f} minutes on one busy core each, "
+            f"{' to '.join(dict.fromkeys((days[0], days[-1])))}.")
+
+
+def text(name, lines=None, size=FULL):
+    """Lines for a terminal."""
+    table = measured(name, lines, size)
+    experiment = table.experiment
+    cells = list(rows(table))
+    widths = [max(len(row[place]) for row in cells) for place in range(len(cells[0]))]
+    yield f"{experiment.name}: {experiment.tables}"
+    yield from textwrap.wrap(words(experiment.claim), 100)
+    yield ""
+    for row in cells:
+        yield "  ".join(text.ljust(width) if place == 0 else text.rjust(width)
+                        for place, (text, width) in enumerate(zip(row, widths, strict=True))).rstrip()
+    yield ""
+    if size == FULL:
+        for verdict in table.verdicts():
+            yield f"{verdict.says}: {verdict_text(verdict)}"
+    else:
+        yield f"size {size}: no verdicts"
+    yield price(table)
+
+
+def section(table):
+    """Lines of the page."""
+    experiment, (head, *others) = table.experiment, list(rows(table))
+    yield f"## {experiment.tables}: {experiment.name}"
+    yield ""
+    yield f"**The paper.** {words(experiment.claim)}"
+    yield ""
+    yield f"**Here.** Changed: {words(experiment.changed)}. Equal: {words(experiment.equal)}."
+    yield ""
+    yield "| " + " | ".join(head) + " |"
+    yield "|---|" + "---:|" * (len(head) - 1)
+    for row in others:
+        yield "| " + " | ".join(row) + " |"
+    yield ""
+    if has_figure(table):
+        words_of_it = described(arms_of(experiment), [*panels(table)], title_of(experiment))
+        yield f"![{words_of_it}]({figure_name(experiment.name)})"
+        yield ""
+    yield "| rule | verdict |"
+    yield "|---|---|"
+    for verdict in table.verdicts():
+        yield f"| {verdict.says} | **{verdict.word}**{verdict_text(verdict).removeprefix(verdict.word)} |"
+    yield ""
+    yield f"**What follows.** {words(experiment.means)}"
+    if experiment.notes:
+        yield ""
+        yield f"**In the paper itself.** {words(experiment.notes)}"
+    yield ""
+    yield f"*{price(table)}*"
+
+
+def has_figure(table):
+    return bool(table.experiment.panels and table.lines)
+
+
+def figure_name(name):
+    """Beside the page."""
+    return f"paper_{name}.png"
+
+
+def page():
+    """docs/paper.md"""
+    tables = [table for table in map(measured, TABLES) if table.exact or table.lines]
+    weights = [line["weights"] for table in tables for line in table.lines]
+    sizes = f"{min(weights):,} to {max(weights):,} weights" if weights else "some 100,000 weights"
+    lines = [HEAD.format(sizes=sizes)]
+    lines += ["| claim | rules |", "|---|---|"]
+    lines += [f"| [{table.experiment.tables}](#{anchor(table.experiment)}) | {summary(table)} |" for table in tables]
+    for table in tables:
+        lines += ["", *section(table)]
+    if absent := [name for name in TABLES if name not in {table.experiment.name for table in tables}]:
+        lines += ["", f"Not run yet: {', '.join(absent)}."]
+    return "\n".join(lines) + "\n"
+
+
+def anchor(experiment):
+    title = f"{experiment.tables}: {experiment.name}".lower()
+    return "".join(letter for letter in title if letter.isalnum() or letter in " -_").replace(" ", "-")
+
+
+def words(text):
+    """A text of several lines as one."""
+    return " ".join(text.split())

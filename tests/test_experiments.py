@@ -1,0 +1,228 @@
+"""The paper's claims: how they are judged, how their runs are made, and that the page says what the results say."""
+
+import json
+import math
+import re
+from pathlib import Path
+
+import pytest
+
+from minalbert import Albert, commands, train
+from minalbert.data import TinyWorlds
+from minalbert.experiments import cells, counts, report, results, running, tables
+from minalbert.experiments.experiment import Arm, Column, Experiment, Rule
+from minalbert.experiments.intervals import interval_of, judge
+from minalbert.train.evaluation import evaluate
+
+ROOT = Path(__file__).parents[1]
+TRAINED = [name for name, experiment in tables.TABLES.items() if experiment.exact is None]
+
+
+# How results are judged
+
+
+def test_an_interval_is_students():
+    """Five fills of bottles, from a textbook of statistics by hand: mean 3, s = 1.5811, t = 2.776, √5."""
+    found = interval_of([1, 2, 3, 4, 5])
+    assert found.mean == 3
+    assert found.half == pytest.approx(2.776 * 1.58113883 / 5**0.5, rel=1e-6)
+    assert found.seeds == 5
+    assert math.isinf(interval_of([1.0]).half)
+
+
+def scores(first, second):
+    return {seed: {"a": {"x": x}, "b": {"x": y}} for seed, (x, y) in enumerate(zip(first, second, strict=True))}
+
+
+LARGER = Rule("a has more than b", lambda arms: arms["a"]["x"] - arms["b"]["x"])
+
+
+def test_what_a_seed_does_to_both_arms_drops_out():
+    """Seeds differ by 10, and the arms by 0.1 in each of them."""
+    assert judge(LARGER, scores([10.1, 20.1, 30.11], [10.0, 20.0, 30.0])).word == "shows"
+    assert judge(LARGER, scores([10.0, 20.0, 30.0], [10.1, 20.1, 30.11])).word == "shows the opposite"
+    assert judge(LARGER, scores([10.1, 20.1, 29.9], [10.0, 20.0, 30.0])).word == "does not show"
+
+
+def test_two_seeds_are_no_verdict_and_a_seed_without_an_arm_counts_for_none():
+    found = scores([1.1, 1.2, 1.15], [1.0, 1.0, 1.0])
+    del found[2]["b"]
+    assert judge(LARGER, found).word == "too few seeds (2 of 3)"
+
+
+# What is counted
+
+
+def test_all_but_one_of_the_papers_counts_fit_wide_positions():
+    found = counts.exact()
+    assert {name for name, millions in counts.PAPER.items() if round(found[name]["wide"]) != millions} == {
+        "ALBERT-xxlarge"
+    }
+
+
+# How runs are made: a table of two arms with a model of 16
+
+
+def measure(model, held_out):
+    found = evaluate(model, held_out.batch(50))
+    return {"loss": found.mlm_loss, "first": float(model.params.flat[0])}
+
+
+def headless(config, seed, before):
+    return (before or Albert.init(config, seed)).with_heads(("mlm",))
+
+
+SMALL = Experiment(
+    name="small", tables="Table 0", claim="None.", paper={"one": {"tasks": 1.0}}, columns={"loss": Column("loss")},
+    paper_columns={"tasks": Column("tasks")}, rules=(Rule("one is worse", lambda arms: arms["one"]["loss"]),),
+    changed="the start", equal="the rest", means="Nothing.",
+    arms={"one": Arm(), "two": Arm({"rate": 0.002}, start=headless, after="one")},
+    settings=train.Settings().change(
+        hidden_size=16, embedding_size=8, num_attention_heads=2, num_hidden_layers=2, intermediate_size=32,
+        max_length=24, max_predictions=4, steps=12, batch=8, micro_batch=4, every=4, evaluate_every=6,
+        evaluate_instances=20, hidden_dropout_prob=0.1,
+    ),
+    worlds=TinyWorlds(), stories=40, measure=measure, seeds=1, tried=({"rate": 0.01}, {"rate": 0.02}),
+    quick={"steps": 4},
+)  # fmt: skip
+
+
+@pytest.fixture
+def small(monkeypatch):
+    monkeypatch.setitem(tables.TABLES, "small", SMALL)
+    monkeypatch.setattr("minalbert.experiments.worlds.HELD_OUT", 30)
+    monkeypatch.setattr(running, "HELD_OUT", 30)
+
+
+class Killed(BaseException):
+    pass
+
+
+class KillAt(running.Hearer):
+    """Ends the process, as it were, in the middle of a run, so that nothing is saved."""
+
+    def __init__(self, step):
+        self.last = step
+
+    def step(self, step, losses, tokens_per_second):
+        if step == self.last:
+            raise Killed
+
+
+def shown(outcome):
+    return {line["arm"]: line["scores"] for line in outcome.lines}
+
+
+def test_a_table_that_was_killed_goes_on_with_the_same_bits(small, tmp_path):
+    whole = running.run_table("small", tmp_path / "whole")
+    assert (whole.missing, whole.code) == (0, 0)
+    for step in (3, 7):  # before and after a checkpoint, of the first arm and then of the second
+        with pytest.raises(Killed):
+            running.run_table("small", tmp_path / "killed", hearer=KillAt(step))
+    assert shown(running.run_table("small", tmp_path / "killed")) == shown(whole)
+
+
+def test_nothing_is_run_twice(small, tmp_path, monkeypatch):
+    first = running.run_table("small", tmp_path)
+    monkeypatch.setattr(running, "pretrain", None)
+    assert running.run_table("small", tmp_path).lines == first.lines
+
+
+def test_an_arm_begins_with_the_model_of_the_one_before(small, tmp_path):
+    running.run_table("small", tmp_path)
+    one, two = (train.open_trained(tmp_path / "runs" / "small" / f"full_{arm}_seed-100" / "run").model
+                for arm in ("one", "two"))  # fmt: skip
+    start = Albert.from_pretrained(tmp_path / "runs" / "small" / "full_two_seed-100" / "start")
+    assert (start.params.flat == one.with_heads(("mlm",)).params.flat).all()
+    assert not (start.params.flat == two.params.flat).all()
+    assert "sop.b" not in two.params
+
+
+def test_a_result_says_what_its_bits_depend_on(small, tmp_path):
+    line, _ = running.run_table("small", tmp_path).lines
+    assert line["settings"]["steps"] == 12
+    assert line["settings"]["seed"] == line["seed"] == line["worlds"]["seed"] == 100
+    assert not {"corpus", "held_out", "weights", "workers"} & set(line["settings"])
+    assert {"NumPy", "BLAS", "minalbert", "processor"} <= set(line["environment"])
+    assert line["tokens"] == 12 * 8 * 24
+    assert str(tmp_path) not in json.dumps(line)
+
+
+def test_what_chooses_a_rate_is_no_seed_and_no_story_that_is_judged():
+    for name in TRAINED:
+        tried = cells.cells_of(tables.TABLES[name], cells.TRYING)
+        judged = cells.cells_of(tables.TABLES[name])
+        assert not {cell.seed for cell in tried} & {cell.seed for cell in judged}
+        assert not {cell.held_out("").seed for cell in tried} & {cell.held_out("").seed for cell in judged}
+        assert len({cell.name for cell in judged + tried}) == len(judged) + len(tried)
+
+
+def test_the_cells_of_another_process_are_left_to_it(small, tmp_path):
+    cell = cells.cells_of(SMALL)[0]
+    with running.ExitStack() as held, running.ExitStack() as other:
+        assert running.claimed(held, tmp_path, cell)
+        assert not running.claimed(other, tmp_path, cell)
+
+
+# What is stored, and the page that is made of it
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_stored_results_are_those_of_the_files_as_they_are(name):
+    experiment = tables.TABLES[name]
+    for line in results.stored(experiment):
+        found = (cells.cells_of(experiment, cells.TRYING) if line["size"] == cells.TRYING
+                 else cells.cells_of(experiment, seeds=line["seed"] - cells.FIRST_SEED + 1))  # fmt: skip
+        assert any(results.found(cell, [line]) for cell in found), line
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_the_page_has_every_number_and_verdict_as_stored_results_give_it(name):
+    """Without the code that wrote it: means and intervals by NumPy alone."""
+    import numpy as np
+
+    page, table = (ROOT / "docs" / "paper.md").read_text(encoding="utf-8"), report.measured(name)
+    t = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776}
+    section = page.split(f": {name}\n")[1].split("\n## ")[0] if table.lines else ""
+    assert section or name in page.split("Not run yet: ")[1]
+    for arm in table.experiment.arms:
+        for measure, column in table.experiment.columns.items():
+            lines = [line for line in table.lines if line["arm"] == arm and measure in line["scores"]]
+            numbers = np.array([line["scores"][measure] for line in lines])
+            if len(numbers) > 1:
+                half = t[len(numbers)] * numbers.std(ddof=1) / np.sqrt(len(numbers))
+                assert f"{column.form.format(numbers.mean())} ± {column.form.format(half)}" in section
+
+
+def test_the_page_is_what_the_stored_results_make():
+    assert (ROOT / "docs" / "paper.md").read_text(encoding="utf-8") == report.page()
+
+
+def test_the_contents_of_the_page_lead_to_its_sections():
+    page = report.page()
+    titles = {re.sub(r"[^a-z0-9 _-]", "", title.lower()).replace(" ", "-") for title in re.findall("## (.*)", page)}
+    assert set(re.findall(r"\]\(#([^)]*)\)", page)) == titles
+
+
+# The command
+
+
+def said(capsys, *words):
+    assert commands.main(["reproduce", *words]) == 0
+    return capsys.readouterr().out
+
+
+def test_the_command_lists_runs_and_shows(small, tmp_path, capsys):
+    assert "Table 5" in said(capsys, "list")
+    run = said(capsys, "run", "small", "--quick", "--jobs", "1", "--out", str(tmp_path))
+    assert "size quick: no verdicts" in run
+    assert "shows" not in run
+    assert json.loads(said(capsys, "show", "counts", "--json"))["verdicts"]
+    said(capsys, "report", "--page", str(tmp_path / "page.md"))
+    assert (tmp_path / "page.md").read_text(encoding="utf-8") == report.page()
+
+
+def test_a_table_that_is_not_there_is_one_sentence(capsys):
+    with pytest.raises(SystemExit):
+        commands.main(["reproduce", "show", "sop"])
+    assert capsys.readouterr().err.count("\n") == 1
