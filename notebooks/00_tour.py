@@ -210,6 +210,9 @@ first, second = "franz dunked the cotton in the tub .", "now franz wrung the wor
 for pair in ((first, second), (second, first)):
     print(" | ".join(pair), f" swapped: {train.swapped(learnt, its_tokenizer, *pair):.0%}")
 
+in_order, turned = (train.swapped(learnt, its_tokenizer, *pair) for pair in ((first, second), (second, first)))
+assert in_order < 0.1 < 0.9 < turned
+
 # %% [markdown]
 # Now each sentence has an answer of its own.
 #

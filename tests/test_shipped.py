@@ -1,7 +1,7 @@
 """The small ALBERT that comes with minalbert: what `minalbert demo` trains, whole, small, and as good as it was said."""
 
 import hashlib
-from pathlib import Path
+import json
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from minalbert.commands.demo import STORIES, masked_story, step_sentences
 from minalbert.errors import InputError
 from minalbert.train.trained import SHIPPED
 
-MOST = 500_000                                       # bytes
+MOST = 500_000  # bytes
 
 
 @pytest.fixture(scope="module")
@@ -20,10 +20,10 @@ def shipped():
     return train.open_trained()
 
 
-def test_it_is_what_was_trained():
-    sums = dict(reversed(line.split()) for line in (SHIPPED / "SHA256SUMS").read_text().splitlines())
-    files = {path.name: path.read_bytes() for path in SHIPPED.iterdir() if path.name != "SHA256SUMS"}
-    assert {name: hashlib.sha256(content).hexdigest() for name, content in files.items()} == sums
+def test_it_is_small_and_whole():
+    files = {path.name: path.read_bytes() for path in SHIPPED.iterdir()}
+    sums = json.loads(files["hashes.json"])
+    assert hashlib.sha256(files["model.safetensors"]).hexdigest() in str(sums)
     assert sum(map(len, files.values())) <= MOST
 
 
@@ -32,12 +32,12 @@ def test_it_orders_sentences_that_it_has_not_read(shipped):
     for index in range(STORIES, STORIES + 150):
         first, second = step_sentences(index)[:2]
         right += [train.swapped(*shipped[:2], first, second) < 0.5, train.swapped(*shipped[:2], second, first) > 0.5]
-    assert np.mean(right) >= 0.85                    # some 94 % of such pairs
+    assert np.mean(right) > 0.98  # one sentence a side: all are right
 
 
 def test_it_guesses_words_that_it_has_not_read(shipped):
     found = [masked_story(*shipped[:2], index) for index in range(STORIES, STORIES + 100)]
-    assert np.mean([story["word"] in [piece for piece, _ in story["guesses"]] for story in found]) >= 0.6
+    assert np.mean([story["word"] in [piece for piece, _ in story["guesses"]] for story in found]) > 0.85
 
 
 def test_fill_needs_no_other_model(capsys):
@@ -52,5 +52,9 @@ def test_what_cannot_be_ordered_is_refused(shipped):
     with pytest.raises(InputError, match="the text is 63 tokens long, .* the model reads at most 32"):
         train.swapped(model, tokenizer, "the " * 29, "the " * 29)
     with pytest.raises(InputError, match="sop"):
-        train.swapped(Albert.init(PRESETS["tiny"].replace(vocab_size=tokenizer.vocab_size), heads=("mlm",)),
-                      tokenizer, "she left .", "he left .")
+        train.swapped(
+            Albert.init(PRESETS["tiny"].replace(vocab_size=tokenizer.vocab_size), heads=("mlm",)),
+            tokenizer,
+            "she left .",
+            "he left .",
+        )
