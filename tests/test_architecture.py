@@ -52,8 +52,8 @@ MAY_IMPORT = {
     "parallel params train",
     "experiments": "albert analysis backend batch config data errors files plots train",
     "__init__": "albert backend batch config errors interop model params",
-    "commands": "__init__ analysis arguments backend capacity config data errors experiments files "
-    "fused gradcheck kernels layers optim parallel params plots tasks train",
+    "commands": "__init__ analysis arguments capacity config data errors experiments files "
+    "fused gradcheck kernels optim parallel params plots tasks train",
     "__main__": "commands",
 }  # fmt: skip
 MAY_IMPORT = {name: set(row.split()) for name, row in MAY_IMPORT.items()}

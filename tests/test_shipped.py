@@ -1,4 +1,4 @@
-"""The small ALBERT that comes with minalbert: what `minalbert demo` trains, whole, small, and as good as it was said."""
+"""The small ALBERT that comes with minalbert: it is whole, small, and as good as what `minalbert demo` trains."""
 
 import hashlib
 import json
@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from minalbert import Albert, PRESETS, train
+from minalbert import PRESETS, Albert, train
 from minalbert.commands import main
 from minalbert.commands.demo import STORIES, masked_story, step_sentences
 from minalbert.errors import InputError
@@ -49,7 +49,7 @@ def test_what_cannot_be_ordered_is_refused(shipped):
     model, tokenizer, _ = shipped
     with pytest.raises(InputError, match="second is 3; it must be a text"):
         train.swapped(model, tokenizer, "she left .", 3)
-    with pytest.raises(InputError, match="the text is 63 tokens long, .* the model reads at most 32"):
+    with pytest.raises(InputError, match=r"the text is 63 tokens long, .* the model reads at most 32"):
         train.swapped(model, tokenizer, "the " * 29, "the " * 29)
     with pytest.raises(InputError, match="sop"):
         train.swapped(
