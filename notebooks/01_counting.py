@@ -277,7 +277,8 @@ assert 0.7 < needed < 0.8
 # ## Why then is a larger ALBERT slower than BERT-large?
 #
 # ALBERT-xxlarge has two thirds of BERT-large's parameters and takes 7.4 times the operations: half the layers, but four
-# times as wide, and width enters squared. (The paper measured 0.3 times BERT-large's speed. That is less slow than 7.4
+# times as wide, and width enters squared, which makes $16 / 2 = 8$. (Attention's scores and context, $4 T H$, grow with
+# the width itself, and so 8 becomes 7.5; the heads make it 7.4.) (The paper measured 0.3 times BERT-large's speed. That is less slow than 7.4
 # says. Time is more than operations: large products may run nearer to what a machine can do, and of BERT-large's larger
 # gradient more has to be sent.)
 
