@@ -278,9 +278,9 @@ assert 0.7 < needed < 0.8
 #
 # ALBERT-xxlarge has two thirds of BERT-large's parameters and takes 7.4 times the operations: half the layers, but four
 # times as wide, and width enters squared, which makes $16 / 2 = 8$. (Attention's scores and context, $4 T H$, grow with
-# the width itself, and so 8 becomes 7.5; the heads make it 7.4.) (The paper measured 0.3 times BERT-large's speed. That is less slow than 7.4
-# says. Time is more than operations: large products may run nearer to what a machine can do, and of BERT-large's larger
-# gradient more has to be sent.)
+# the width itself, and so 8 becomes 7.5; the heads make it 7.4.) (The paper measured 0.3 times BERT-large's speed.
+# That is less slow than 7.4 says. Time is more than operations: large products may run nearer to what a machine can
+# do, and of BERT-large's larger gradient more has to be sent.)
 
 # %%
 xx = PRESETS["albert-xxlarge-v2"]
@@ -290,6 +290,9 @@ print(f"xxlarge beside BERT-large: {of_parameters:.2f} times the parameters, {of
 
 assert abs(of_parameters - 2 / 3) < 0.01
 assert abs(of_operations - 7.4) < 0.05
+in_layers = [c.num_hidden_layers * c.hidden_size * (8 * c.hidden_size + 4 * c.intermediate_size + 4 * T)
+             for c in (xx, bert_large)]  # fmt: skip
+assert abs(in_layers[0] / in_layers[1] - 7.5) < 0.05
 assert xx.hidden_size == 4 * bert_large.hidden_size
 assert 2 * xx.num_hidden_layers == bert_large.num_hidden_layers
 

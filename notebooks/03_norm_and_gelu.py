@@ -144,7 +144,8 @@ print(f"|v| where eps is 0.1: {shorter:.3f}")
 assert 0.98 < shorter < 0.999
 
 # %% [markdown]
-# So nobody needs the matrix. With $g = dy \cdot \mathrm{gain}$, the slope with respect to $\hat x$, the part along $u$
+# Backward multiplies by the matrix's transpose; but $P$ is symmetric, so that is $P$ again. And nobody needs to build
+# the matrix. With $g = dy \cdot \mathrm{gain}$, the slope with respect to $\hat x$, the part along $u$
 # is a mean and the part along $v$ is a mean times $\hat x$:
 #
 # $$dx = r\,\Bigl(g - \mathrm{mean}(g) - \hat x\;\mathrm{mean}(g\,\hat x)\Bigr) \qquad
@@ -223,8 +224,8 @@ assert abs(z[lowest] + 0.75) < 0.01
 # u' = \sqrt{2/\pi}\,(1 + 3 \cdot 0.044715\,x^2)$$
 #
 # The 3 comes from $x^3$. Forget it, and the slope is off by up to 0.030, near $x = \pm1.6$; but at $x = 0.02$ by
-# $3\cdot10^{-7}$ only, a few steps of float32. A check with such small inputs would find nothing. So check where a function bends,
-# with numbers of size one, and in float64.
+# $3\cdot10^{-7}$ only, a few steps of float32. With such inputs a check in float32 finds nothing. So check where a
+# function bends, with numbers of size one, and in float64.
 
 
 # %%
