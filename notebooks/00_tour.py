@@ -149,8 +149,10 @@ print(f"MLM loss {before.mlm_loss:.2f} -> {after.mlm_loss:.2f}    SOP accuracy {
 plots.training_curves([curves])
 
 # %% [markdown]
-# The loss begins at 7.6, a little above $\ln V$: fresh weights have opinions, and they are wrong. It falls to 5.4,
-# where the dashed line is, and stays there. The order of A and B is not learnt at all: guessing would be as good.
+# The loss begins at 7.6, a little above $\ln V$: an untrained model is confidently wrong. It falls to 5.4, where the
+# dashed line is, and stays there until the run ends. (That it stays is in part the schedule's doing: the learning rate
+# falls to 0 at step 300.) The order of A and B is not learnt at all: guessing would be as good. The two lines of recall
+# jump between 0 and 100 % because a model that cannot tell the orders calls nearly all pairs by one of them.
 
 # %%
 assert abs(before.mlm_loss - 7.6) < 0.1

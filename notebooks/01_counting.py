@@ -236,26 +236,70 @@ plots.bars({
 })  # fmt: skip
 
 # %% [markdown]
+# ## And the time of a step?
+#
+# On one machine a step takes as long as its operations, about the same with shared weights as without. (The optimiser
+# has fewer weights to change, which is a small part of a step.) On $W$ machines that split a batch there is more to it:
+# they must add up their gradients. In the usual way, a ring, each of them sends, for a gradient of $G$ bytes,
+# $2\,\frac{W-1}{W}\,G$ bytes. Where nothing is sent while the machine computes, a step takes
+#
+# $$t = \frac{\text{operations}}{\text{rate}} + \frac{2\,(W-1)}{W} \cdot \frac{G}{\text{bandwidth}}$$
+#
+# The second term shrinks with the parameters. ALBERT-large has 0.99 of BERT-large's operations, and yet table 2 of the
+# paper reports that it iterates over its data 1.7 times as fast. How slow must the network be for that?
+
+# %%
+albert_large, bert_large = PRESETS["albert-large-v2"], PRESETS["bert-large"]
+machines = 64
+sent = {name: 2 * (machines - 1) / machines * cost.all_reduced_bytes(config) / 1e6
+        for name, config in {"ALBERT-large": albert_large, "BERT-large": bert_large}.items()}  # fmt: skip
+work = cost.training_operations(albert_large, T) / cost.training_operations(bert_large, T)
+print(f"a machine of {machines} sends in a step: " + ", ".join(f"{name} {mb:,.0f} MB" for name, mb in sent.items()))
+print(f"operations of ALBERT-large: {work:.2f} of BERT-large's\n")
+
+share = sent["ALBERT-large"] / sent["BERT-large"]
+for waiting in (0, 0.25, 0.5, 0.75, 1, 2):  # BERT-large's second term, in units of its first
+    print(f"BERT-large sends for {waiting:4} of the time it computes: "
+          f"ALBERT-large is {(1 + waiting) / (work + share * waiting):.2f} times as fast")  # fmt: skip
+needed = (1.7 * work - 1) / (1 - 1.7 * share)
+print(f"1.7 times as fast if it sends for {needed:.2f} of that time")
+
+assert round(work, 2) == 0.99
+assert [round(mb) for mb in sent.values()] == [141, 2644]
+assert abs((1 + needed) / (work + share * needed) - 1.7) < 1e-12
+assert 0.7 < needed < 0.8
+
+# %% [markdown]
+# So 1.7 is no contradiction: it comes out if BERT-large spends three quarters as long on sending as on computing. The
+# paper does not say what its machines waited for, and the optimiser's work and larger batches in the memory that is
+# saved may have a part in it. On one device nothing of the second term is left: expect 1.01, and not 1.7.
+#
 # ## Why then is a larger ALBERT slower than BERT-large?
 #
 # ALBERT-xxlarge has two thirds of BERT-large's parameters and takes 7.4 times the operations: half the layers, but four
-# times as wide, and width enters squared. (The paper measured 0.3 times BERT-large's speed. That is less slow than 7.4
-# says, because time is more than operations: large products may run nearer to what a machine can do.)
+# times as wide, and width enters squared, which makes $16 / 2 = 8$. (Attention's scores and context, $4 T H$, grow with
+# the width itself, and so 8 becomes 7.5; the heads make it 7.4.) (The paper measured 0.3 times BERT-large's speed.
+# That is less slow than 7.4 says. Time is more than operations: large products may run nearer to what a machine can
+# do, and of BERT-large's larger gradient more has to be sent.)
 
 # %%
-xx, bert_large = PRESETS["albert-xxlarge-v2"], PRESETS["bert-large"]
+xx = PRESETS["albert-xxlarge-v2"]
 of_parameters = parameters.totals(xx)["everything"] / parameters.totals(bert_large)["everything"]
 of_operations = cost.training_operations(xx, T) / cost.training_operations(bert_large, T)
 print(f"xxlarge beside BERT-large: {of_parameters:.2f} times the parameters, {of_operations:.1f} times the operations")
 
 assert abs(of_parameters - 2 / 3) < 0.01
 assert abs(of_operations - 7.4) < 0.05
+in_layers = [c.num_hidden_layers * c.hidden_size * (8 * c.hidden_size + 4 * c.intermediate_size + 4 * T)
+             for c in (xx, bert_large)]  # fmt: skip
+assert abs(in_layers[0] / in_layers[1] - 7.5) < 0.05
 assert xx.hidden_size == 4 * bert_large.hidden_size
 assert 2 * xx.num_hidden_layers == bert_large.num_hidden_layers
 
 # %% [markdown]
 # So the answer: sharing saves what there is once for each *parameter* (the model's file, the optimiser's memory, the
-# traffic between machines), and nothing of what there is once for each *use* of one (operations, activations, time).
+# traffic between machines and the time it takes), and nothing of what there is once for each *use* of one (operations,
+# and with them the time to compute on one device; activations).
 # Activations, 7.18 GB here against 189 MB of everything that belongs to the weights, can be saved by other means: keep
 # each layer's input only, and make the rest again (`recompute=True`).
 #

@@ -92,7 +92,8 @@ plots.stages(
 # \frac{\partial\sigma^2}{\partial x_j} = \frac2H (x_j - \mu) \qquad
 # \frac{\partial r}{\partial x_j} = -\tfrac12\,r^3\,\frac{\partial\sigma^2}{\partial x_j} = -\frac{r^2}{H}\,\hat x_j$$
 #
-# and all three together, with $\delta_{ij}$ one where $i = j$ and else zero, are
+# ($\sigma^2$ depends on $x_j$ through $\mu$, too; but that term is $-\frac2H \sum_i (x_i - \mu) \cdot \frac1H$, and the
+# differences from a mean sum to zero.) All three together, with $\delta_{ij}$ one where $i = j$ and else zero, are
 #
 # $$\frac{\partial\hat x_i}{\partial x_j} = r\,\Bigl(\delta_{ij} - \frac1H - \frac1H\,\hat x_i\,\hat x_j\Bigr)$$
 #
@@ -143,7 +144,8 @@ print(f"|v| where eps is 0.1: {shorter:.3f}")
 assert 0.98 < shorter < 0.999
 
 # %% [markdown]
-# So nobody needs the matrix. With $g = dy \cdot \mathrm{gain}$, the slope with respect to $\hat x$, the part along $u$
+# Backward multiplies by the matrix's transpose; but $P$ is symmetric, so that is $P$ again. And nobody needs to build
+# the matrix. With $g = dy \cdot \mathrm{gain}$, the slope with respect to $\hat x$, the part along $u$
 # is a mean and the part along $v$ is a mean times $\hat x$:
 #
 # $$dx = r\,\Bigl(g - \mathrm{mean}(g) - \hat x\;\mathrm{mean}(g\,\hat x)\Bigr) \qquad
@@ -216,14 +218,14 @@ assert abs(z[lowest] + 0.75) < 0.01
 # %% [markdown]
 # ## The way back, and the factor 3
 #
-# A product of two factors that both depend on $x$, and in the second a function of a function:
+# A product of two factors that both depend on $x$; the second one needs the chain rule:
 #
 # $$\frac{dy}{dx} = \tfrac12(1 + \tanh u) + \tfrac12 x\,(1 - \tanh^2 u)\,u' \qquad
 # u' = \sqrt{2/\pi}\,(1 + 3 \cdot 0.044715\,x^2)$$
 #
-# The 3 comes from $x^3$. Forget it, and the slope is off by up to 0.030, near $x = \pm1.6$; but at $x = 0.02$, the
-# size of a weight in a fresh model, by $3\cdot10^{-7}$ only, a few steps of float32. So check where a function bends,
-# with numbers of size one, and in float64.
+# The 3 comes from $x^3$. Forget it, and the slope is off by up to 0.030, near $x = \pm1.6$; but at $x = 0.02$ by
+# $3\cdot10^{-7}$ only, a few steps of float32. With such inputs a check in float32 finds nothing. So check where a
+# function bends, with numbers of size one, and in float64.
 
 
 # %%

@@ -46,7 +46,8 @@ T, D = q.shape
 #
 # $$S = \frac{q\,k^\top}{\sqrt{D}} + \text{mask} \qquad P = \mathrm{softmax}(S) \qquad \text{context} = P\,v$$
 #
-# Why $\sqrt{D}$? If the numbers in q and k have variance 1, a sum of D products has variance D. Divided by $\sqrt{D}$
+# Why $\sqrt{D}$? If the numbers in q and k are independent, with mean 0 and variance 1, a sum of D products has
+# variance D. Divided by $\sqrt{D}$
 # the scores keep variance 1 however wide a head is, and softmax does not start with all its weight on one token.
 #
 # In the two pictures below, read a row: *the* asks for a noun and scores 2.83 with both nouns; each gets a share of

@@ -218,7 +218,10 @@ assert abs(corrected - 0.02) < 6e-4
 #
 # The same model, the same batch, thirty steps each: LAMB at 0.02 and AdamW at 0.002. For each matrix we write down
 # by how much of itself a step changes it, $\|\Delta w\| / \|w\|$, and LAMB's trust ratios. (Which of the two learns
-# better is not asked here: their rates cannot be compared, and one batch is no corpus.)
+# better is not asked here: their rates cannot be compared, and one batch is no corpus. LAMB was made for *large*
+# batches, ALBERT's have 4,096 sequences. There a step rests on a gradient with little noise and has to be long, and a
+# limit relative to each tensor's size keeps long steps from destroying small tensors. In batches of 16 there is no
+# such need.)
 
 # %%
 def train(optimiser, peak, steps=30):
@@ -284,7 +287,13 @@ plots.ratio_curves({"trust ratios\n‖w‖ / ‖u‖ of each matrix": lamb_ratio
 #
 # * it counts updates from 0, so the first update has rate 0: nothing moves;
 # * the fall is counted from step 0, not from where the rise ends, so at that place the rate jumps down;
-# * the peak is therefore never reached: of 0.00176, after 3,125 of 125,000 steps, 0.0017160 is left.
+# * the peak is therefore never reached: the highest rate that is applied is 0.0017594, at step 3,124, and the next
+#   step has 0.0017160.
+#
+# Why warm up at all? In the first steps the moments rest on few gradients, and Adam's and LAMB's steps have their full
+# length whatever the gradient's size. In a model whose norms stand *behind* each residual sum, as BERT's and ALBERT's
+# do, the gradients of fresh weights are largest in the last layers, and large first steps do lasting harm (Xiong et
+# al., 2020).
 #
 # The figure has a warm-up of a fifth of the run, where one can see it; ALBERT's is a fortieth.
 

@@ -6,7 +6,7 @@
 # that the first question teaches nothing about order, and the second a good deal of both. **Is that so?** Both models
 # can be made in minutes, if the world is small.
 #
-# Six models are trained here, some twelve minutes on two cores. What is stopped goes on where it was, the next time.
+# Six models are trained here, some twelve minutes on two cores. Interrupted runs resume the next time.
 # `MINALBERT_FAST=1` makes everything small: the same code in seconds, which learns nothing.
 
 # %%
@@ -61,6 +61,11 @@ assert corpus.totals()["documents"] == STORIES
 # Both questions are put to pairs of parts of one story. For SOP half of the pairs are swapped. For NSP half of the
 # second parts are exchanged for as many words of a story *by another script*, as two texts of a large corpus are about
 # different things. Otherwise the two trainings are the same: weights, words that are masked, steps, rates.
+#
+# Some settings are not ALBERT's. It has 12 layers, masks 15 % and trains with LAMB in batches of 4,096; here are two
+# layers, 10 % and AdamW with $\beta_2 = 0.98$ in batches of 32. They were chosen because order is learnt with them
+# within minutes: a word that is masked for MLM is missing for SOP, too, and with so small a batch LAMB showed no
+# advantage ([docs/demo.md](../docs/demo.md)). Both kinds of model have the same settings.
 
 # %%
 settings = train.Settings().change(
@@ -76,7 +81,8 @@ plots.instance_strip(data.strip_of_instance(nsp, tokenizer, 0, number))
 # %% [markdown]
 # ## The loop
 #
-# A step is a batch, two losses, a gradient that is clipped, and a step of the optimiser at the rate of the moment:
+# A step is a batch, two losses, a gradient that is clipped, and a step of the optimiser at the current learning
+# rate:
 
 # %%
 def by_hand(settings, steps):
@@ -146,11 +152,10 @@ train_all([(pairs, seed) for seed in SEEDS for pairs in ("nsp", "sop")])
 # %% [markdown]
 # ## The plateau, and leaving it
 #
-# The three that are asked for order: the loss of hidden words falls at once below the dashed line, what
-# one gets by guessing words by their frequency. Order is something else. For a long time there is nothing to be seen,
-# and one would be tempted to stop; then it is there. Nothing was changed at that moment. To tell order the model has to
-# know the scripts' steps *and* compare two of them, and neither is of use alone. When that is found is a matter of
-# chance, too: see the other seeds.
+# In the three SOP runs the MLM loss drops at once below the dashed line, which is the loss of guessing words by their
+# frequency. Order is another matter. For a long time nothing happens, and one is tempted to stop; then it is learnt.
+# Nothing was changed at that moment. To tell order the model has to know the scripts' steps *and* compare two of
+# them, and neither is of use alone. When that is found is a matter of chance, too: see the other seeds.
 
 # %%
 curves = train.read_curves(RUNS / "sop-0")
@@ -165,7 +170,8 @@ plots.training_curves([train.read_curves(RUNS / f"sop-{seed}")._replace(name=f"s
 # ## Does one know the other?
 #
 # Every model is asked both questions, on stories that it has not read. Its head gives one number that means "this is
-# wrong" and one that means "this is right", whatever it was trained on. Guessing gets 50 %.
+# wrong" and one that means "this is right", whatever it was trained on. Guessing gets 50 %. (The library's names speak
+# of SOP: for a model asked about NSP, `sop_accuracy` is the accuracy of NSP, and "swapped" is "elsewhere".)
 
 # %%
 tests = {asked: train.prepare(settings.change(pairs=asked)).held_out for asked in ("nsp", "sop")}
@@ -193,10 +199,25 @@ for pairs, paper in (("nsp", "90.5, 52.0"), ("sop", "78.9, 86.5")):
 assert FAST or (mean("nsp", "nsp") > 0.94 and mean("nsp", "sop") < 0.62)
 assert FAST or abs(mean("nsp", "sop", "mlm_accuracy") - mean("sop", "sop", "mlm_accuracy")) < 0.05
 assert FAST or (mean("sop", "sop") > 0.94 and 0.6 < mean("sop", "nsp") < 0.8)
+undecided = (mean("sop", "sop", "sop_recall_in_order") + 0.5) / 2  # right on what is next, a coin for the others
+assert FAST or 0.72 < undecided < 0.74
+assert FAST or mean("sop", "nsp") < undecided - 0.04
+assert abs((0.865 + 0.5) / 2 - 0.683) < 0.001
 
 # %% [markdown]
-# The paper's pattern, without its size. Asked for order, the model trained on NSP does no better than guessing.
-# Why it fails is seen if pairs are told apart by kind. How often is each kind called wrong?
+# **Trained on NSP, asked for order:** no better than guessing, in the paper and here.
+#
+# **Trained on SOP, asked for NSP:** better than 50 %, in the paper and here. But 50 % is not the only number to compare
+# with. A model that knows order and nothing of strangers calls what is next right, here in 97 % of the cases, and may
+# toss a coin for the rest: $(0.97 + 0.50) / 2 = 73\,\%$. Ours, with 68 %, is *below* that. For the paper's model, with
+# 86.5 % on SOP, the coin's line is 68.3 %, and its 78.9 % is above. So the paper's model knew something about
+# strangers, and ours does not: of the paper's pattern only the first half is here.
+#
+# The paper's table has a third row, a model trained on neither: 52.4 % on NSP and 53.3 % on SOP, near guessing. It has
+# no row here, because a model with masked words alone has no head that could be asked. Notebook 12 compares all three
+# on tasks.
+#
+# Why do they fail? Tell the pairs apart by kind. How often is each kind called wrong?
 
 # %%
 def called_wrong(pairs, asked, recall):
@@ -220,10 +241,10 @@ plots.share_dots(rows, title)
 # %% [markdown]
 # The model trained on NSP finds the strangers, and lets the swapped pairs pass: they are of one story, and it was
 # never asked for more. The model trained on SOP has never seen a stranger. About such a pair it knows only that the
-# steps do not fit, and calls it wrong in a third to a half of the cases. That is what "half solves NSP" is made of: all
-# that is next is recognised, and of the rest less than half.
+# steps do not fit, and calls it wrong in a third to a half of the cases. It accepts 97 % of the true pairs and rejects
+# 40 % of the foreign ones: less than the coin would.
 #
-# And order costs the words nothing: both kinds find about as many hidden words.
+# SOP does not hurt the accuracy on hidden words: both kinds of model find about as many.
 #
 # ## Before you believe it
 #

@@ -64,6 +64,7 @@ def encoder_backward(dy, cache):
 #
 # ## Question
 #
-# Compare: all shared, attention alone, nothing. Which of these differ, and how much for H = 768, F = 3072, L = 12, and
-# which do not: the parameters of the layers, the caches between forward and backward, the time of a step? And what does
-# the shared attention's gradient tell you about a mistake in one layer; what would you print to find it?
+# Compare: all shared, attention alone, nothing. Which of these differ, and how much for H = 768, F = 3072, L = 12,
+# and which do not: the parameters of the layers, the caches between forward and backward, the time to compute a step?
+# And what does the shared attention's gradient tell you about a mistake in one layer; what would you print to find
+# it?

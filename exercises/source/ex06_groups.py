@@ -68,5 +68,5 @@ def encoder_backward(dy, cache):
 # ## Question
 #
 # Take G from 1 to L. Which of these grows with it, and how, and which does not: the parameters, the caches between
-# forward and backward, the time of a step? And why can a framework not find out from a group's gradient alone which of
-# its layers a wrong part came from; what would you print, in this exercise, to find it?
+# forward and backward, the time to compute a step? And why can a framework not find out from a group's gradient alone
+# which of its layers a wrong part came from; what would you print, in this exercise, to find it?

@@ -132,6 +132,7 @@ def encoder_backward(dy, cache):
 #
 # ## Question
 #
-# With shared weights each tensor's gradient is a sum over L passes. Which of these does sharing make smaller, and which
-# not: the parameters, the caches between forward and backward, the time of a step? And why can a framework not find out
-# from the sum alone which pass a wrong gradient came from; what would you print, in this exercise, to find it?
+# With shared weights each tensor's gradient is a sum over L passes. Which of these does sharing make smaller, and
+# which not: the parameters, the caches between forward and backward, the time to compute a step? And why can a
+# framework not find out from the sum alone which pass a wrong gradient came from; what would you print, in this
+# exercise, to find it?
