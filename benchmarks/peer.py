@@ -21,17 +21,23 @@ transformers.utils.logging.disable_progress_bar()
 
 
 class Peer:
+    kind = transformers.AlbertForPreTraining
+
     def __init__(self, model, batch, tuned=False, bf16=False):
         self.tuned, self.bf16 = tuned, bf16
-        self.net = same_model(model, "gelu_pytorch_tanh" if tuned else "gelu_new")
+        self.net = same_model(model, tuned, self.kind)
         self.optimiser = torch.optim.AdamW(groups(self.net), lr=1e-6, eps=1e-6, fused=tuned)
         length = int(batch.attention_mask.sum(axis=1).max())  # its users pad to the longest text
-        ids, mask, types = (torch.tensor(x[:, :length]).long() for x in batch[:3])
-        positions, labels = (torch.tensor(x).long() for x in batch[3:5])
-        labels[torch.tensor(batch.mlm_weights) == 0] = -100  # slots that are not used
-        self.inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": types}
-        self.positions, self.labels, self.orders = positions, labels, torch.tensor(batch.sop_labels).long()
-        self.everywhere = torch.full(ids.shape, -100).scatter(1, positions, labels)
+        names = "input_ids", "attention_mask", "token_type_ids"
+        self.inputs = {name: torch.tensor(getattr(batch, name)[:, :length]).long() for name in names}
+        self.take_labels(batch)
+
+    def take_labels(self, batch):
+        self.positions, self.labels = (torch.tensor(x).long() for x in (batch.mlm_positions, batch.mlm_labels))
+        self.labels[torch.tensor(batch.mlm_weights) == 0] = -100  # slots that are not used
+        self.orders = torch.tensor(batch.sop_labels).long()
+        shape = self.inputs["input_ids"].shape
+        self.everywhere = torch.full(shape, -100).scatter(1, self.positions, self.labels)
 
     def step(self):
         """Forward, backward and the optimiser's step; the loss."""
@@ -71,13 +77,26 @@ class Peer:
         return found
 
 
-def same_model(model, gelu):
+class TaskPeer(Peer):
+    """The same for the labels of texts. batch: a TaskBatch"""
+
+    kind = transformers.AlbertForSequenceClassification
+
+    def take_labels(self, batch):
+        self.labels = torch.tensor(batch.labels).long()
+
+    def loss(self):
+        return self.net(**self.inputs, labels=self.labels).loss
+
+    tuned_loss = loss
+
+
+def same_model(model, tuned, kind):
     with tempfile.TemporaryDirectory() as directory:
         model.save_pretrained(directory)
+        gelu = "gelu_pytorch_tanh" if tuned else "gelu_new"
         config = transformers.AlbertConfig.from_pretrained(directory, hidden_act=gelu)
-        net = transformers.AlbertForPreTraining.from_pretrained(
-            directory, config=config, attn_implementation="sdpa", dtype=torch.float32
-        )
+        net = kind.from_pretrained(directory, config=config, attn_implementation="sdpa", dtype=torch.float32)
     for module in net.modules():
         if isinstance(module, torch.nn.Dropout):
             module.p = 0.0  # the SOP head has one of its own
