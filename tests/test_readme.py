@@ -47,6 +47,11 @@ def test_the_first_page_is_short():
     assert len(README.splitlines()) <= 180
 
 
+@pytest.mark.parametrize("page", ["README.md", "index.md"])
+def test_the_first_pages_name_the_commands_for_tasks(page):
+    assert {"finetune", "predict", "answer", "classify"} <= named(page) & {*commands.COMMANDS}
+
+
 def test_the_first_example_prints_what_stands_below_it():
     first = next(number for number, (language, _) in enumerate(BLOCKS) if language == "python")
     (_, code), (_, printed) = BLOCKS[first : first + 2]
