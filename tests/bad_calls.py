@@ -187,6 +187,12 @@ class World:
         return path
 
     @cached_property
+    def pairs(self):
+        path = self.folder / "pairs.tsv"
+        path.write_text("phenomenon\tsentence1\tsentence2\tlabel\norder\ta b\tb a\tfirst\n")
+        return path
+
+    @cached_property
     def filled(self):
         return train.fill(self.model, self.tokenizer, "the [MASK] .", top=2)
 
@@ -341,6 +347,7 @@ HERE = {
     "classify.first": value("a cat", "text", ""), "classify.second": value(None, "text", "a dog"),
     "answer.trained": Argument("object", lambda world: tasks.open_finetuned(world.answering)),
     "save_facts.directory": Argument("path", lambda world: world.finetuned),
+    "minimal_pairs.path": Argument("path", lambda world: world.pairs),
     "Corpus.split.rule": choice("one of each stretch"), "prepare.split": value(None, "object"),
 }  # fmt: skip
 
