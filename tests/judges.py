@@ -57,6 +57,7 @@ JUDGES = {
     "ranks": judge_of("ranks"),
     "supervisor": judge_of("supervisor"),
     "tasks": judge_of("task"),
+    "tokens": judge_of("token_task"),
     "finetune": judge_of("finetune", only="not killed"),
     "best": judge_of("best"),
     "sweep": judge_of("sweep"),

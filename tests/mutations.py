@@ -11,7 +11,7 @@ class Mutation(NamedTuple):
     # a judge of judges.py; "values": forward and backward are wrong together; "steps": of optimisers; "fused": of
     # kernels and fused pairs; "slices", "threads": of what runs slices of a batch; "reversible", "sparse": of what only
     # such layers do; "compiled": of numba's loops, where there is numba; "speed": of what tells how fast a machine is;
-    # "ranks", "supervisor": of several processes; "tasks", "finetune", "best", "sweep": of fine-tuning
+    # "ranks", "supervisor": of several processes; "tasks", "tokens", "finetune", "best", "sweep": of fine-tuning
     seen_by: str = "gradcheck"
 
 
@@ -479,6 +479,10 @@ MUTATIONS = [
              "        self._total(dhidden, dpooled, grads.zeros_like())\n", "finetune"),
     Mutation("finetune: SQuAD 2.0's threshold forgotten", "tasks/finetuning.py", "self.task.facts_after(best)",
              "self.task.facts", "finetune"),
+    Mutation("tokens: the piece before a word carries its label", "tasks/token_task.py", "places.append(len(ids) + 1)",
+             "places.append(len(ids))", "tokens"),
+    Mutation("tokens: a word that was cut off is no error", "tasks/token_task.py", ".sum() / len(row.words)",
+             ".mean()", "tokens"),
     Mutation("best: the last of equal scores", "train/best.py", "comparable(scores[self.metric]) > comparable",
              "comparable(scores[self.metric]) >= comparable", "best"),
     Mutation("best: the last step stands for the run", "train/trained.py",

@@ -14,7 +14,8 @@ from .shares import label_decision, word_shares
 from .tables import TextExample, TextTable
 from .users_texts import as_trained
 
-KINDS = {"span": "minalbert answer", "answer": "minalbert answer", "choice": "minalbert predict"}
+KINDS = {"span": "minalbert answer", "answer": "minalbert answer", "choice": "minalbert predict",
+         "token": "minalbert predict"}
 
 
 class Classified(NamedTuple):

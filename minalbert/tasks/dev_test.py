@@ -55,10 +55,14 @@ def guesses(task, examples):
 
 
 def same_answer(task, examples):
-    """Predictions of the most frequent label, or of no answer, for every row; None of numbers, and of SQuAD 1.1."""
+    """Predictions of the most frequent label, or of no answer, everywhere; None of numbers, and of SQuAD 1.1."""
     if task.kind == "answer":
         none = [FoundAnswer(row.id, "", [], math.inf) for row in examples.rows]
         return Predictions([answer.text for answer in none], none)
+    if task.kind == "token":
+        most = np.bincount(np.concatenate([row.labels for row in examples.rows])).argmax()
+        scores = np.arange(len(task.names)) == most
+        return task.predictions([np.tile(scores, (len(row.words), 1)) for row in examples.rows], examples)
     if task.kind not in ("label", "choice"):
         return None
     labels = np.array([row.label for row in examples.rows])

@@ -74,7 +74,7 @@ def put_in_order(model, task, directory):
     Names that have nothing in common with the task's, such as LABEL_0, say nothing about their order.
     """
     names = read_json(directory / CONFIG, ADVICE).get("id2label")
-    if task.kind != "label" or not isinstance(names, dict):
+    if task.kind not in ("label", "token") or not isinstance(names, dict):
         return
     wanted = [name.lower() for name in task.names]
     found = [str(names.get(str(number))).lower() for number in range(len(wanted))]

@@ -10,9 +10,11 @@ from .glue import GLUE
 from .question_task import AnswerTask, SpanTask
 from .race import LETTERS
 from .text_task import open_custom, open_glue
+from .token_task import TokenTask
 
 TASKS = dict.fromkeys(GLUE, open_glue) | {
-    "squad1": SpanTask, "squad2": AnswerTask, "race": ChoiceTask, "custom": open_custom
+    "squad1": SpanTask, "squad2": AnswerTask, "race": ChoiceTask, "tokens": TokenTask,
+    "custom": open_custom,
 }
 
 
@@ -41,10 +43,11 @@ CHECKS = {
 def open_task(name, place=None, max_length=128, **settings):
     """A DownstreamTask; see tasks/task.py.
 
-    name       one of GLUE's nine (cola, sst2, mrpc, stsb, qqp, mnli, qnli, rte, wnli), squad1, squad2, race, custom
+    name       one of GLUE's nine (cola, sst2, mrpc, stsb, qqp, mnli, qnli, rte, wnli), squad1, squad2, race, tokens,
+               custom
     place      the directory with its files as they are distributed; None: only files that are named are read
-    settings   of custom: texts, label, labels, kind, range; of race: choices; of squad2: threshold; of all three that
-               ask questions: question_length; of squad1 and squad2: stride
+    settings   of custom: texts, label, labels, kind, range; of tokens: labels; of race: choices; of squad2: threshold;
+               of all three that ask questions: question_length; of squad1 and squad2: stride
     """
     if text("name", name, DataError) not in TASKS:
         raise DataError(f"there is no task {name!r}; {nearest(name, TASKS)}")

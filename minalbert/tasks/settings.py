@@ -18,7 +18,7 @@ LISTS = ("texts", "labels", "range")                 # with a comma between two 
 
 @dataclass(frozen=True)
 class TaskSection(Section):
-    task: str = setting("", "cola, sst2, mrpc, stsb, qqp, mnli, qnli, rte, wnli, squad1, squad2, race or custom",
+    task: str = setting("", "cola, sst2, mrpc, stsb, qqp, mnli, qnli, rte, wnli, squad1, squad2, race, tokens, custom",
                         metavar="NAME")
     data: str = setting("", "the directory with the task's files, as they are distributed", metavar="DIR")
     max_length: int | None = setting(None, "tokens of a sequence, longer texts are cut; if none is given, the paper's, "
@@ -31,7 +31,7 @@ class TaskSection(Section):
     dev_examples: int = setting(0, "examples to test on, the first of the file; 0: all", 0)
     texts: str = setting("", "custom: the columns of the texts, with a comma between two", metavar="COLUMNS")
     label: str = setting("", "custom: the column of the label", metavar="COLUMN")
-    labels: str = setting("", "custom: the labels in the order of their numbers, with commas", metavar="LABELS")
+    labels: str = setting("", "custom, tokens: the labels in the order of their numbers, with commas", metavar="LABELS")
     kind: str | None = setting(None, "custom: is the label a name or a number?", choices=("label", "number"))
     range: str = setting("", "custom: the lowest and the highest number, with a comma", metavar="A,B")
     choices: int | None = setting(None, "race: options of a question", 2, 10)

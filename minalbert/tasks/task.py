@@ -59,7 +59,7 @@ class Predictions(NamedTuple):
 
 
 class DownstreamTask:
-    """kind      label, number, choice, span or answer
+    """kind      label, number, choice, span, answer or token
     architecture   of transformers' model for such a task, or None
     metrics   the names of its scores; the first chooses the best checkpoint
     splits    the names of its files or directories
