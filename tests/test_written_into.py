@@ -109,3 +109,27 @@ def test_a_forward_that_wrote_is_blamed_and_its_backward_is_not():
     assert written == ["its argument x"]
     assert isinstance(cache, Opaque)
     assert host.call("add_backward", (np.ones(3), cache), {}, [])[1] == []
+
+
+@pytest.mark.parametrize("names", [["no", "yes", "maybe"], [3, 2.5, 1], {"b": 1, "a": ["no"]}, [("b", 1), ("a", None)]])
+def test_texts_and_numbers_in_a_list_or_dict_are_seen_to_change(names):
+    def sort(names):
+        if isinstance(names, dict):
+            names["a"][0] = "yes"
+        else:
+            names.sort()
+        return 0
+
+    assert Here({"sort": sort}).call("sort", (names,), {}, []) == (0, ["its argument names"])
+    assert Here({"look": lambda names: len(names)}).call("look", (names,), {}, []) == (len(names), [])
+
+
+def test_what_is_neither_a_number_nor_a_text_is_left_alone():
+    class Own:
+        """Equal to nothing, as some objects are."""
+
+        __eq__ = None
+        __hash__ = None
+
+    given = [Own(), float("nan"), None]
+    assert Here({"look": lambda given: 0}).call("look", (given,), {}, []) == (0, [])

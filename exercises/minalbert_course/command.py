@@ -10,6 +10,7 @@ from .catalogue import find
 from .ending import SECONDS, ended_after
 from .errors import CourseError
 from .files import hints, locate, there, untouched
+from .marking import mark_and_explain
 from .progress import another, exercises_of, folder_of, lesson_of, marks_of, meant, next_step, reached, term_file
 from .report import lines
 
@@ -83,7 +84,7 @@ def check(options):
     try:
         with ended_after(SECONDS, path.name):
             lesson = lesson_of(options.exercise, path)
-            marks = only(options.only, marks_of(lesson, path))
+            marks = only(options.only, marks_of(lesson, path, how=mark_and_explain))
     except KeyboardInterrupt as error:
         print(f"interrupted: {error}", file=sys.stderr)
         return 130

@@ -59,7 +59,5 @@ class CheckDraw:
 
 
 def draws(term, lesson, check):
-    public = [CheckDraw(number, PUBLIC, lesson.name, check.title) for number in range(2)]
-    if term == PUBLIC:
-        return public
-    return public + [CheckDraw(number, term, lesson.name, check.title) for number in range(2, 6)]
+    for number in range(2 if term == PUBLIC else 6):
+        yield CheckDraw(number, PUBLIC if number < 2 else term, lesson.name, check.title)

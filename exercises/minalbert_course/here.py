@@ -13,6 +13,8 @@ from .values import NotWritten, OnDevice, Opaque, Stopped
 from .withholding import is_ours, withholding
 
 EARLIER = "what it had returned before"
+SIMPLE = (str, bytes, int, float, complex, np.generic, type(None))
+UNKNOWN = object()                                   # in the place of what is neither simple nor holds anything
 
 
 class Here:
@@ -83,14 +85,14 @@ def holds_arrays(value):
 
 
 def copied(value):
-    """The arrays in it, to compare with afterwards; a cache is the student's own, who may write into it."""
+    """The arrays, numbers and texts in it, to compare with afterwards; a cache is the student's own to write into."""
     if isinstance(value, np.ndarray):
         return value.copy()
     if isinstance(value, dict):
         return {key: copied(part) for key, part in value.items()}
     if type(value) in (tuple, list):
         return [copied(part) for part in value]
-    return None
+    return value if isinstance(value, SIMPLE) else UNKNOWN
 
 
 def kept(result, opaque):
@@ -132,7 +134,9 @@ def changed(old, new):
         if not isinstance(new, list | tuple) or len(old) != len(new):
             return True
         return any(changed(a, b) for a, b in zip(old, new, strict=True))
-    return False
+    if old is UNKNOWN or old is new:
+        return False
+    return not isinstance(new, SIMPLE) or not (old == new or (old != old and new != new))
 
 
 def last_line(what, error, path):

@@ -8,6 +8,7 @@ shapes. Whoever keeps something outside the cache, in a global variable or on a 
 import numpy as np
 
 from .compare import Wrong
+from .draw import draws
 from .given import Given
 from .here import EARLIER
 from .pretended_gpu import pretending
@@ -19,11 +20,20 @@ MOST = 40                                            # calls of one draw that ar
 DRAWS = 3
 
 
-def interleave(lesson, host, draws):
-    """Raise Wrong where a call is answered differently. draws: the calls of each draw, in their order"""
+def run_check(lesson, check, yours, term):
+    """A check with all of its draws, and once more interleaved; Wrong, NotWritten, Stopped or another error goes on."""
+    made = []
+    for draw in draws(term, lesson, check):
+        check.run(yours, draw)
+        made.append(yours.made[sum(map(len, made)) :])
+    interleave(lesson, yours.host, made)
+
+
+def interleave(lesson, host, made):
+    """Raise Wrong where a call is answered differently. made: the calls of each draw, in their order"""
     caches = {}
     with pretending():
-        for turn in in_turns([repeatable(calls) for calls in draws[:DRAWS]]):
+        for turn in in_turns([repeatable(calls) for calls in made[:DRAWS]]):
             again(lesson, host, turn, caches)
 
 

@@ -3,12 +3,13 @@
 import os
 from typing import Any, NamedTuple
 
-from minalbert.gradcheck.diagnose import certain
+from minalbert.gradcheck.diagnose import PERHAPS, certain
 
 from .compare import Wrong
-from .draw import PUBLIC, draws
-from .interleaving import interleave
+from .draw import PUBLIC
+from .interleaving import run_check
 from .lesson import Check
+from .mending import Mending
 from .own_forward import YoursByOwnForward, pairs_to_judge
 from .variations import found_in
 from .yours import NotWritten, Stopped, Yours, says_something
@@ -24,6 +25,7 @@ class Outcome(NamedTuple):
     cause: str | None = None                         # what that usually means
     of: str = ""                                     # the function to look at
     ran: bool = True                                 # did it return something to compare?
+    exact: bool = False                              # was the cause found by computing the very numbers?
     near: float | None = None                        # cosine of wrong numbers to the right ones
     note: str = ""                                   # how the points were earned, if in another way than usual
     called: frozenset = frozenset()                  # functions that returned something beside zeros
@@ -60,6 +62,21 @@ def mark(lesson, host, term=PUBLIC, remark=""):
     return Marks(lesson, without_zeros(outcomes), printable(remark))
 
 
+def mark_and_explain(lesson, host, term=PUBLIC, remark=""):
+    """As `mark`, of code in this process; where no cause is known, changes of it are tried, for a second at most."""
+    marks, mending = mark(lesson, host, term, remark), Mending(lesson, host, term)
+    return marks._replace(outcomes=[explained(found, mending) for found in marks.outcomes])
+
+
+def explained(found, mending):
+    """The outcome; where its cause was not computed, that comes after a change that makes the check right."""
+    if not found.seen or not found.ran or found.exact:
+        return found
+    says = mending.cause(found.check, found.of)
+    guess = found.cause if not certain(found.cause) else f"{PERHAPS}{found.cause}"
+    return found._replace(cause=printable(f"{says}; {guess}" if guess else says)) if says else found
+
+
 def without_zeros(outcomes):
     """No points where every number that came back is zero, unless one of these functions earned points elsewhere."""
     earning = {name for found in outcomes if found.earned for name in found.called}
@@ -88,16 +105,17 @@ def none(lesson, reason):
 def outcome(lesson, check, yours, term):
     yours.forget()
     try:
-        made = []
-        for draw in draws(term, lesson, check):
-            check.run(yours, draw)
-            made.append(yours.made[sum(map(len, made)) :])
-        interleave(lesson, yours.host, made)
+        run_check(lesson, check, yours, term)
     except Wrong as error:
         if yours.wrote and yours.wrote != error.seen:                # then little else is to be believed
-            return missed(check, error.seen, f"{yours.wrote}, which others still need", error.of)
-        cause = error.cause if certain(error.cause) or error.final else found_in(lesson, yours, error) or error.cause
-        return missed(check, error.seen, cause, error.of)._replace(near=error.near)
+            cause = f"{yours.wrote}, which others still need"
+            return missed(check, error.seen, cause, error.of)._replace(exact=True)
+        if certain(error.cause) or error.final:
+            cause, exact = error.cause, error.exact and certain(error.cause)
+        else:
+            found = found_in(lesson, yours, error)
+            cause, exact = found or error.cause, bool(found)
+        return missed(check, error.seen, cause, error.of)._replace(near=error.near, exact=exact)
     except (NotWritten, Stopped) as error:
         return missed(check, error, None, error.of)._replace(ran=False)
     except Exception as error:                       # of numbers, text or objects that no check expects
@@ -130,6 +148,6 @@ def check(exercise, namespace, term=None):
         return None
     lesson = find(exercise)
     host = Here(namespace, namespace.get("__file__", ""), lesson.withheld)
-    marks = mark(lesson, host, term or os.environ.get("MINALBERT_TERM") or PUBLIC)
+    marks = mark_and_explain(lesson, host, term or os.environ.get("MINALBERT_TERM") or PUBLIC)
     print("\n".join(lines(marks)))
     return marks.points

@@ -65,9 +65,10 @@ class File:
     @property
     def marks(self):
         if self._marks is None:
+            from .marking import mark_and_explain
             from .progress import marks_of
 
-            self._marks = marks_of(self.lesson, self.path)
+            self._marks = marks_of(self.lesson, self.path, how=mark_and_explain)
         return self._marks
 
 

@@ -92,11 +92,11 @@ def begun_in(lesson, folder):
     return [path for path in there(lesson, folder) if not as_handed_out(path)]
 
 
-def marks_of(lesson, path, term=PUBLIC):
+def marks_of(lesson, path, term=PUBLIC, how=mark):
     namespace, remark = run_file(path, lesson.withheld)
     if not any(callable(namespace.get(name)) for name in lesson.functions):
         return none(lesson, remark or f"{Path(path).name} has none of the functions: {', '.join(lesson.functions)}")
-    return mark(lesson, Here(namespace, path, lesson.withheld), term, remark)
+    return how(lesson, Here(namespace, path, lesson.withheld), term, remark)
 
 
 class Reached(NamedTuple):

@@ -1,6 +1,7 @@
 """The library without its own answers to an exercise, while a student's code is marked."""
 
 import contextlib
+import functools
 
 OURS = ("minalbert.", "minalbert_course.")           # how the names of our modules begin
 
@@ -25,6 +26,7 @@ def withholding(functions):
             function.__code__ = code
 
 
+@functools.cache
 def refusing(function, why="is the answer to this exercise"):
     """The code of a function that takes any arguments and says whose answer it is."""
     message = f"the library's {function.__qualname__} {why}; write your own"

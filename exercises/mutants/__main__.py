@@ -5,7 +5,18 @@ from pathlib import Path
 
 from . import report
 from .generate import chosen
-from .run import differences, equivalent, record, right_answers, run, sampled, wrong_answers
+from .run import (
+    differences,
+    equivalent,
+    record,
+    right_answers,
+    rightly_explained,
+    run,
+    sampled,
+    the_right_one,
+    with_a_cause,
+    wrong_answers,
+)
 
 
 def main():
@@ -24,19 +35,19 @@ def main():
 
 
 def wrong(options):
-    print(f"{'':16}{'tried':>8}{'caught':>8}{'equivalent':>12}{'missed':>8}{'with a cause':>14}")
+    print(f"{'':16}{'tried':>8}{'caught':>8}{'equivalent':>12}{'missed':>8}{'with a cause':>14}{'the right one':>15}")
     for source in chosen(options.only):
         ran = run(sampled(wrong_answers(source), options.sample, options.seed))
         known, caught = equivalent(), [one for one in ran if one.caught]
         lost = [one for one in ran if not one.caught and one.mutant.name not in known]
-        with_a_cause, stopped = sum(bool(one.cause) for one in caught), sum(bool(one.stopped) for one in caught)
+        verdicts = rightly_explained(source, ran)
+        row = {"tried": len(ran), "caught": len(caught), "with_a_cause": len(verdicts), "right": sum(verdicts.values()),
+               "stopped": sum(bool(one.stopped) for one in caught)}  # fmt: skip
         print(f"{source.lesson.name:16}{len(ran):8}{len(caught):8}{len(ran) - len(caught) - len(lost):12}{len(lost):8}"
-              f"{with_a_cause / max(len(caught) - stopped, 1):14.1%}", flush=True)  # fmt: skip
+              f"{with_a_cause(row):14.1%}{the_right_one(row):15.1%}", flush=True)  # fmt: skip
         if options.record:
-            survivors = [one.mutant.name for one in ran if not one.caught]
-            record(source.lesson, {"tried": len(ran), "caught": len(caught), "with_a_cause": with_a_cause,
-                                   "stopped": stopped, "survivors": survivors})  # fmt: skip
-        report.causes(options.out, source, ran)
+            record(source.lesson, row | {"survivors": [one.mutant.name for one in ran if not one.caught]})
+        report.causes(options.out, source, ran, verdicts)
         report.survivors(options.out, source, lost, {})
         report.survivors(options.out, source, lost, *differences(source.lesson, lost))
 
@@ -46,7 +57,7 @@ def right(options):
     for source in chosen(options.only):
         ran = run(sampled(right_answers(source), options.sample, options.seed))
         print(f"{source.lesson.name:16}{len(ran):8}{sum(one.caught for one in ran):13}", flush=True)
-        report.causes(options.out, source, ran, f"right_{source.lesson.name}.txt")
+        report.causes(options.out, source, ran, {}, f"right_{source.lesson.name}.txt")
 
 
 if __name__ == "__main__":

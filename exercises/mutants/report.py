@@ -51,14 +51,15 @@ def as_text(source, rows, calls):
         yield ""
 
 
-def causes(folder, source, ran, name=None):
-    """What was done beside what the report says, for each mutant that lost points."""
+def causes(folder, source, ran, verdicts, name=None):
+    """What was done beside what the report says, for each mutant that lost points; not right by the verdict: NOT."""
     lines = []
     for one in sorted((one for one in ran if one.caught), key=lambda one: bool(one.cause or one.stopped)):
         lines += ["", one.mutant.name, f"  done:  {one.mutant.cause}"]
         before, after = changed_lines(one.mutant.text, source.solution())
         lines += [f"  {sign} {line.strip()}" for sign, part in (("-", before), ("+", after)) for line in part]
-        lines += [f"  cause: {one.cause or one.stopped or None}"]
+        word = "cause:" if verdicts.get(one.mutant.name, True) else "NOT THE CAUSE:"
+        lines += [f"  {word} {one.cause or one.stopped or None}"]
         for miss in one.missed:
             lines += [f"    [{miss.check}, {miss.points:g}, {miss.of}] {miss.seen}"]
             lines += [f"        {miss.cause}"] if miss.cause else []

@@ -10,7 +10,8 @@ from .edit import RIGHT
 from .generate import mutants
 from .right_files import whole_files
 from .twin import compared
-from .workers import TERM, Result, each, marked
+from .verdict import is_cause, is_right, needs_another_term
+from .workers import OTHER_TERM, TERM, Result, each, marked
 
 EQUIVALENT, RESULTS = HERE / "mutants" / "equivalent.toml", HERE / "mutants" / "results.json"
 LONG = 900.0                                         # seconds for all draws of one exercise's survivors
@@ -30,8 +31,8 @@ class Ran(NamedTuple):
 
     @property
     def cause(self):
-        """The first cause that the report gives, or nothing."""
-        return next((miss.cause for miss in self.missed if miss.cause), "")
+        """The first cause that the report gives, or nothing; what begins with "seen: " is none."""
+        return next((miss.cause for miss in self.missed if is_cause(miss.cause)), "")
 
     @property
     def stopped(self):
@@ -55,11 +56,19 @@ def sampled(found, sample=None, seed=0):
     return found if sample is None else random.Random(seed).sample(found, min(sample, len(found)))
 
 
-def run(answers, workers=2):
+def run(answers, workers=2, term=TERM):
     """A Ran for each of (mutant, content, suffix), in order."""
-    tasks = [(mutant.lesson.name, content, TERM, suffix) for mutant, content, suffix in answers]
+    tasks = [(mutant.lesson.name, content, term, suffix) for mutant, content, suffix in answers]
     results = dict(each(marked, tasks, workers))
     return [Ran(mutant, results[number]) for number, (mutant, _, _) in enumerate(answers)]
+
+
+def rightly_explained(source, ran, workers=2):
+    """{name of a mutant that got a cause: is it the right one?}"""
+    ran, solution = [one for one in ran if one.caught and one.cause], source.solution()
+    unsure = [(one.mutant, one.mutant.text, ".py") for one in ran if needs_another_term(one)]
+    again = {one.mutant.name: one for one in run(unsure, workers, OTHER_TERM)}
+    return {one.mutant.name: is_right(one, solution, again.get(one.mutant.name)) for one in ran}
 
 
 def equivalent():
@@ -76,6 +85,15 @@ def results():
 def missed():
     """Names of mutants that had full marks in the last run, and are not known to be equivalent."""
     return {name for row in results().values() for name in row["survivors"]} - equivalent().keys()
+
+
+def with_a_cause(row):
+    """The share of those caught that ran to their end."""
+    return row["with_a_cause"] / max(row["caught"] - row["stopped"], 1)
+
+
+def the_right_one(row):
+    return row["right"] / max(row["with_a_cause"], 1)
 
 
 def record(lesson, row):

@@ -12,10 +12,10 @@ import numpy as np
 
 from minalbert_course import catalogue, files
 from minalbert_course.here import Here
-from minalbert_course.marking import mark
+from minalbert_course.marking import mark_and_explain
 
 SECONDS = 30.0                                       # for a text, whose solution takes one, on a quiet machine
-TERM = "mutants"
+TERM, OTHER_TERM = "mutants", "mutants once more"
 
 
 class Miss(NamedTuple):
@@ -41,7 +41,7 @@ def marked(lesson, text, term=TERM, suffix=".py"):
         path.write_bytes(text.encode() if isinstance(text, str) else text)
         np.random.seed(0)                            # noqa: NPY002   (a mutant may draw from it)
         namespace, remark = files.run(path, lesson.withheld)
-        marks = mark(lesson, Here(namespace, path, lesson.withheld), term, remark)
+        marks = mark_and_explain(lesson, Here(namespace, path, lesson.withheld), term, remark)
     missed = [Miss(o.check.title, o.check.points, o.of, o.seen, o.cause, o.ran) for o in marks.missed]
     return Result(marks.points, missed, marks.remark)
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..compare import LIMIT, OwnGradient, Wrong, same
+from ..compare import EXPLAINING, LIMIT, OwnGradient, Wrong, exactly, same
 
 
 def matches(
@@ -26,6 +26,8 @@ def matches(
     try:
         same(name, yours, expected, axes, limit=limit, follows=follows, **known)
     except Wrong as error:
+        if not EXPLAINING.get():
+            raise
         array = np.asarray(yours)
         array = array.astype(float) if array.dtype.kind in "fiub" else np.empty(0)
         if array.shape == expected.shape and array.any() and np.isfinite(array).all():
@@ -35,6 +37,7 @@ def matches(
                 if not cause and guessed:
                     cause = changed(name, array, expected, given)
             error.cause, error.final = cause or error.cause, OR in (cause or "")
+            exactly(error)
         raise
 
 
