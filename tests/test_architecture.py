@@ -48,7 +48,7 @@ MAY_IMPORT = {
     "encoding": "arguments backend batch errors model parallel params",
     "albert": "arguments backend batch compute config encoding errors interop layers model parallel params sealed",
     "train": "albert analysis arguments backend batch capacity config data errors "
-    "files fused interop layers lazy optim parallel params sealed",
+    "files fused interop layers lazy optim parallel params sealed split",
     "tasks": "albert arguments backend batch data encoding errors files interop lazy model "
     "parallel params train",
     "experiments": "albert analysis backend batch config data errors files plots train",
