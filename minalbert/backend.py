@@ -108,6 +108,8 @@ class DropoutKey(NamedTuple):
     site: int = 0
     example: int = 0
     tile: int = 0                                    # of sparse attention
+    share: int = 0                                   # of each example's numbers, where ranks share a model's heads
+    shares: int = 1                                  # so many equal ones
 
     def at(self, **place):
         return self._replace(**place)
@@ -127,18 +129,28 @@ def dropout_mask(x, rate, key, first=0):
     Sixteen random bits decide each number, so P(keep) is a multiple of 2⁻¹⁶. They are words of Philox4x64-10
     (Salmon et al., 2011), NumPy's own: its key is (seed, step), its counter (block, example, layer, site). The slice
     of a batch that begins with this example counts its blocks of 16 numbers from 0; each of its examples owns as many
-    as it needs. x may be a part of the slice, from example `first` on.
+    as it needs. x may be a part of the slice, from example `first` on, and a share of each example's numbers.
     """
     threshold, scale = dropout_threshold(rate)
     if not all(0 <= operator.index(number) < 2**64 for number in key):
         raise ValueError(f"{key}: each number must be from 0 to 2⁶⁴ - 1")
     batch, per_example = len(x), x[0].size
-    blocks = -(-per_example // 16)
-    philox = np.random.Philox(
-        key=np.array([key.seed, key.step], np.uint64),
-        counter=np.array([first * blocks, key.example, key.layer, key.site + (key.tile << 32)], np.uint64),
-    )
-    words = philox.random_raw(batch * blocks * 4)                        # 64 bits each
-    bits = words.view(np.uint16).reshape(batch, blocks * 16)[:, :per_example]
+    blocks = -(-per_example * key.shares // 16)
+    if key.shares == 1:
+        words, before = random_blocks(key, first * blocks, batch * blocks), 0
+    else:
+        begin, before = divmod(key.share * per_example, 16)
+        count = -(-(before + per_example) // 16)
+        words = np.stack([random_blocks(key, (first + i) * blocks + begin, count) for i in range(batch)])
+    bits = words.view(np.uint16).reshape(batch, -1)[:, before : before + per_example]
     mask = (bits >= threshold).reshape(x.shape)
     return array_module(x).asarray(mask), scale
+
+
+def random_blocks(key, first, count):
+    """So many blocks, from this one on, of four words of 64 bits each."""
+    philox = np.random.Philox(
+        key=np.array([key.seed, key.step], np.uint64),
+        counter=np.array([first, key.example, key.layer, key.site + (key.tile << 32)], np.uint64),
+    )
+    return philox.random_raw(count * 4)

@@ -55,6 +55,7 @@ JUDGES = {
     "compiled": judge_of("compiled_optimisers"),
     "speed": judge_of("rates", "bench"),
     "ranks": judge_of("ranks"),
+    "split": judge_of("split", "split_runs"),
     "supervisor": judge_of("supervisor"),
     "tasks": judge_of("task"),
     "tokens": judge_of("token_task"),

@@ -11,7 +11,7 @@ class Mutation(NamedTuple):
     # a judge of judges.py; "values": forward and backward are wrong together; "steps": of optimisers; "fused": of
     # kernels and fused pairs; "slices", "threads": of what runs slices of a batch; "reversible", "sparse": of what only
     # such layers do; "compiled": of numba's loops, where there is numba; "speed": of what tells how fast a machine is;
-    # "ranks", "supervisor": of several processes; "tasks", "tokens", "finetune", "best", "sweep": of fine-tuning
+    # "ranks", "split", "supervisor": of several processes; "tasks", "tokens", "finetune", "best", "sweep": of fine-tuning
     seen_by: str = "gradcheck"
 
 
@@ -357,6 +357,37 @@ MUTATIONS = [
              "own = range(count)", "ranks"),
     Mutation("ranks: an error stays with the rank that met it", "parallel/ranks.py",
              "failed = [one for one in self.gather(error) if one]", "failed = [error] if error else []", "ranks"),
+    Mutation("split block: what reaches x through other ranks' heads forgotten", "split/block.py",
+             "    dx = exchange.add(dx)                                           # forward: every rank read x\n"
+             "    dx += gather_backward", "    dx += gather_backward", "split"),
+    Mutation("split block: what reaches x through other ranks' FFN forgotten", "split/block.py",
+             "    dx = exchange.add(dx)                                           # forward: every rank read x\n"
+             "    dx += dresidual", "    dx += dresidual", "split"),
+    Mutation("split block: the dropout mask of the first rank's heads", "split/block.py", "share=exchange.rank, shares",
+             "share=0, shares", "split"),
+    Mutation("split: every rank adds the bias", "split/exchange.py", "b if self.rank == 0 else", "b if True else",
+             "split"),
+    Mutation("split embeddings: words looked up one row off", "split/embeddings.py", "local = ids - first",
+             "local = ids - first + 1", "split"),
+    Mutation("split heads: labels counted one row off", "split/heads.py",
+             "exchange.share(ctx.config.vocab_size).start", "exchange.share(ctx.config.vocab_size).start + 1", "split"),
+    Mutation("split heads: what reaches x through other ranks' words forgotten", "split/heads.py",
+             "    dx = exchange.add(dx)  ", "    dx = 1 * dx  ", "split"),
+    Mutation("split cross-entropy: log Z a sum of logarithms", "split/cross_entropy.py",
+             "log_sum_exp(known[:, 0], axis=0)", "known[:, 0].sum(axis=0)", "split"),
+    Mutation("split cross-entropy: every rank takes off a one", "split/cross_entropy.py", "-= own.ravel()", "-= 1.0",
+             "split"),
+    Mutation("split lamb: the norm of a share", "split/optimiser.py", "        if axis_of(name) is None:\n",
+             "        if True:\n", "split"),
+    Mutation("split: what all ranks have is counted by each", "split/optimiser.py",
+             "sum(ranks.gather(split)) + every", "sum(ranks.gather(split + every))", "split"),
+    Mutation("dropout: a share begins with a block of its own", "backend.py",
+             "begin, before = divmod(key.share * per_example, 16)", "begin, before = key.share * per_example // 16, 0",
+             "split"),
+    Mutation("pretraining: ranks that share a model read other data", "train/pretraining.py",
+             "ranks.data_group.share(", "ranks.share(", "split"),
+    Mutation("state: what was loaded stays with the whole model", "train/state.py",
+             "own.flat[...] = share_of(whole, ranks.rank, ranks.size).flat", "pass", "split"),
     Mutation("supervisor: a rank that left without a word has ended", "parallel/supervisor.py",
              'startswith("ended-") else None', 'startswith("ended-") else 0', "supervisor"),
     Mutation("supervisor: silence is patience", "parallel/supervisor.py", "for since in self.since) > self.patience",

@@ -41,13 +41,14 @@ MAY_IMPORT = {
     "kernels": "backend capacity errors layers optim",
     "fused": "backend kernels layers model params",
     "compute": "errors fused kernels model",
+    "split": "backend errors layers model optim params",
     "gradcheck": "arguments backend batch config errors fused layers model params",
     "parallel": "backend capacity errors model params",
     "analysis": "arguments backend config errors layers model parallel params",
     "encoding": "arguments backend batch errors model parallel params",
     "albert": "arguments backend batch compute config encoding errors interop layers model parallel params sealed",
     "train": "albert analysis arguments backend batch capacity config data errors "
-    "files fused interop layers lazy optim parallel params sealed",
+    "files fused interop layers lazy optim parallel params sealed split",
     "tasks": "albert arguments backend batch data encoding errors files interop lazy model "
     "parallel params train",
     "experiments": "albert analysis backend batch config data errors files plots train",
@@ -187,8 +188,8 @@ def test_one_line_adds_gradients_to_names_in_the_plain_model():
     assert found == ["gradients.py"]
 
 
-def test_fused_files_are_twins_of_the_plain_ones():
-    """The same names in the same files, in the same order, so that a diff shows what fusion changes."""
+def test_fused_and_split_files_are_twins_of_the_plain_ones():
+    """The same names in the same files, in the same order, so that a diff shows what fusion or splitting changes."""
 
     def functions(path):
         names = [node.name for node in ast.parse(path.read_text(encoding="utf-8")).body
@@ -196,8 +197,9 @@ def test_fused_files_are_twins_of_the_plain_ones():
         return [name for name in names if name.endswith(("_forward", "_backward"))]
 
     for name in ("embeddings", "block", "heads"):
-        fused, plain = functions(PACKAGE / "fused" / f"{name}.py"), functions(PACKAGE / "model" / f"{name}.py")
-        assert fused == [function for function in plain if function in fused]
+        for room in ("fused", "split"):
+            twin, plain = functions(PACKAGE / room / f"{name}.py"), functions(PACKAGE / "model" / f"{name}.py")
+            assert twin == [function for function in plain if function in twin] != []
     exchangeable = {name for name in ("embeddings", "attention_half", "ffn_half", "mlm_loss", "sop_loss")}
     there = {name.rsplit("_", 1)[0] for file in ("embeddings", "block", "heads")
              for name in functions(PACKAGE / "fused" / f"{file}.py")}  # fmt: skip

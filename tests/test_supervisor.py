@@ -32,7 +32,7 @@ sys.exit(code)
 """
 
 
-def supervised(*lives, progress=(), patience=60.0):
+def supervised(*lives, progress=(), **more):
     """(a Supervisor, how many ranks it started each time, what it said). A life: (words, seconds, exit code)"""
     started, said, lives, progress = [], [], list(lives), list(progress)
 
@@ -40,7 +40,7 @@ def supervised(*lives, progress=(), patience=60.0):
         started.append(count)
         return [sys.executable, "-c", JOB, *map(str, lives.pop(0))]
 
-    return Supervisor(start, lambda: progress.pop(0) if progress else 0, said.append, patience), started, said
+    return Supervisor(start, lambda: progress.pop(0) if progress else 0, said.append, **more), started, said
 
 
 @pytest.mark.parametrize("code", [0, 2, 75])
@@ -69,10 +69,11 @@ def test_an_error_is_named():
     assert said == ["rank 1 met an error; starting again on 2 ranks"]
 
 
-def test_without_progress_half_as_many_are_tried_and_in_the_end_none():
-    supervisor, started, said = supervised(*[("works", 0, 9)] * 3)
+@pytest.mark.parametrize(("fewest", "tried"), [(1, [4, 2, 1]), (2, [4, 2])])
+def test_without_progress_half_as_many_are_tried_and_in_the_end_none(fewest, tried):
+    supervisor, started, said = supervised(*[("works", 0, 9)] * 3, fewest=fewest)
     assert supervisor.run(4) == 1
-    assert started == [4, 2, 1]
+    assert started == tried
     assert said[-1].endswith("without anything saved since its start it is not started again")
 
 

@@ -10,7 +10,12 @@ class Shelf:
     """What all ranks have laid down, once the last one has."""
 
     def __init__(self, size):
-        self.things, self.barrier = [None] * size, threading.Barrier(size, timeout=60)
+        self.things, self.barrier, self.groups = [None] * size, threading.Barrier(size, timeout=60), []
+
+    def abort(self):
+        self.barrier.abort()
+        for group in self.groups:
+            group.abort()
 
     def exchange(self, rank, thing):
         self.things[rank] = thing
@@ -35,6 +40,15 @@ class Comm:
     def Bcast(self, vector):
         vector[...] = self.allgather(vector.copy())[0]
 
+    def Split(self, color, key):
+        colors = self.allgather(color)
+        members = [rank for rank in range(self.size) if colors[rank] == color]
+        own = Shelf(len(members)) if self.rank == members[0] else None
+        shelf = self.allgather(own)[members[0]]
+        if own:
+            self.shelf.groups.append(own)
+        return Comm(members.index(self.rank), shelf)
+
     def Alltoallv(self, sent, received):
         vector, (counts, starts) = sent
         shares = [vector[start : start + count].copy() for start, count in zip(starts, counts, strict=True)]
@@ -55,8 +69,12 @@ def on_threads(count, work):
         try:
             return work(Ranks(Comm(rank, shelf)))
         except BaseException:
-            shelf.barrier.abort()  # nobody waits for a rank that fails
+            shelf.abort()  # nobody waits for a rank that fails
             raise
 
     with ThreadPoolExecutor(count) as pool:
-        return list(pool.map(on_rank, range(count)))
+        answers = [pool.submit(on_rank, rank) for rank in range(count)]
+        errors = filter(None, (answer.exception() for answer in answers))
+        for error in sorted(errors, key=lambda error: isinstance(error, threading.BrokenBarrierError)):
+            raise error  # of the rank that failed first; the others' barriers broke
+        return [answer.result() for answer in answers]

@@ -43,7 +43,8 @@ def run(options):
     def start(count):
         return [mpiexec, "-n", str(count), sys.executable, "-m", "minalbert", *options.command]
 
-    supervisor = Supervisor(start, lambda: max(steps(inner.run), default=-1), alert, options.patience)
+    fewest = getattr(inner, "model_ranks", None) or 1
+    supervisor = Supervisor(start, lambda: max(steps(inner.run), default=-1), alert, options.patience, fewest)
     before = take_signals(supervisor.stop)
     try:
         return supervisor.run(options.ranks)

@@ -91,11 +91,15 @@ class Lamb:
                 if adapted:
                     squares = [sum_of_squares(x) + before for x, before in zip((w, u), squares, strict=True)]
             if adapted:
-                ratios[name] = self.ratio(*(xp.sqrt(sum) for sum in squares))
+                ratios[name] = self.ratio(*(xp.sqrt(sum) for sum in self._whole_squares(name, squares)))
                 length = xp.asarray(rate * ratios[name], dtype=whole_w.dtype)
             for w, u in blocks(whole_w, whole_u):
                 w -= xp.multiply(u, length, out=u)
         return ratios
+
+    def _whole_squares(self, name, squares):
+        """Σ w² and Σ u² of the whole tensor: of these weights, unless another rank has some of the tensor's."""
+        return squares
 
     def ratio(self, w_norm, u_norm):
         """The trust ratio of two norms, computed on their device without a synchronisation."""

@@ -27,6 +27,10 @@ class Alone:
 
     def __init__(self, pulse=None):
         self.pulse = pulse or Silence()
+        self.model_group = self.data_group = self
+
+    def form_groups(self, model_ranks):
+        """Let each `model_ranks` neighbours share a model. One process has a model of its own."""
 
     def share(self, count):
         """A slice: which of `count` items in a row are this rank's."""
@@ -62,6 +66,16 @@ class Ranks(Alone):
         """here: how many of the ranks are on this machine"""
         super().__init__(pulse)
         self.comm, self.rank, self.size, self.here = comm, comm.rank, comm.size, here
+        self.model_group = Alone(pulse)
+
+    def form_groups(self, model_ranks):
+        """Let each `model_ranks` neighbours share a model: a grid, for instance of 2 x 2 ranks.
+
+            rank 0   rank 1      model_group: a row, whose ranks have the same data and other shares of the weights
+            rank 2   rank 3      data_group: a column, with the same share of the weights and other data
+        """
+        groups = (self.comm.Split(group, self.rank) for group in (self.rank // model_ranks, self.rank % model_ranks))
+        self.model_group, self.data_group = (Ranks(comm, pulse=self.pulse) for comm in groups)
 
     def gather(self, value):
         return self._together(lambda: self.comm.allgather(value))

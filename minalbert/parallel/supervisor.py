@@ -9,7 +9,7 @@ without a limit: every rank has a pulse, and has ended only if it said so.
     all ended with the same code                    so does this
 
 A new start resumes from the newest checkpoint, as any start does. If there has been no newer one since the last
-start, half as many ranks are tried, and after one rank alone no more.
+start, half as many ranks are tried, down to those that one model needs, and then no more.
 """
 
 import os
@@ -34,14 +34,16 @@ class Life(NamedTuple):
 
 
 class Supervisor:
-    def __init__(self, start, progress, alert, patience=60.0):
+    def __init__(self, start, progress, alert, patience=60.0, fewest=1):
         """
         start(count)     the command that starts so many ranks
         progress()       a number that grows when something has been saved
         alert(text)      shows a person a sentence
         patience         seconds in which each rank must say something; longer than a step, and than a checkpoint
+        fewest           ranks that a model needs
         """
         self.start, self.progress, self.alert, self.patience = start, progress, alert, patience
+        self.fewest = fewest
         self.asked = None                            # the signal that asked to stop
 
     def run(self, count):
@@ -56,7 +58,7 @@ class Supervisor:
                 self.alert(f"{cause}; it was asked to stop, and the same command resumes it")
                 return TRY_AGAIN
             advanced = self.progress() > before
-            if not advanced and ranks == 1:
+            if not advanced and ranks <= self.fewest:
                 self.alert(f"{cause}; without anything saved since its start it is not started again")
                 return 1
             ranks = count if advanced else ranks // 2

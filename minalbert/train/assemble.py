@@ -32,8 +32,9 @@ from ..arguments import like, of_kind, path_of, whole
 from ..backend import check_device
 from ..errors import ConfigError, TrainError
 from ..fused import optimiser_for
-from ..optim import rate_warning
+from ..optim import global_norm, rate_warning
 from ..parallel import ALONE, Workers, blas_threads
+from ..split import norm_over, optimiser_over
 from . import checkpoint, run_directory
 from .begin import begin
 from .environment import environment
@@ -44,7 +45,7 @@ from .process import StopSignals
 from .records import Observer, Records
 from .state import Checkpoints
 from .tensorboard import Board
-from .together import NoMetrics, QuietObserver, begin_together, open_place, open_together, workers_for
+from .together import NoMetrics, QuietObserver, begin_together, form_groups, open_place, open_together, workers_for
 from .watch import without_numpy_warnings
 
 SMALL = 128                                          # H, up to which models bear far larger rates than LAMB's rule
@@ -68,6 +69,7 @@ def train_run(open_job, settings, run, observer=None, from_step=None, own_code=N
         whole("from_step", from_step, error=TrainError)
     like("ranks", ranks, "parallel.ALONE or parallel.world()", "rank", "from_first")
     check_device(settings.training.device)
+    form_groups(settings, ranks)
     observer, known = QuietObserver(observer) if ranks.rank else observer, ranks.from_first(run.exists)
     facts = environment(settings.training.device) | (own_code.facts if own_code else {})
     if not known:                                    # what is refused here leaves no directory
@@ -81,6 +83,7 @@ def train_run(open_job, settings, run, observer=None, from_step=None, own_code=N
         state, resumed = begin_together(
             ranks, lambda: begin(job, facts, run, place.newest, place.name, from_step, own_code), job, own_code
         )
+        state.divide(ranks.model_group)
         origin = {"run": place.name, "settings": settings.tables()}
         records = held.enter_context(closing(make_records(job, run, state, observer, origin, place, ranks)))
         workers = held.enter_context(Workers(state.model, workers_for(settings, ranks)))
@@ -128,8 +131,12 @@ def step_of(job, workers, params, own_code=None, ranks=ALONE):
         optimiser = own_code.optimiser(optimiser) or optimiser
     else:
         optimiser = optimiser_for(optimiser, params, settings.training.kernels, workers.count)
+    norm_of, group = global_norm, ranks.model_group
+    if group.size > 1:
+        norm_of, optimiser = functools.partial(norm_over, group), optimiser_over(group, optimiser)
     return functools.partial(gradient_step, gradient_of=job.gradient_of(workers), release=workers.release,
-                             optimiser=optimiser, clip=settings.optimiser.clip, ranks=ranks, only=job.learning(params))
+                             optimiser=optimiser, norm_of=norm_of, clip=settings.optimiser.clip, ranks=ranks,
+                             only=job.learning(params))
 
 
 def make_records(job, run, state, observer, origin, place, ranks):
@@ -162,7 +169,7 @@ def introduction(job, run, state):
     config, settings, training = state.model.config, job.settings, job.settings.training
     reads = training.steps * training.batch
     share = f"{reads / job.size:.1f} times {job.size:,}" if reads >= job.size else f"{reads:,} of {job.size:,}"
-    yield (f"{state.model.params.flat.size:,} weights, {config.num_hidden_layers} layers, sharing {config.sharing}; "
+    yield (f"{state.weights:,} weights, {config.num_hidden_layers} layers, sharing {config.sharing}; "
            f"{settings.optimiser.optimiser}, rate {settings.peak_rate:g}; "
            f"{training.steps:,} steps of {training.batch}, {share} {job.noun}")
     if not training.code:
@@ -173,7 +180,7 @@ def introduction(job, run, state):
 def start(settings, trainer, name):
     """Write down what a fresh run is, test it, and save it: step 0."""
     records, batch, model = trainer.records, settings.training.batch, trainer.state.model
-    records.write("start", run=name, parameters=model.params.flat.size, batch=batch, **records.test.baselines._asdict())
+    records.write("start", run=name, parameters=trainer.state.weights, batch=batch, **records.test.baselines._asdict())
     warning = rate_warning(settings.peak_rate, batch)
     if warning and settings.optimiser.optimiser == "lamb" and model.config.hidden_size > SMALL:
         records.event("warning", warning)

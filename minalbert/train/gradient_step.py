@@ -31,18 +31,21 @@ class StepResult(NamedTuple):
     seconds: dict                                    # forward, backward, optimiser
 
 
-def gradient_step(state, batches, dropout, rate, judge, gradient_of, release, optimiser, clip=0.0, ranks=ALONE,
-                  only=None):
+def gradient_step(
+    state, batches, dropout, rate, judge, gradient_of, release, optimiser, norm_of=global_norm, clip=0.0, ranks=ALONE,
+    only=None,
+):
     """Compute the gradient of a batch, which comes in micro-batches, and make a step with it unless it is refused.
 
     judge(loss, norm) -> Verdict, of a gradient that does not overflow. The caller counts state.step and batch_index.
     gradient_of(batches, dropout, scale) -> Gradient, of the batch's loss times scale; its losses as they are
     release(grads)     takes the gradient's vector back
+    norm_of(grads)     of the whole gradient
     only               the names of the weights to change; None: all
     """
     begin, scale = time.perf_counter(), state.loss_scale.value
     gradient = gradient_of(batches, dropout, scale)
-    norm = global_norm(gradient.grads) / scale
+    norm = norm_of(gradient.grads) / scale
     losses, length, ratios = gradient.losses.numbers(), float(norm), None    # which waits for a GPU
     computed = time.perf_counter()
     if state.loss_scale.overflowed(losses["loss"], length):
@@ -51,7 +54,8 @@ def gradient_step(state, batches, dropout, rate, judge, gradient_of, release, op
     else:
         verdict = judge(losses["loss"], length)
     if verdict.event == "not finite":
-        where = locate_nonfinite(state.model, batches, gradient.grads, ranks)
+        with state.whole():
+            where = locate_nonfinite(state.model, batches, gradient.grads, ranks)
         verdict = verdict._replace(text=f"{verdict.text}; {where}")
     if not verdict.refused:
         factor = clip_factor(norm, clip) / scale

@@ -60,8 +60,9 @@ class Trainer:
         if state.time_fraction == 1 and not finished_before:
             self.records.event("time is up", f"the limit of {state.minutes:g} minutes ended the run at step "
                                f"{state.step:,} of {state.steps:,}; its result depends on the clock")
-        self.ranks.from_first(self.end)
-        return self.result(finished)
+        with state.whole():
+            self.ranks.from_first(self.end)
+            return self.result(finished)
 
     def over(self, stop):
         """Is the run at its end, or asked to stop? All ranks agree: by rank 0's clock, and by any rank's signal."""
@@ -101,7 +102,7 @@ class Trainer:
             ending = "; no step was made" if step.verdict.refused else ""
             self.records.event(step.verdict.event, f"batch {index}: {step.verdict.text}{ending}")
         known = self.ranks.gather((time.perf_counter() - begin, sum(float(one.attention_mask.sum()) for one in slices)))
-        seconds, tokens = known[0][0], sum(tokens for _, tokens in known)
+        seconds, tokens = known[0][0], sum(tokens for _, tokens in known) / self.ranks.model_group.size
         state.seconds += seconds
         for name, spent in {"data": loaded - begin, **step.seconds}.items():
             self.clocks[name] += spent
@@ -132,7 +133,8 @@ class Trainer:
         self.state.seconds += spent
 
     def save(self, regular=False):
-        self.ranks.from_first(lambda: self.checkpoints.save(self.records.metrics.sync(), regular))
+        with self.state.whole():
+            self.ranks.from_first(lambda: self.checkpoints.save(self.records.metrics.sync(), regular))
 
     def save_if_possible(self):
         """There will be room again, perhaps, at the next checkpoint."""
@@ -142,8 +144,9 @@ class Trainer:
             self.records.observer.alert(f"{error}; training goes on, to be saved at the next checkpoint")
 
     def roll_back(self):
-        step, batches = self.ranks.from_first(lambda: self.checkpoints.roll_back(self.schedule.peak))
-        share_state(self.ranks, self.state)
+        with self.state.whole():
+            step, batches = self.ranks.from_first(lambda: self.checkpoints.roll_back(self.schedule.peak))
+            share_state(self.ranks, self.state)
         self.upcoming = None
         self.records.event("rolled back", f"back to the checkpoint of step {step}; batches {batches.start} to "
                                           f"{batches.stop - 1} are passed over")

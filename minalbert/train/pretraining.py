@@ -45,7 +45,7 @@ class Pretraining:
         self.origin = f" of corpus {settings.data.corpus}" if settings.data.corpus else ""
         self.test, self.ranks = HeldOutTest(data.held_out, data.baselines, data.pairs, ranks), ranks
         self.batches = functools.partial(batches, data.instances, settings.training.micro_batch, settings.slices,
-                                         share=ranks.share(settings.slices))
+                                         share=ranks.data_group.share(settings.slices))
 
     def fresh_model(self, compute):
         training = self.settings.training
@@ -65,8 +65,8 @@ class Pretraining:
 
     def gradient_of(self, workers):
         def gradient_of(micro_batches, dropout, scale):
-            slices = workers.slices_of(micro_batches)
-            return gradient_over(self.ranks, workers, slices, dropout, scale, self.settings.training.recompute)
+            slices, recompute = workers.slices_of(micro_batches), self.settings.training.recompute
+            return gradient_over(self.ranks.data_group, workers, slices, dropout, scale, recompute)
 
         return gradient_of
 

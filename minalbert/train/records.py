@@ -63,7 +63,8 @@ class Records:
         self.observer.step(self.state.step, losses, tokens)
 
     def evaluate(self):
-        self.latest, self.evaluated = self.test(self.state.model), self.state.step
+        with self.state.whole():
+            self.latest, self.evaluated = self.test(self.state.model), self.state.step
         self.before = self.before or self.latest
         self.write("eval", **self.latest._asdict())
         self.observer.evaluated(self.latest, self.state.step)

@@ -28,6 +28,8 @@ class TrainingSettings(Section):
     code: str = setting("", "files with your own functions for the model, separated as in PATH")
     weights: str = setting("", "a model or run to begin with, instead of fresh weights", metavar="DIR")
 
+    model_ranks = 1                                   # pretraining has it as a setting
+
     def __post_init__(self):
         if isinstance(self.recompute, bool):         # as version 0.1.0 wrote it
             object.__setattr__(self, "recompute", int(self.recompute))
@@ -164,4 +166,5 @@ class RunSettings(SectionedSettings):
 
 SHARED = {"training": TrainingSettings, "optimiser": OptimiserSettings, "schedule": ScheduleSettings,
           "records": RecordSettings, "checkpoints": CheckpointSettings, "watch": WatchSettings}
-CHANGEABLE_TRAINING = ("steps", "workers", "recompute", "precision", "kernels", "device", "code", "weights")
+CHANGEABLE_TRAINING = ("steps", "workers", "recompute", "precision", "kernels", "device", "code", "weights",
+                       "model_ranks")

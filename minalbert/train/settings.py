@@ -18,7 +18,8 @@ from ..config import ACTIVATIONS, ATTENTION, PRESETS, SHARING, AlbertConfig
 from ..data import recipe
 from ..data.recipe import Recipe
 from ..errors import ConfigError
-from .run_settings import CHANGEABLE_TRAINING, SHARED, RecordSettings, RunSettings
+from ..split import check_split
+from .run_settings import CHANGEABLE_TRAINING, SHARED, RecordSettings, RunSettings, TrainingSettings
 from .sections import Section, setting
 
 WHOLE = {item.name for item in dataclasses.fields(AlbertConfig)} - {"vocab_size", "embedding_projection"}
@@ -34,6 +35,22 @@ class DataSettings(Section):
 
 
 @dataclass(frozen=True)
+class PretrainingTraining(TrainingSettings):
+    model_ranks: int = setting(1, "ranks that share one model, each with some of its heads, of its FFN and of its "
+                               "words; groups of so many ranks share a batch", 1, 2**14)
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.model_ranks == 1:
+            return
+        for name, possible in {"kernels": ("plain",), "device": ("cpu",), "code": ("",), "workers": (0, 1)}.items():
+            if getattr(self, name) not in possible:
+                wanted = " or ".join(map(repr, possible))
+                raise ConfigError(f"{name} is {getattr(self, name)!r}; with model_ranks {self.model_ranks} it must be "
+                                  f"{wanted}")
+
+
+@dataclass(frozen=True)
 class PretrainingRecords(RecordSettings):
     evaluate_instances: int = setting(1000, "instances of such a test", 1)
 
@@ -43,7 +60,7 @@ class Settings(RunSettings):
     preset: str = "tiny"
 
     SECTIONS = ({"model": AlbertConfig, "data": DataSettings, "recipe": Recipe} | SHARED
-                | {"records": PretrainingRecords})
+                | {"training": PretrainingTraining, "records": PretrainingRecords})
     HELP = recipe.HELP
     CHOICES = recipe.CHOICES | {"sharing": SHARING, "attention": ATTENTION, "hidden_act": tuple(ACTIVATIONS)}
     CHANGEABLE = {"model": DROPOUTS, "recipe": (), "training": CHANGEABLE_TRAINING}      # noqa: RUF012
@@ -60,6 +77,7 @@ class Settings(RunSettings):
 
     def check(self):
         super().check()
+        check_split(self.model, self.training.model_ranks)
         for name, limits in TRAINABLE.items():
             arguments.number(name, getattr(self.model, name), *limits, error=ConfigError)
         if self.recipe.max_length > self.model.max_position_embeddings:

@@ -2,10 +2,12 @@
 
 import errno
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
+from ..albert import Albert
 from ..errors import NoRoomError, TrainError
 from ..optim import Moments
+from ..split import model_share, share_of, whole_of
 from . import checkpoint, saved_steps
 from .best import BestStep
 from .gradient_step import LossScale
@@ -28,7 +30,31 @@ class RunState:
         """
         self.model, self.steps, self.minutes, self.precision = model, steps, minutes, precision
         self.rules, self.pass_over, self.fresh, self.selection = rules, pass_over, fresh, selection
+        self.weights, self.model_group, self.shapes = model.params.flat.size, None, model.params.shapes
         self.take(saved)
+
+    def divide(self, ranks):
+        """Let the ranks of a group share the model and its moments: this one's are its share from now on."""
+        if ranks.size > 1:
+            self.model_group = ranks
+            self.model = model_share(self.model.config, self.model.params, ranks)
+            self.moments = Moments(*(share_of(moment, ranks.rank, ranks.size) for moment in self.moments))
+
+    @contextmanager
+    def whole(self):
+        """A context in which the model and its moments are whole on every rank, to be saved, tested or replaced."""
+        if self.model_group is None:
+            yield
+            return
+        model, moments, ranks = self.model, self.moments, self.model_group
+        self.model = Albert(model.config, whole_of(model.params, self.shapes, ranks))
+        self.moments = Moments(*(whole_of(moment, self.shapes, ranks) for moment in moments))
+        try:
+            yield
+        finally:
+            for own, whole in zip((model.params, *moments), (self.model.params, *self.moments), strict=True):
+                own.flat[...] = share_of(whole, ranks.rank, ranks.size).flat
+            self.model, self.moments = model, moments
 
     def take(self, saved):
         """Go to where this state was saved."""

@@ -51,15 +51,29 @@ def open_together(ranks, open_job, settings, run, noted, facts):
     return job
 
 
+def form_groups(settings, ranks):
+    """Let each `model_ranks` of the ranks share a model; raise ConfigError if some would be left over."""
+    count = settings.training.model_ranks
+
+    def check():
+        if ranks.size % count:
+            raise ConfigError(f"model_ranks is {count}; the number of ranks, which mpiexec -n gives, must be a "
+                              f"multiple of it, and is {ranks.size}")
+
+    ranks.from_first(check)
+    ranks.form_groups(count)
+
+
 def check_fit(settings, ranks):
     """Raise ConfigError unless the micro-batches of a batch can be shared evenly, in the order of the tree."""
     if ranks.size > 1 and settings.training.device != "cpu":
         raise ConfigError(f"device is {settings.training.device!r}; several ranks train on the CPU only: device 'cpu', "
                           "or one process")
-    if settings.slices % ranks.size:
-        training = settings.training
+    training, groups = settings.training, ranks.size // settings.training.model_ranks
+    if settings.slices % groups:
         possible = ", ".join(str(2**power) for power in range(settings.slices.bit_length()))
-        raise ConfigError(f"{ranks.size} ranks cannot share the {settings.slices} micro-batches of a batch evenly "
+        sharing = f"{groups} groups of {training.model_ranks} ranks" if groups < ranks.size else f"{groups} ranks"
+        raise ConfigError(f"{sharing} cannot share the {settings.slices} micro-batches of a batch evenly "
                           f"(batch {training.batch}, micro_batch {training.micro_batch}); it must be one of {possible}")
 
 
@@ -112,7 +126,12 @@ def share_state(ranks, state):
 
 
 def workers_for(settings, ranks):
-    """The threads of a rank: those of the settings, or its share of the machine's cores."""
+    """The threads of a rank: those of the settings, or its share of the machine's cores; one, if ranks share a model.
+
+    Two threads would mix up what they exchange with the other ranks.
+    """
+    if settings.training.model_ranks > 1:
+        return 1
     return settings.training.workers or max(1, cores() // ranks.here)
 
 

@@ -35,11 +35,12 @@ from ..arguments import of_kind, whole
 from ..backend import DropoutKey
 from ..errors import ConfigError
 from ..optim import Schedule
-from ..parallel import Workers, blas_threads
+from ..parallel import ALONE, Workers, blas_threads
 from .assemble import observer_of, step_of, with_own_code
 from .begin import fresh_state
 from .pretraining import Pretraining
 from .settings import Settings
+from .together import form_groups
 from .watch import Verdict, without_numpy_warnings
 
 LOW, HIGH = 1e-6, 1.0
@@ -58,6 +59,7 @@ def open_trial(settings, trials, corpus=None, held_out=None, observer=None, own_
     """A Trial with everything as in a run, but for the rate: each step is given its own."""
     of_kind("settings", settings, Settings)
     settings, observer = with_own_code(settings, own_code), observer_of(observer)
+    form_groups(settings, ALONE)
     job = Pretraining(settings, corpus=corpus, held_out=held_out)
     state = fresh_state(job, own_code)
     observer.begin(0, trials)

@@ -85,8 +85,8 @@ def locate_nonfinite(model, slices, grads, ranks=ALONE):
     bad = [layer for layer in ranks.gather(first_bad_layer(model, slices)) if layer is not None]
     if bad:
         return f"the first bad numbers are {f'the output of layer {bad[0]}' if bad[0] else 'the embeddings'}"
-    if name := first_bad(grads):
-        return f"the first bad gradient is that of {name}"
+    if names := [name for name in ranks.gather(first_bad(grads)) if name]:
+        return f"the first bad gradient is that of {names[0]}"
     return "the sum of the slices is not finite, though each tensor is"
 
 

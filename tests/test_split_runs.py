@@ -1,0 +1,153 @@
+"""Runs of ranks that share a model: the run of one process, in any layout. The ranks are threads here."""
+
+from contextlib import nullcontext
+
+import numpy as np
+import pytest
+from small_run import StopAt, computed, events, small_corpus, small_settings
+from thread_ranks import on_threads
+
+from minalbert.commands.progress import Progress
+from minalbert.errors import ConfigError
+from minalbert.parallel import ALONE
+from minalbert.train import assemble, checkpoint, pretrain
+
+CHANGES = {"dtype": "float64", "workers": 1, "steps": 12, "evaluate_every": 6}
+TROUBLE = {"spikes": "rollback", "spike_sigmas": 2.6, "spike_window": 8, "steps": 24, "every": 4}  # twice
+
+NO_MULTIPLE = "model_ranks is 2; the number of ranks, which mpiexec -n gives, must be a multiple of it, and is "
+
+
+@pytest.fixture(autouse=True)
+def threads_without_warnings(monkeypatch):
+    """The filters of warnings are the whole process's; ranks that are threads would each put back what they found."""
+    monkeypatch.setattr(assemble, "without_numpy_warnings", nullcontext)
+
+
+def train(run, ranks=1, model_ranks=1, **changes):
+    """On so many ranks, of which each `model_ranks` share a model. Returns their results."""
+    settings = small_settings(**CHANGES | {"model_ranks": model_ranks} | changes)
+    return on_ranks(ranks, lambda each: train_on(each, run, settings))
+
+
+def on_ranks(count, work):
+    return on_threads(count, work) if count > 1 else [work(ALONE)]
+
+
+def train_on(ranks, run, settings):
+    return pretrain(settings, run, small_corpus(), observer=Progress(quiet=True), ranks=ranks)
+
+
+def train_for(steps, *arguments):
+    """The same, stopped after so many steps."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(assemble, "StopSignals", lambda alert: StopAt(steps))
+        train(*arguments)
+
+
+def vectors(run, step=None):
+    """Weights and moments of a checkpoint, the newest if none is named."""
+    _, state, _, _ = checkpoint.load(run, step)
+    return [vector.flat for vector in (state.params, *state.moments)]
+
+
+def assert_close(found, expected, limit=1e-10):
+    for vector, right in zip(found, expected, strict=True):
+        np.testing.assert_allclose(vector, right, rtol=0, atol=limit * np.abs(right).max())
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    run = tmp_path_factory.mktemp("alone")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(assemble, "without_numpy_warnings", nullcontext)
+        train(run)
+    return run
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    run = tmp_path_factory.mktemp("shared")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(assemble, "without_numpy_warnings", nullcontext)
+        train(run, 2, 2)
+    return run
+
+
+def test_two_ranks_that_share_a_model_make_the_steps_of_one(alone, shared):
+    assert_close(vectors(shared), vectors(alone))
+    for line, right in zip(computed(shared)["lines"], computed(alone)["lines"], strict=True):
+        assert line.pop("trust_ratios", {}) == pytest.approx(right.pop("trust_ratios", {}))
+        assert line == pytest.approx(right)
+
+
+def test_more_rows_of_a_grid_change_no_bit(tmp_path, shared):
+    """Two groups of two ranks share batches, and the ranks of a group a model."""
+    train(tmp_path, 4, 2)
+    assert computed(tmp_path) == computed(shared)
+
+
+def test_a_run_that_was_stopped_has_the_bits_of_one_that_was_not(tmp_path, shared):
+    train_for(5, tmp_path, 2, 2)
+    assert vectors(tmp_path)[0].tobytes() != vectors(shared)[0].tobytes()
+    train(tmp_path, 2, 2)
+    assert computed(tmp_path) == computed(shared)
+
+
+def test_a_run_resumes_in_any_layout(tmp_path, alone):
+    """A checkpoint is the whole model, whoever has saved it."""
+    for steps, ranks, model_ranks in ((3, 2, 2), (2, 1, 1), (3, 4, 2), (2, 2, 1)):
+        train_for(steps, tmp_path, ranks, model_ranks)
+    train(tmp_path, 2, 2)
+    assert len(events(tmp_path, "resumed")) >= 4
+    assert_close(vectors(tmp_path), vectors(alone))
+
+
+def test_a_run_goes_back_to_a_checkpoint(tmp_path):
+    for name, ranks in (("alone", 1), ("shared", 2)):
+        train(tmp_path / name, ranks, ranks, **TROUBLE)
+    alone, shared = (events(tmp_path / name, "rolled back") for name in ("alone", "shared"))
+    assert [line["text"] for line in shared] == [line["text"] for line in alone]
+    assert len(alone) == 2
+    assert_close(vectors(tmp_path / "shared"), vectors(tmp_path / "alone"))
+
+
+def test_the_first_bad_number_is_found_where_ranks_share_a_model(tmp_path, monkeypatch):
+    """It is in the first batch's gradient of a word that rank 1 has."""
+    norm_over, well = assemble.norm_over, []
+
+    def poisoned(ranks, grads):
+        if ranks.rank == 1 and not well:
+            well.append(True)
+            grads["mlm.bias"][-1] = np.nan
+        return norm_over(ranks, grads)
+
+    monkeypatch.setattr(assemble, "norm_over", poisoned)
+    train(tmp_path, 2, 2, steps=2)
+    (event,) = events(tmp_path, "not finite")
+    assert event["text"].endswith("the first bad gradient is that of mlm.bias; no step was made")
+
+
+def test_the_model_that_a_run_returns_is_whole(tmp_path):
+    for result in train(tmp_path, 2, 2, steps=3):
+        np.testing.assert_array_equal(result.model.params.flat, vectors(tmp_path)[0])
+
+
+@pytest.mark.parametrize(("ranks", "changes", "sentence"), [
+    (1, {"model_ranks": 2}, NO_MULTIPLE + "1"),
+    (3, {"model_ranks": 2}, NO_MULTIPLE + "3"),
+    (4, {"model_ranks": 2, "batch": 4}, "2 groups of 2 ranks cannot share the 1 micro-batches of a batch evenly "
+                                        "(batch 4, micro_batch 4); it must be one of 1"),
+    (2, {"model_ranks": 2, "workers": 2}, "workers is 2; with model_ranks 2 it must be 0 or 1"),
+    (2, {"model_ranks": 2, "kernels": "fused"}, "kernels is 'fused'; with model_ranks 2 it must be 'plain'"),
+    (2, {"model_ranks": 2, "intermediate_size": 33},
+     "model_ranks is 2; intermediate_size, which is 33, must be a multiple of it"),
+])  # fmt: skip
+def test_what_cannot_be_shared_is_refused_before_anything_starts(tmp_path, ranks, changes, sentence):
+    def refused(ranks):
+        with pytest.raises(ConfigError) as caught:
+            train_on(ranks, tmp_path / "run", small_settings(**CHANGES | changes))
+        return str(caught.value)
+
+    assert on_ranks(ranks, refused) == [sentence] * ranks
+    assert not (tmp_path / "run").exists()
