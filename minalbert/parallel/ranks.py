@@ -12,7 +12,7 @@ import sys
 import traceback
 
 from ..errors import MinalbertError, MissingLibraryError, TrainError
-from .pulse import Silence, pulse_of
+from .heartbeat import Unwatched, heartbeat_of
 from .rank_sum import add_over_ranks
 
 LAUNCHERS = {                                        # what says how many processes were started
@@ -25,8 +25,8 @@ class Alone:
 
     rank, size, here, shared_error = 0, 1, 1, None
 
-    def __init__(self, pulse=None):
-        self.pulse = pulse or Silence()
+    def __init__(self, heartbeat=None):
+        self.heartbeat = heartbeat or Unwatched()
 
     def share(self, count):
         """A slice: which of `count` items in a row are this rank's."""
@@ -34,7 +34,7 @@ class Alone:
 
     def gather(self, value):
         """[each rank's value], on all ranks."""
-        self.pulse.say("works")
+        self.heartbeat.say("works")
         return [value]
 
     def from_first(self, work):
@@ -58,9 +58,9 @@ ALONE = Alone()
 class Ranks(Alone):
     """Several processes: the methods of `Alone` over MPI. comm: a communicator of mpi4py"""
 
-    def __init__(self, comm, here=1, pulse=None):
+    def __init__(self, comm, here=1, heartbeat=None):
         """here: how many of the ranks are on this machine"""
-        super().__init__(pulse)
+        super().__init__(heartbeat)
         self.comm, self.rank, self.size, self.here = comm, comm.rank, comm.size, here
 
     def gather(self, value):
@@ -83,9 +83,9 @@ class Ranks(Alone):
 
     def _together(self, call):
         """Call what needs all ranks."""
-        self.pulse.say("waits")
+        self.heartbeat.say("waits")
         found = call()
-        self.pulse.say("works")
+        self.heartbeat.say("works")
         return found
 
     def _shared(self, outcome):
@@ -108,7 +108,7 @@ def world():
     name, asked = next(((name, int(os.environ[name])) for name in LAUNCHERS if os.environ.get(name, "").isdecimal()),
                        (None, 1))
     if asked == 1:
-        return Alone(pulse_of(0))
+        return Alone(heartbeat_of(0))
     os.environ.setdefault("MPIR_CVAR_SUPPRESS_ABORT_MESSAGE", "1")       # of MPICH; the sentence is ours
     try:
         from mpi4py import MPI
@@ -121,7 +121,7 @@ def world():
         raise TrainError(f"{LAUNCHERS[name]} has started {asked} processes ({name}), but {library}, which mpi4py has "
                          f"loaded, sees {comm.size}: take the launcher that came with this library")
     sys.excepthook = lambda kind, error, trace: end_all(error)
-    return Ranks(comm, comm.Split_type(MPI.COMM_TYPE_SHARED).size, pulse_of(comm.rank))
+    return Ranks(comm, comm.Split_type(MPI.COMM_TYPE_SHARED).size, heartbeat_of(comm.rank))
 
 
 def end_all(error, code=1):
