@@ -204,7 +204,8 @@ plots.distribution_bars([finding.probe for finding in audits["clean"]], {
 
 # %%
 def chunk_lengths(instances):
-    return instances.table.last - instances.table.first           # in sentences
+    chunks = instances.table.all()
+    return chunks.last - chunks.first                # in sentences
 
 q = np.mean(chunk_lengths(released) == 1)
 pairs, labels = data.pairs_and_labels(released, len(released))

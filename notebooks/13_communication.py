@@ -185,9 +185,9 @@ plots.bandwidth_curves(gigabits, curves, crossing, title)
 
 # %% [markdown]
 # On the left, time is bytes: the lines have slope −1, and BERT-large lies nearly 18.8 times above ALBERT-large. On the
-# right, time is operations: BERT-large and ALBERT-large meet, and xxlarge stays 7.4 times above them. ALBERT-large never loses
-# to BERT-large, because it sends less *and* computes no more. ALBERT-xxlarge wins below 0.97 Gbit/s alone: its third of
-# bytes saved is worth 7.4 times the operations only on a very slow network.
+# right, time is operations: BERT-large and ALBERT-large meet, and xxlarge stays 7.4 times above them. ALBERT-large
+# never loses to BERT-large, because it sends less and computes hardly more or less. ALBERT-xxlarge wins below 0.97
+# Gbit/s alone: a third of the bytes saved makes up for 7.4 times the operations only on a very slow network.
 #
 # So 1.7 is not a property of ALBERT. It belongs to a model, a batch, and a pair of machines and network. On one machine
 # it is 1.0.

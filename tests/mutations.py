@@ -11,7 +11,8 @@ class Mutation(NamedTuple):
     # a judge of judges.py; "values": forward and backward are wrong together; "steps": of optimisers; "fused": of
     # kernels and fused pairs; "slices", "threads": of what runs slices of a batch; "reversible", "sparse": of what only
     # such layers do; "compiled": of numba's loops, where there is numba; "speed": of what tells how fast a machine is;
-    # "ranks", "split", "supervisor": of several processes; "tasks", "tokens", "finetune", "best", "sweep": of fine-tuning
+    # "ranks", "split", "supervisor": of several processes; "tasks", "tokens", "finetune", "best", "sweep": of
+    # fine-tuning
     seen_by: str = "gradcheck"
 
 

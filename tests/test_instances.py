@@ -153,7 +153,7 @@ def test_every_sentence_is_in_one_chunk(made, pairs, seed):
     corpus, _, text = made
     table, texts = instances.table, instances.texts
     seen = Counter()
-    for document, first, last in zip(table.document, table.first, table.last, strict=True):
+    for document, first, last in zip(*table.all()[:3], strict=True):
         shard, begin, end = (int(x[0]) for x in texts.sentences_of(np.array([document])))
         assert begin <= first < last <= end
         assert last - first >= recipe.segments
@@ -257,7 +257,7 @@ def test_rates_of_a_clean_epoch():
     count = len(instances)
     assert believable(int(batch.sop_labels.sum()), count, 0.5)
     short = 0.1 * (recipe.room - 2) / (recipe.room - 1)  # one of the short targets is the full one
-    assert believable(int((instances.table.target < recipe.room).sum()), count, short)
+    assert believable(int((instances.table.all().target < recipe.room).sum()), count, short)
     lengths = batch.attention_mask.sum(1)
     budget = np.clip(np.rint(lengths * 0.15), 1, 9)
     used = batch.mlm_weights.sum(1)
@@ -322,7 +322,7 @@ def our_rows(corpus, tokenizer, recipe, passes):
         instances = Instances(corpus, tokenizer, recipe, seed)
         made = instances._make(0, np.arange(len(instances)))
         foreign = made.segments.document[:, 0] != made.segments.document[:, 1]
-        short = instances.table.target < recipe.room
+        short = instances.table.all().target < recipe.room
         columns = (*made.segments.lengths.T, made.batch.sop_labels, foreign, short)
         rows += zip(*(column.tolist() for column in columns), strict=True)
         spans.update(made.spans.count.tolist())

@@ -7,7 +7,7 @@ import threading
 import pytest
 from test_cli import refused
 
-from minalbert.parallel.pulse import Pulse, heard
+from minalbert.parallel.heartbeat import Heartbeat, heard
 from minalbert.parallel.supervisor import Supervisor
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGUSR1")
@@ -20,7 +20,7 @@ signal.signal(signal.SIGUSR1, lambda *_: stopped.append(1))
 def say(words):
     for rank, word in enumerate(words):
         name, _, count = word.partition(":")
-        with open(os.path.join(os.environ["MINALBERT_PULSE"], f"rank-{rank}"), "w") as file:
+        with open(os.path.join(os.environ["MINALBERT_HEARTBEAT"], f"rank-{rank}"), "w") as file:
             file.write(f"elsewhere 4711 {name} {count or 1}")
 say(words)
 end = time.monotonic() + seconds
@@ -32,15 +32,21 @@ sys.exit(code)
 """
 
 
-def supervised(*lives, progress=(), **more):
-    """(a Supervisor, how many ranks it started each time, what it said). A life: (words, seconds, exit code)"""
-    started, said, lives, progress = [], [], list(lives), list(progress)
+def supervised(*attempts, progress=(), **more):
+    """(a Supervisor, how many ranks it started each time, what it said). An attempt: (words, seconds, exit code)"""
+    started, said, attempts, progress = [], [], list(attempts), list(progress)
 
     def start(count):
         started.append(count)
-        return [sys.executable, "-c", JOB, *map(str, lives.pop(0))]
+        return [sys.executable, "-c", JOB, *map(str, attempts.pop(0))]
 
     return Supervisor(start, lambda: progress.pop(0) if progress else 0, said.append, **more), started, said
+
+
+def test_the_largest_exit_code_ends_the_job():
+    supervisor, started, _ = supervised(("ended-0,ended-75", 0, 0))
+    assert supervisor.run(2) == 75
+    assert started == [2]
 
 
 @pytest.mark.parametrize("code", [0, 2, 75])
@@ -94,11 +100,11 @@ def test_it_asks_the_ranks_to_save_when_it_is_asked_to_stop(number, code):
     assert (started, said) == ([2], [])
 
 
-def test_a_pulse_is_heard(tmp_path):
+def test_a_heartbeat_is_heard(tmp_path):
     assert heard(tmp_path, 0) is None
-    pulse = Pulse(tmp_path, 0)
-    pulse.say("begins-with-a-long-word")
-    pulse.say("waits")
+    heartbeat = Heartbeat(tmp_path, 0)
+    heartbeat.say("begins-with-a-long-word")
+    heartbeat.say("waits")
     assert heard(tmp_path, 0)[2:] == ("waits", 2)
 
 

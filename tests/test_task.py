@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from test_glue import LABELLED, UNLABELLED
 from test_squad_and_race import FIRST, SECOND, write
+from thread_ranks import on_threads
 
 from minalbert import Albert, AlbertConfig
 from minalbert.data.tiny_worlds import TinyWorlds
@@ -47,6 +48,27 @@ def opened(name, place, **settings):
     """A task of tiny worlds, by the format of its files."""
     return open_task("race" if name == "next" else "custom" if name in TABLES else "squad2", place / name,
                      max_length=64, **settings)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["topic", "next", "spans1"])
+@pytest.mark.parametrize("count", [2, 5])
+def test_ranks_share_a_dev_set_and_all_find_what_one_process_finds(worlds, monkeypatch, name, count):
+    """Each sequence is read once by all of them together."""
+    monkeypatch.setattr(predicting, "TOKENS", 200)
+    task = opened(name, worlds)
+    examples, model = task.examples("dev", TOKENIZER), model_for(task)
+    alone, read, encode = task.predict(model, examples), [], Albert.encode
+
+    def counting(self, input_ids, *given, **named):
+        read.append(len(input_ids))
+        return encode(self, input_ids, *given, **named)
+
+    monkeypatch.setattr(Albert, "encode", counting)
+    found = on_threads(count, lambda ranks: task.predict(model_for(task), examples, ranks))
+    with np.printoptions(precision=17, threshold=10**6):
+        assert [*map(repr, found)] == [repr(alone)] * count
+    assert sum(read) == sum(len(item.sequences) for item in examples)
+    assert len(read) > count
 
 
 @pytest.mark.parametrize("name", GLUE)

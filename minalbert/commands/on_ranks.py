@@ -11,13 +11,13 @@ def on_ranks(work):
     try:
         code = work(ranks)
     except BaseException as error:
-        ranks.pulse.say("ended-2" if isinstance(error, MinalbertError) else "failed")
+        ranks.heartbeat.say("ended-2" if isinstance(error, MinalbertError) else "failed")
         if ranks.size > 1 and error is not ranks.shared_error:
             end_all(error, 2)
         if ranks.rank == 0:
             raise
         return 2
-    ranks.pulse.say(f"ended-{code}")
+    ranks.heartbeat.say(f"ended-{code}")
     if ranks.size > 1 and code == 130:               # stopped at once, wherever the others are
         end_all(KeyboardInterrupt(), code)
     return code

@@ -20,59 +20,98 @@ the second segment of half of the other chunks, whose sentences after the first 
 fixes the first segment's end, and whether the next one follows.
 """
 
+from array import array
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from ..errors import DataError
+from .packing import offset_dtype
 from .random_draws import Choice, below, bits, chance, keys, lower
 
 BEFORE_ALL = -1                                      # the "epoch" of choices that hold for all epochs
 
 
-class ChunkTable(NamedTuple):
-    """One row for each instance."""
+class ChunkRows(NamedTuple):
+    """Some rows of the table, one for each instance."""
 
-    document: np.ndarray                             # (N,) numbered through all shards
-    first: np.ndarray                                # (N,) sentence of the shard
-    last: np.ndarray                                 # (N,) past the last sentence
-    target: np.ndarray                               # (N,) tokens it was filled for
-    split: np.ndarray | None                         # (N,) released NSP: sentences of the first segment
-    negative: np.ndarray | None                      # (N,) released NSP: is the second from another document?
+    document: np.ndarray                             # (B,) numbered through all shards
+    first: np.ndarray                                # (B,) sentence of the shard
+    last: np.ndarray                                 # (B,) past the last sentence
+    target: np.ndarray                               # (B,) tokens it was filled for
+    split: np.ndarray                                # (B,) released NSP: sentences of the first segment
+    negative: np.ndarray                             # (B,) released NSP: is the second from another document?
+
+
+class ShardTable(NamedTuple):
+    """The rows of one shard, in memory; chunk_files.py has those of a large corpus."""
+
+    numbers: np.ndarray                              # (n, 6) the columns of ChunkRows; documents are the shard's
     left_out: int                                    # documents that gave no instance
 
     def __len__(self):
-        return len(self.document)
+        return len(self.numbers)
+
+    def rows(self, which):
+        return self.numbers[which]
 
 
-def build_table(texts, recipe, seed):
-    """The table of all chunks of a corpus."""
+class ChunkTable:
+    """The rows of all shards, one after the other."""
+
+    def __init__(self, tables, first_document):
+        """tables: one of each shard; first_document: (S+1,) the number of each shard's first"""
+        self.tables, self.first_document = tables, first_document
+        self.starts = np.concatenate([[0], np.cumsum([len(table) for table in tables], dtype=np.int64)])
+        self.left_out = sum(table.left_out for table in tables)
+
+    def __len__(self):
+        return int(self.starts[-1])
+
+    def rows(self, numbers):
+        """The ChunkRows of these instances."""
+        shard = np.searchsorted(self.starts, numbers, "right") - 1
+        found = np.empty((len(numbers), len(ChunkRows._fields)), np.int64)
+        for one in np.unique(shard):
+            here = np.flatnonzero(shard == one)
+            found[here] = self.tables[one].rows(numbers[here] - self.starts[one])
+        found[:, 0] += self.first_document[shard]
+        return ChunkRows(*found[:, :-1].T, found[:, -1].astype(bool))
+
+    def all(self):
+        """The ChunkRows of a whole epoch."""
+        return self.rows(np.arange(len(self)))
+
+
+def build_table(texts, recipe, seed, files=None):
+    """The table of all chunks of a corpus. files: the ChunkFiles of a large one, which have what was made before."""
     if texts.document_count == 0:
         raise DataError("the corpus is empty: it has no document")
-    tables = [_shard_table(texts, shard, recipe, seed) for shard in range(len(texts.documents))]
-    columns = np.concatenate([rows for rows, _ in tables], axis=1)                # (6, N)
-    if not columns.size:
+    make = partial(shard_table, texts, recipe, seed)
+    of_shard = partial(files.table, make) if files else make
+    tables = [of_shard(shard) for shard in range(len(texts.documents))]
+    table = ChunkTable(tables, texts.first_document)
+    if not len(table):
         raise DataError(
             f"each of the corpus's {texts.document_count} documents has one sentence only, and a pair needs two: "
             "do blank lines stand between documents, and not between sentences? (pairs='none' needs no pair)"
         )
-    fixed = (None, None)
-    if recipe.policy == "released" and recipe.pairs == "nsp":
-        fixed = columns[4], columns[5].astype(bool)
-    return ChunkTable(*columns[:4], *fixed, sum(left_out for _, left_out in tables))
+    return table
 
 
-def _shard_table(texts, shard, recipe, seed):
-    """One shard's columns of the table, and its documents that gave no instance."""
-    documents = texts.documents[shard]
+def shard_table(texts, recipe, seed, shard):
+    documents = np.asarray(texts.documents[shard])
     numbers = np.arange(texts.first_document[shard], texts.first_document[shard + 1])
-    sampled = _sample(numbers, texts.sentences[shard], documents, recipe, seed)
-    rows, left_out = [], 0
+    sampled = _sample(numbers, np.asarray(texts.sentences[shard]), documents, recipe, seed)
+    rows, left_out = array("Q"), 0
     for place, (start, stop) in enumerate(zip(documents[:-1].tolist(), documents[1:].tolist(), strict=True)):
         chunks = _chunks(sampled.of(place, start, stop), recipe)
         left_out += not chunks
-        rows += [(numbers[place], start + first, start + last, *rest) for first, last, *rest in chunks]
-    return np.array(rows, np.int64).reshape(-1, 6).T, left_out
+        for first, last, *rest in chunks:
+            rows.extend((place, start + first, start + last, *map(int, rest)))
+    largest = max(int(documents[-1]), recipe.room, 1)
+    return ShardTable(np.array(rows, offset_dtype(largest)).reshape(-1, len(ChunkRows._fields)), left_out)
 
 
 class _Sampled(NamedTuple):

@@ -19,6 +19,7 @@ from ..arguments import like, of_kind, refusal
 from ..batch import Batch
 from ..capacity import check_memory
 from ..errors import DataError
+from .chunk_files import chunk_files
 from .chunks import build_table
 from .masking import budgets, choose_spans, find_words, replace, tokens_of
 from .order import instances_at
@@ -91,7 +92,7 @@ class Instances:
         self.recipe, self.seed, self.vocab_size = recipe, whole_number("seed", seed), corpus.vocab_size
         self.word_starts = np.asarray(tokenizer.word_starts, bool)
         self.texts = Texts(corpus.shards)
-        self.table = build_table(self.texts, recipe, self.seed)
+        self.table = build_table(self.texts, recipe, self.seed, chunk_files(corpus, recipe, self.seed))
         self.pairs = SegmentPairs(self.texts, self.table, recipe)
 
     def __len__(self):
@@ -124,6 +125,7 @@ class Instances:
         number = whole_number("number", number)
         made = self._make(epoch, [number])
         batch, words, (span_words, counts) = made.batch, made.words, made.spans
+        chunk = self.table.rows(np.array([number]))
         length = int(batch.attention_mask.sum())
         original = batch.input_ids[0].copy()
         original[made.place] = made.tokens
@@ -132,7 +134,7 @@ class Instances:
         return Detail(
             epoch=epoch,
             number=number,
-            sentences=(int(self.table.first[number]), int(self.table.last[number])),
+            sentences=(int(chunk.first[0]), int(chunk.last[0])),
             segments=tuple(
                 Segment(*(int(column[0, side]) for column in made.segments[:4])) for side in range(self.recipe.segments)
             ),

@@ -41,14 +41,15 @@ class SegmentPairs:
 
     def __init__(self, texts, table, recipe):
         self.texts, self.table, self.recipe = texts, table, recipe
+        self.fixed = recipe.policy == "released" and recipe.pairs == "nsp"           # by the table, for all epochs
         if recipe.pairs == "nsp" and recipe.policy == "clean":
             self.elsewhere = Elsewhere(texts, recipe.nsp_negatives)
 
     def choose(self, numbers, keys):
         """numbers: (B,) rows of the table; keys: (B,) of this epoch."""
-        table, texts = self.table, self.texts
-        document, first, last = table.document[numbers], table.first[numbers], table.last[numbers]
-        split = self._splits(numbers, keys, first, last)
+        texts, chunks = self.texts, self.table.rows(numbers)
+        document, first, last = chunks[:3]
+        split = self._splits(chunks, keys)
         shard = texts.shard_of(document)
         edges = texts.begins(np.stack([shard] * 3, 1), np.stack([first, split, last], 1))   # (B, 3)
         chosen = Segments(
@@ -58,30 +59,30 @@ class SegmentPairs:
             stop=edges[:, 1:].copy(),
             labels=np.zeros(len(numbers), np.int64),
         )
-        chosen = self._replace(chosen, self._negatives(numbers, keys, first, last), numbers, keys)
+        chosen = self._replace(chosen, self._negatives(chunks, keys), chunks.target, keys)
         if self.recipe.pairs == "sop":
             chosen = swap(chosen, chance(bits(keys, Choice.SWAP), 0.5) & (last - first > 1))
         return self._truncate(chosen, keys)
 
-    def _splits(self, numbers, keys, first, last):
+    def _splits(self, chunks, keys):
         """(B,) the first sentence of the second segment."""
         if self.recipe.pairs == "none":
-            return last
-        if self.table.split is not None:
-            return first + self.table.split[numbers]
-        return first + np.maximum(1, 1 + below(bits(keys, Choice.SPLIT), np.maximum(last - first - 1, 1)))
+            return chunks.last
+        if self.fixed:
+            return chunks.first + chunks.split
+        return chunks.first + 1 + below(bits(keys, Choice.SPLIT), np.maximum(chunks.last - chunks.first - 1, 1))
 
-    def _negatives(self, numbers, keys, first, last):
+    def _negatives(self, chunks, keys):
         """(B,) is the second segment to come from another document?"""
         if self.recipe.pairs == "none":
-            return np.zeros(len(numbers), bool)
-        if self.table.negative is not None:
-            return self.table.negative[numbers]
+            return np.zeros(len(keys), bool)
+        if self.fixed:
+            return chunks.negative
         if self.recipe.pairs == "nsp":
             return chance(bits(keys, Choice.NEGATIVE), 0.5)
-        return last - first == 1                     # never so under the clean policy
+        return chunks.last - chunks.first == 1       # never so under the clean policy
 
-    def _replace(self, chosen, negative, numbers, keys):
+    def _replace(self, chosen, negative, target, keys):
         """Second segments from other documents, and label 1, for the rows whose `negative` is true."""
         rows = np.flatnonzero(negative)
         if not rows.size:
@@ -91,7 +92,7 @@ class SegmentPairs:
             wanted = chosen.lengths[rows, 1]
         else:
             document = another(chosen.document[rows, 0], self.texts.document_count, keys[rows])
-            wanted = self.table.target[numbers[rows]] - chosen.lengths[rows, 0]
+            wanted = target[rows] - chosen.lengths[rows, 0]
         shard, first, last = self.texts.sentences_of(document)
         draws = bits(keys[rows, None], Choice.SENTENCE, np.arange(PLACES))          # (rows, PLACES)
         starts = below(draws, (last - first)[:, None])

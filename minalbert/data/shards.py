@@ -65,6 +65,7 @@ class Corpus:
     tokenizer_digest: str
     directory: Path | None = None                    # None: in memory
     manifest: dict | None = None
+    chosen: str = "all"                              # which of the directory's documents
 
     @classmethod
     def open(cls, directory, verify=False):
@@ -112,8 +113,9 @@ class Corpus:
         parts = np.split(held_out(counts, share, seed, rule), np.cumsum(counts)[:-1])
         return [
             replace(self, shards=[shard.select(part == side) for shard, part in zip(self.shards, parts, strict=True)
-                                  if (part == side).any()])
-            for side in (False, True)
+                                  if (part == side).any()],
+                    chosen=f"{self.chosen}; {share} by {rule}, seed {seed}: {kept}")
+            for side, kept in ((False, "others"), (True, "held out"))
         ]  # fmt: skip
 
     def check_tokenizer(self, tokenizer):

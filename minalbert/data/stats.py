@@ -77,17 +77,22 @@ def token_shares(instances, epoch):
 
     Of a large corpus, instances are looked at that are evenly spread. A token that is read twice counts twice.
     """
-    texts, table, seed = instances.texts, instances.table, instances.seed
+    texts, seed = instances.texts, instances.seed
     total = sum(map(len, texts.tokens))
-    used = np.unique(table.document)
-    shard, first, last = texts.sentences_of(used)
-    in_instances = (texts.begins(shard, last) - texts.begins(shard, first)).sum()
+    in_instances = sum(tokens_of_used(texts, shard, table) for shard, table in enumerate(instances.table.tables))
     numbers = np.unique(np.linspace(0, len(instances) - 1, min(MEASURED, len(instances))).astype(np.int64))
     lengths = instances.pairs.choose(numbers, keys(seed, epoch, numbers)).lengths
     read = lengths.sum() * (len(instances) / len(numbers)) / total
     left_out = 1 - in_instances / total
     cut_off = max(0.0, 1 - left_out - read)
     return {"read": float(read), "cut_off": float(cut_off), "in_documents_left_out": float(left_out)}
+
+
+def tokens_of_used(texts, shard, table):
+    """The tokens of one shard's documents that give an instance."""
+    used = np.unique(table.numbers[:, 0]).astype(np.int64)
+    edges = np.asarray(texts.sentences[shard])[np.asarray(texts.documents[shard])].astype(np.int64)
+    return int((edges[used + 1] - edges[used]).sum())
 
 
 def share(name, count, total, wanted, group):

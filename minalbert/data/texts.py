@@ -12,6 +12,7 @@ class Texts:
         self.sentences = [shard.sentences for shard in shards]
         self.documents = [shard.documents for shard in shards]
         self.topics = [shard.topics for shard in shards]
+        self.in_memory = all(isinstance(tokens, np.ndarray) for tokens in self.tokens)
         counts = [len(documents) - 1 for documents in self.documents]
         self.first_document = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
@@ -34,7 +35,7 @@ class Texts:
 
     def read(self, shard, start, stop):
         """The tokens start..stop-1 of each shard, one piece after the other."""
-        if all(isinstance(tokens, np.ndarray) for tokens in self.tokens):
+        if self.in_memory:
             pieces = zip(shard.tolist(), start.tolist(), stop.tolist(), strict=True)
             return np.concatenate([self.tokens[number][first:last] for number, first, last in pieces])
         pieces = np.empty(len(shard), object)

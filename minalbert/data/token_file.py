@@ -12,10 +12,12 @@ from ..errors import DamagedError
 from .manifest import AGAIN
 
 
-class TokenFile(ArrayFile):
-    def __init__(self, file, vocab_size, verified):
+class VerifiedFile(ArrayFile):
+    """An ArrayFile whose bytes are compared with their record when the first slice is read. file: a ShardFile"""
+
+    def __init__(self, file, verified):
         super().__init__(file.path, file.dtype, file.length, AGAIN)
-        self._file, self._vocab_size, self._verified = file, vocab_size, verified
+        self._file, self._verified = file, verified
 
     def slices(self, starts, stops):
         if self._verified is not None:
@@ -26,6 +28,15 @@ class TokenFile(ArrayFile):
     def verify(self):
         """Read every byte, whether or not it was verified before."""
         files.verify(self.path, self._file.record, AGAIN, self._look)
+
+    def _look(self, block):
+        """Check a block of bytes."""
+
+
+class TokenFile(VerifiedFile):
+    def __init__(self, file, vocab_size, verified):
+        super().__init__(file, verified)
+        self._vocab_size = vocab_size
 
     def _look(self, block):
         check_ids(np.frombuffer(block, self.dtype), self._vocab_size, self.path)

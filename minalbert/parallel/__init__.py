@@ -6,7 +6,8 @@
     workers     who computes: `Workers.gradient`, the one way to a batch's gradient
     ranks       several processes, each with a share of the batch
     rank_sum, rank_gradient     the sum over them in the tree's order, and the gradient of a batch that they share
-    pulse, supervisor           what each rank says of itself, and who notices that one hangs
+    heartbeat, supervisor       what each rank says of itself, and who notices that one hangs
+    slurm       the batch script that starts them on a cluster
 """
 
 from .rank_gradient import gradient_over, sum_gradients

@@ -12,7 +12,7 @@ import sys
 import traceback
 
 from ..errors import MinalbertError, MissingLibraryError, TrainError
-from .pulse import Silence, pulse_of
+from .heartbeat import Unwatched, heartbeat_of
 from .rank_sum import add_over_ranks
 
 LAUNCHERS = {                                        # what says how many processes were started
@@ -25,8 +25,8 @@ class Alone:
 
     rank, size, here, shared_error = 0, 1, 1, None
 
-    def __init__(self, pulse=None):
-        self.pulse = pulse or Silence()
+    def __init__(self, heartbeat=None):
+        self.heartbeat = heartbeat or Unwatched()
         self.model_group = self.data_group = self
 
     def form_groups(self, model_ranks):
@@ -38,7 +38,7 @@ class Alone:
 
     def gather(self, value):
         """[each rank's value], on all ranks."""
-        self.pulse.say("works")
+        self.heartbeat.say("works")
         return [value]
 
     def from_first(self, work):
@@ -62,11 +62,11 @@ ALONE = Alone()
 class Ranks(Alone):
     """Several processes: the methods of `Alone` over MPI. comm: a communicator of mpi4py"""
 
-    def __init__(self, comm, here=1, pulse=None):
+    def __init__(self, comm, here=1, heartbeat=None):
         """here: how many of the ranks are on this machine"""
-        super().__init__(pulse)
+        super().__init__(heartbeat)
         self.comm, self.rank, self.size, self.here = comm, comm.rank, comm.size, here
-        self.model_group = Alone(pulse)
+        self.model_group = Alone(heartbeat)
 
     def form_groups(self, model_ranks):
         """Let each `model_ranks` neighbours share a model: a grid, for instance of 2 x 2 ranks.
@@ -75,7 +75,7 @@ class Ranks(Alone):
             rank 2   rank 3      data_group: a column, with the same share of the weights and other data
         """
         groups = (self.comm.Split(group, self.rank) for group in (self.rank // model_ranks, self.rank % model_ranks))
-        self.model_group, self.data_group = (Ranks(comm, pulse=self.pulse) for comm in groups)
+        self.model_group, self.data_group = (Ranks(comm, heartbeat=self.heartbeat) for comm in groups)
 
     def gather(self, value):
         return self._together(lambda: self.comm.allgather(value))
@@ -97,9 +97,9 @@ class Ranks(Alone):
 
     def _together(self, call):
         """Call what needs all ranks."""
-        self.pulse.say("waits")
+        self.heartbeat.say("waits")
         found = call()
-        self.pulse.say("works")
+        self.heartbeat.say("works")
         return found
 
     def _shared(self, outcome):
@@ -122,7 +122,7 @@ def world():
     name, asked = next(((name, int(os.environ[name])) for name in LAUNCHERS if os.environ.get(name, "").isdecimal()),
                        (None, 1))
     if asked == 1:
-        return Alone(pulse_of(0))
+        return Alone(heartbeat_of(0))
     os.environ.setdefault("MPIR_CVAR_SUPPRESS_ABORT_MESSAGE", "1")       # of MPICH; the sentence is ours
     try:
         from mpi4py import MPI
@@ -135,7 +135,7 @@ def world():
         raise TrainError(f"{LAUNCHERS[name]} has started {asked} processes ({name}), but {library}, which mpi4py has "
                          f"loaded, sees {comm.size}: take the launcher that came with this library")
     sys.excepthook = lambda kind, error, trace: end_all(error)
-    return Ranks(comm, comm.Split_type(MPI.COMM_TYPE_SHARED).size, pulse_of(comm.rank))
+    return Ranks(comm, comm.Split_type(MPI.COMM_TYPE_SHARED).size, heartbeat_of(comm.rank))
 
 
 def end_all(error, code=1):

@@ -2,11 +2,11 @@
 
 MPI alone hangs where a rank is stuck or its network is cut, and its launcher may hang with it; a launcher may also
 report success although a rank left half-way. So the exit code of mpiexec is not believed, and nothing is waited for
-without a limit: every rank has a pulse, and has ended only if it said so.
+without a limit: every rank has a heartbeat, and has ended only if it said so.
 
     a rank said nothing for `patience` seconds      SIGUSR1, SIGTERM, SIGKILL to all, then a new start
     a rank is gone without a word                   the same
-    all ended with the same code                    so does this
+    all have ended                                  so does this, with the largest of their exit codes
 
 A new start resumes from the newest checkpoint, as any start does. If there has been no newer one since the last
 start, half as many ranks are tried, down to those that one model needs, and then no more.
@@ -21,15 +21,15 @@ import time
 from contextlib import suppress
 from typing import NamedTuple
 
-from .pulse import VARIABLE, heard
+from .heartbeat import VARIABLE, heard
 
-LOOK = 0.1                                           # seconds between looks at the pulses
+LOOK = 0.1                                           # seconds between looks at the heartbeats
 GRACE = 5.0                                          # seconds for an answer to a signal, of ranks that hang
 REFUSED, TRY_AGAIN, INTERRUPTED = 2, 75, 130         # exit codes
 
 
-class Life(NamedTuple):
-    code: int | None                                 # with which all ranks ended; None if they did not
+class Attempt(NamedTuple):
+    code: int | None                                 # the largest of the ranks' exit codes; None if one did not end
     cause: str                                       # why not
 
 
@@ -51,7 +51,7 @@ class Supervisor:
         ranks = count
         while True:
             before = self.progress()
-            code, cause = self.life(ranks)
+            code, cause = self.attempt(ranks)
             if code is not None:
                 return INTERRUPTED if code == TRY_AGAIN and self.asked == signal.SIGINT else code
             if self.asked:
@@ -68,54 +68,57 @@ class Supervisor:
         """Ask the ranks to save and end: a signal's handler."""
         self.asked = signal.Signals(number)
 
-    def life(self, count):
-        with tempfile.TemporaryDirectory(prefix="minalbert-pulse-") as pulses:
+    def attempt(self, count):
+        with tempfile.TemporaryDirectory(prefix="minalbert-heartbeat-") as heartbeats:
             job = subprocess.Popen(self.start(count), stdin=subprocess.DEVNULL,
-                                   env=os.environ | {VARIABLE: pulses}, start_new_session=True)
+                                   env=os.environ | {VARIABLE: heartbeats}, start_new_session=True)
             try:
-                return self.watch(Watch(pulses, count, self.patience), job)
+                return self.watch(Watch(heartbeats, count, self.patience), job)
             finally:
-                end(job, pulses, count)
+                end(job, heartbeats, count)
 
     def watch(self, watch, job):
         asked = said = None                          # when to stop: at first, and lately
         while True:
-            life, now = watch.look(gone=job.poll() is not None), time.monotonic()
-            if life:
-                return life
+            ended, now = watch.look(gone=job.poll() is not None), time.monotonic()
+            if ended:
+                return ended
             if self.asked and (said is None or now - said > GRACE):      # at its start a job may miss a signal
                 job.send_signal(signal.SIGUSR1)
                 asked, said = asked or now, now
             if asked and now - asked > self.patience:
-                return Life(None, f"the ranks have not stopped in {self.patience:g} s")
+                return Attempt(None, f"the ranks have not stopped in {self.patience:g} s")
             time.sleep(LOOK)
 
 
 class Watch:
-    """The pulses of one life."""
+    """The heartbeats of one attempt."""
 
-    def __init__(self, pulses, count, patience):
-        self.pulses, self.count, self.patience = pulses, count, patience
+    def __init__(self, heartbeats, count, patience):
+        self.heartbeats, self.count, self.patience = heartbeats, count, patience
         self.last, self.since = [None] * count, [time.monotonic()] * count      # what each said last, and when
 
     def look(self, gone):
-        """The Life that is over, or None. gone: has the launcher ended?"""
+        """The Attempt, if it is over, with the largest of the ranks' exit codes; else None.
+
+        gone: has the launcher ended? If it has and one rank was refused, all were, said or not.
+        """
         now = time.monotonic()
         for rank in range(self.count):
-            found = heard(self.pulses, rank)
+            found = heard(self.heartbeats, rank)
             if found and found != self.last[rank]:
                 self.last[rank], self.since[rank] = found, now
         codes = [int(one.word[6:]) if one and one.word.startswith("ended-") else None for one in self.last]
         if None not in codes and (gone or now - max(self.since) > GRACE):
-            return Life(max(codes), "")
-        if gone and REFUSED in codes:                # by one for all
-            return Life(REFUSED, "")
+            return Attempt(max(codes), "")
+        if gone and REFUSED in codes:
+            return Attempt(REFUSED, "")
         if gone:
             failed = [rank for rank, one in enumerate(self.last) if one and one.word == "failed"]
             met = f"rank {failed[0]} met an error" if failed else f"{self.behind()} was killed, or left without a word"
-            return Life(None, met)
+            return Attempt(None, met)
         if max(now - since for since in self.since) > self.patience:
-            return Life(None, f"{self.behind()} has said nothing for {self.patience:g} s")
+            return Attempt(None, f"{self.behind()} has said nothing for {self.patience:g} s")
         return None
 
     def behind(self):
@@ -125,7 +128,7 @@ class Watch:
         return f"rank {behind[0]}" if len(behind) == 1 else "a rank"
 
 
-def end(job, pulses, count):
+def end(job, heartbeats, count):
     """End what is left of a job: ask, insist, kill. mpiexec itself may hang, and its processes outlive it."""
     for number in (signal.SIGUSR1, signal.SIGTERM):
         if job.poll() is None:
@@ -135,7 +138,7 @@ def end(job, pulses, count):
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(job.pid, signal.SIGKILL)
     for rank in range(count):
-        said = heard(pulses, rank)
+        said = heard(heartbeats, rank)
         if said and said.host == platform.node() and not said.word.startswith("ended"):
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(said.process, signal.SIGKILL)

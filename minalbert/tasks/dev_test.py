@@ -5,6 +5,7 @@ from collections import Counter, namedtuple
 
 import numpy as np
 
+from ..parallel import ALONE
 from .decoding import FoundAnswer
 from .task import Predictions
 
@@ -14,14 +15,14 @@ SAME = "same_answer"                                 # the share of the examples
 class DevTest:
     """test(model) -> scores: the task's metrics, and how many examples get the same answer."""
 
-    def __init__(self, task, examples):
-        self.task, self.examples = task, examples
+    def __init__(self, task, examples, ranks=ALONE):
+        self.task, self.examples, self.ranks = task, examples, ranks
         self.scores = scores_class((*task.metrics, SAME))
         known = guesses(task, examples)
         self.baselines = namedtuple("Guesses", [f"guessing_{name}" for name in known])(*known.values())
 
     def __call__(self, model):
-        predictions = self.task.predict(model, self.examples)
+        predictions = self.task.predict(model, self.examples, self.ranks)
         scores = {name: float(value) for name, value in self.task.score(predictions, self.examples).items()}
         return self.scores(**scores, **{SAME: most_frequent(predictions.found)})
 

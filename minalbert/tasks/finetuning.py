@@ -50,7 +50,7 @@ class FineTuning:
         self.check_sizes()
         self.hashes = {"tokenizer": self.tokenizer.digest, "training data": digest(self.examples),
                        "dev data": digest(self.dev), "hidden size": str(width), "positions": str(positions)}
-        self.test = DevTest(self.task, self.dev)
+        self.test = DevTest(self.task, self.dev, ranks)
         order = ExamplesInOrder(self.task, self.examples, settings.training.seed)
         self.batches = functools.partial(batches, order, settings.training.micro_batch, settings.slices,
                                          share=ranks.share(settings.slices))

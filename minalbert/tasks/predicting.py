@@ -3,27 +3,28 @@
 from itertools import groupby
 
 from ..batch import Batch
-from ..parallel import blas_threads
+from ..parallel import ALONE, blas_threads
 from .objectives import positions_read
 
 TOKENS = 2**12                                       # of the sequences that are together
 
 
-def scores_of_sequences(model, sequences, reads, read_off):
+def scores_of_sequences(model, sequences, reads, read_off, ranks=ALONE):
     """Return the results of `read_off(x, numbers)` for all sequences, in their order.
 
     reads     "pooled" or "hidden": which of the model's outputs x is
     numbers   of the sequences that x is of
+    ranks     who share the work, in turn; all find the same
     """
-    found = [None] * len(sequences)
-    for numbers in together([len(each.input_ids) for each in sequences]):
+    found, groups = {}, [*together([len(each.input_ids) for each in sequences])]
+    for numbers in groups[ranks.rank :: ranks.size]:
         inputs = Batch.pad([sequences[i].input_ids for i in numbers], [sequences[i].token_type_ids for i in numbers])
         hidden, pooled = model.encode(*inputs, positions=positions_read(reads, len(numbers)))
         with blas_threads(1):
             results = read_off(pooled if reads == "pooled" else hidden, numbers)
-        for i, result in zip(numbers, results, strict=True):
-            found[i] = result
-    return found
+        found.update(zip(numbers, results, strict=True))
+    everyones = {number: result for one in ranks.gather(found) for number, result in one.items()}
+    return [everyones[number] for number in range(len(sequences))]
 
 
 def together(lengths):

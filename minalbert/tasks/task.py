@@ -20,6 +20,7 @@ import numpy as np
 from ..batch import Batch
 from ..errors import DataError, InputError, nearest
 from ..interop.unread import TASK
+from ..parallel import ALONE
 from .predicting import scores_of_sequences
 
 
@@ -119,12 +120,12 @@ class DownstreamTask:
         inputs = Batch.pad(*([list(column) for column in zip(*sequences, strict=True)]))
         return inputs, self.labels(items, inputs.input_ids.shape[1])
 
-    def predict(self, model, examples):
-        """Predictions for all rows, without dropout."""
+    def predict(self, model, examples, ranks=ALONE):
+        """Predictions for all rows, without dropout. Ranks share the sequences, and all find the same."""
         self.check_model(model)
         sequences = [sequence for item in examples for sequence in item.sequences]
         reads, read_off = self.objective().reads, self.reader(model, examples)
-        return self.predictions(scores_of_sequences(model, sequences, reads, read_off), examples)
+        return self.predictions(scores_of_sequences(model, sequences, reads, read_off, ranks), examples)
 
     def reader(self, model, examples):
         """A function of what the objective reads of some sequences, and of their numbers: its result for each."""

@@ -1,6 +1,6 @@
-"""A rank's pulse: a small file in which it says what it does, for whoever watches over it.
+"""A rank's heartbeat: a small file in which it says what it does, for whoever watches over it.
 
-    MINALBERT_PULSE/rank-2          "host 4711 works 93": process, word, how many words so far
+    MINALBERT_HEARTBEAT/rank-2      "host 4711 works 93": process, word, how many words so far
 
 A rank says `waits` when it needs the others and `works` when it has them. So where all are silent, the one that works
 is the one that hangs. A rank that leaves says `ended-0`, with its exit code; one that was killed says nothing more.
@@ -11,11 +11,11 @@ import platform
 from pathlib import Path
 from typing import NamedTuple
 
-VARIABLE = "MINALBERT_PULSE"                         # the environment's: a directory
+VARIABLE = "MINALBERT_HEARTBEAT"                     # the environment's: a directory
 WIDTH = 100                                          # bytes, so that a word covers the one before
 
 
-class Pulse:
+class Heartbeat:
     def __init__(self, directory, rank):
         self.handle, self.count = os.open(Path(directory) / f"rank-{rank}", os.O_WRONLY | os.O_CREAT), 0
 
@@ -25,8 +25,8 @@ class Pulse:
         os.write(self.handle, f"{platform.node()} {os.getpid()} {word} {self.count}".ljust(WIDTH).encode())
 
 
-class Silence:
-    """The pulse of a rank that nobody watches."""
+class Unwatched:
+    """The heartbeat of a rank that nobody watches."""
 
     def say(self, word):
         pass
@@ -39,9 +39,9 @@ class Heard(NamedTuple):
     count: int
 
 
-def pulse_of(rank):
+def heartbeat_of(rank):
     directory = os.environ.get(VARIABLE)
-    return Pulse(directory, rank) if directory else Silence()
+    return Heartbeat(directory, rank) if directory else Unwatched()
 
 
 def heard(directory, rank):
