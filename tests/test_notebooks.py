@@ -24,10 +24,12 @@ SUBJECTS = {  # files that a notebook is about, and therefore imports from
     "02_gradient_check": {"minalbert.gradcheck.compare", "minalbert.gradcheck.numeric"},
     "04_attention": {"minalbert.gradcheck.numeric"},
     "05_sharing": {"minalbert.model", "minalbert.model.block", "minalbert.model.encoder"},
+    "06_data": {"minalbert.data.chunks", "minalbert.data.random_draws"},
     "09_inside": {"minalbert.analysis.smoothness"},
     "10_gpu": {"minalbert.backend", "minalbert.model"},
     "11_released_model": {"minalbert.interop.state_dict"},
 }
+ALSO_INSTALLED = {"06_data": ["sentencepiece"]}
 RETIRED = r"\bcoins?\b|\bthrown\b|\bcrews?\b|\bhangs? on\b|\bwhosever\b|\bbe had\b|\bdear\b"
 
 
@@ -129,7 +131,8 @@ def test_the_first_cell_installs_what_is_missing(path, monkeypatch, tmp_path):
     exec(cell, {})
     monkeypatch.chdir(ROOT)
     exec(cell, {})
-    assert asked == [[*pip, "matplotlib"], [*pip, "minalbert", "matplotlib"], [*pip, "..", "matplotlib"]]
+    also = ALSO_INSTALLED.get(path.stem, [])
+    assert asked == [[*pip, "matplotlib"], *([*pip, place, "matplotlib", *also] for place in ("minalbert", ".."))]
     monkeypatch.setattr(subprocess, "run", lambda command: SimpleNamespace(returncode=1))
     with pytest.raises(SystemExit, match="SOURCE must be a clone"):
         exec(cell, {})

@@ -7,7 +7,7 @@ def order_pair(document, rng):
     return parts[0], parts[1], swapped
 def mask_tokens(input_ids, rng, vocab_size):
     ordinary = np.argwhere(input_ids > 4).ravel()
-    P = max(1, round(len(ordinary) * 15 / 100))
+    P = max(1, round(np.count_nonzero(input_ids) * 15 / 100))      # as the released program counts
     keys = rng.exponential(size=len(ordinary))
     positions = np.sort(ordinary[np.argpartition(keys, P - 1)[:P]])
     kind = rng.multinomial(1, [0.8, 0.1, 0.1], size=P)

@@ -26,7 +26,7 @@ def mask_tokens(input_ids, rng, vocab_size):
     ids = np.asarray(input_ids)
     chance = rng.random(ids.shape)
     chance[ids < 5] = 2
-    n = int((ids >= 5).sum())
+    n = int((ids != 0).sum())                         # as the released program counts
     k = max(1, math.floor(0.15 * n + 0.5))
     pos = np.sort(np.argsort(chance)[:k])
     kind = rng.choice(3, size=k, p=[0.8, 0.1, 0.1])

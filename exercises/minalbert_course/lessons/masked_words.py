@@ -42,7 +42,7 @@ def check_positions(yours, draw):
         special = sorted({int(i) for i in ids[positions] if i < ORDINARY})
         if special:
             raise Wrong(f"a special token is chosen: id {special[0]}", "choose among the ids from 5 on alone")
-        counts.append((size, len(ids), len(positions)))
+        counts.append((size, int((ids > 0).sum()), len(ids), len(positions)))
         if len(set(positions.tolist())) != len(positions):
             raise Wrong(f"a position is there twice: {shown(positions.tolist())}", "they are drawn with replacement")
         if (np.diff(positions) < 0).any():
@@ -51,11 +51,15 @@ def check_positions(yours, draw):
     check_places(yours, draw)
 
 
+RIGHT = (                                            # of n ordinary tokens, `there` of all but padding
+    lambda n, there: max(1, round(0.15 * n)),
+    lambda n, there: min(n, max(1, round(0.15 * there))),    # as the released program counts
+)
 COUNTS = {                                           # of n ordinary tokens among T
     "at least one must be chosen": lambda n, T: round(0.15 * n),
     "at least one must be chosen, and 15 % is rounded down; it must be the nearest whole number":
         lambda n, T: int(0.15 * n),
-    "special tokens or padding are counted": lambda n, T: min(n, max(1, round(0.15 * T))),
+    "padding is counted": lambda n, T: min(n, max(1, round(0.15 * T))),
     "15 % is rounded down; it must be the nearest whole number": lambda n, T: max(1, int(0.15 * n)),
     "15 % is rounded up; it must be the nearest whole number": lambda n, T: max(1, math.ceil(0.15 * n)),
     "never more than 20 are chosen": lambda n, T: min(20, max(1, round(0.15 * n))),
@@ -67,19 +71,21 @@ COUNTS = {                                           # of n ordinary tokens amon
 
 
 def check_counts(counts):
-    """counts: [(ordinary tokens, all, chosen)]"""
-    for size, _, found in counts:
-        wanted = max(1, round(0.15 * size))
+    """counts: [(ordinary tokens, all but padding, all, chosen)]"""
+    if any(all(rule(n, there) == k for n, there, _, k in counts) for rule in RIGHT):
+        return
+    for size, there, _, found in counts:
+        wanted = RIGHT[0](size, there)
         if found != wanted:
-            cause = next((says for says, rule in COUNTS.items() if all(rule(n, T) == k for n, T, k in counts)), None)
-            if not cause and all(not k for n, _, k in counts if n < 4):
+            cause = next((says for says, rule in COUNTS.items() if all(rule(n, T) == k for n, _, T, k in counts)), None)
+            if not cause and all(not k for n, _, _, k in counts if n < 4):
                 cause = "seen: in a short text none is chosen, and at least one must be"
             raise Wrong(f"{found} of {size} ordinary tokens are chosen; it must be {wanted}", cause)
 
 
 def check_places(yours, draw):
     """Two of n, as often each, and each with each; a half of many; one of a few."""
-    size, calls = (12, 300) if draw.first else (int(draw.integers(11, 17)), 120)
+    size, calls = 12, 300 if draw.first else 120     # of 12, and of the 15 with special tokens, two are chosen
     ids = text(draw, size)
     ordinary = np.flatnonzero(ids >= ORDINARY)
     chosen = np.array([np.searchsorted(ordinary, ask(yours, draw, ids)[1]) for _ in range(calls)])
@@ -134,7 +140,7 @@ def check_rates(yours, draw):
     """Each chosen token by a draw of its own; then the shares, of some 6000."""
     fates = []
     for _ in range(90 if draw.first else 80):
-        masked, positions, _ = ask(yours, draw, text(draw, 33))
+        masked, positions, _ = ask(yours, draw, text(draw, 32))
         fates.append(int((masked[positions] == MASK).sum()))
     cause = {4: "the kinds are dealt out in fixed shares; each chosen token must have a draw of its own"}.get(
         fates[0] if len(set(fates)) == 1 else None)  # fmt: skip
