@@ -131,6 +131,23 @@ def test_nothing_is_run_twice(small, tmp_path, monkeypatch):
     assert running.run_table("small", tmp_path).lines == first.lines
 
 
+def test_a_result_with_other_settings_is_no_result_of_the_cell(small, tmp_path):
+    lines = running.run_table("small", tmp_path).lines
+    cell = cells.cells_of(SMALL)[0]
+    assert results.found(cell, lines) == lines[0]
+    assert results.found(cell._replace(settings=cell.settings.change(rate=0.5)), lines) is None
+    assert results.found(cell._replace(stories=41), lines) is None
+
+
+def test_a_cell_that_another_process_finished_meanwhile_is_left_out(small, tmp_path, monkeypatch):
+    """Between the look for results and the lock."""
+    runs, pretrain = [], running.pretrain
+    monkeypatch.setattr(running, "pretrain", lambda *given, **more: runs.append(given[1]) or pretrain(*given, **more))
+    monkeypatch.setattr(running, "claimed", lambda held, place, cell: running.run_cell(place, cell, running.Hearer()))
+    running.run_table("small", tmp_path)
+    assert len(runs) == len(set(runs)) == 2
+
+
 def test_an_arm_begins_with_the_model_of_the_one_before(small, tmp_path):
     running.run_table("small", tmp_path)
     one, two = (train.open_trained(tmp_path / "runs" / "small" / f"full_{arm}_seed-100" / "run").model
@@ -158,6 +175,11 @@ def test_what_chooses_a_rate_is_no_seed_and_no_story_that_is_judged():
         assert not {cell.seed for cell in tried} & {cell.seed for cell in judged}
         assert not {cell.held_out("").seed for cell in tried} & {cell.held_out("").seed for cell in judged}
         assert len({cell.name for cell in judged + tried}) == len(judged) + len(tried)
+
+
+def test_quick_is_judged_by_few():
+    for name in TRAINED:
+        assert {cell.held_out("").most for cell in cells.cells_of(tables.TABLES[name], cells.QUICK)} == {200}
 
 
 def test_the_cells_of_another_process_are_left_to_it(small, tmp_path):

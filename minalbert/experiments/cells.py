@@ -19,7 +19,6 @@ FULL, QUICK, TRYING = "full", "quick", "tried"
 FIRST_SEED = 100                                     # 0 to 9 are those that recipes were first tried with
 TRIED_SEED = 1000
 QUICK_STORIES, QUICK_INSTANCES = 400, 200
-PLACES = ("corpus", "held_out", "weights", "workers")     # settings that change no bit
 
 
 class TableCell(NamedTuple):
@@ -40,8 +39,7 @@ class TableCell(NamedTuple):
 
     @property
     def key(self):
-        given = {name: value for table in self.settings.given.values() for name, value in table.items()
-                 if name not in PLACES}
+        given = {name: value for table in self.settings.given.values() for name, value in table.items()}
         return {"table": self.experiment.name, "size": self.size, "arm": self.arm, "seed": self.seed,
                 "preset": self.settings.preset, "settings": given, "worlds": vars_that_differ(self.worlds),
                 "stories": self.stories}
