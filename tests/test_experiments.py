@@ -3,6 +3,9 @@
 import json
 import math
 import re
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -82,8 +85,8 @@ SMALL = Experiment(
         max_length=24, max_predictions=4, steps=12, batch=8, micro_batch=4, every=4, evaluate_every=6,
         evaluate_instances=20, hidden_dropout_prob=0.1,
     ),
-    worlds=TinyWorlds(), stories=40, measure=measure, seeds=1, tried=({"rate": 0.01}, {"rate": 0.02}),
-    quick={"steps": 4},
+    worlds=TinyWorlds(), stories=40, measure=measure, seeds=1, tried=({"rate": 0.01}, {"rate": 0.02}), 
+    tried_for=("one",), quick={"steps": 4},
 )  # fmt: skip
 
 
@@ -128,6 +131,23 @@ def test_nothing_is_run_twice(small, tmp_path, monkeypatch):
     assert running.run_table("small", tmp_path).lines == first.lines
 
 
+def test_a_result_with_other_settings_is_no_result_of_the_cell(small, tmp_path):
+    lines = running.run_table("small", tmp_path).lines
+    cell = cells.cells_of(SMALL)[0]
+    assert results.found(cell, lines) == lines[0]
+    assert results.found(cell._replace(settings=cell.settings.change(rate=0.5)), lines) is None
+    assert results.found(cell._replace(stories=41), lines) is None
+
+
+def test_a_cell_that_another_process_finished_meanwhile_is_left_out(small, tmp_path, monkeypatch):
+    """Between the look for results and the lock."""
+    runs, pretrain = [], running.pretrain
+    monkeypatch.setattr(running, "pretrain", lambda *given, **more: runs.append(given[1]) or pretrain(*given, **more))
+    monkeypatch.setattr(running, "claimed", lambda held, place, cell: running.run_cell(place, cell, running.Hearer()))
+    running.run_table("small", tmp_path)
+    assert len(runs) == len(set(runs)) == 2
+
+
 def test_an_arm_begins_with_the_model_of_the_one_before(small, tmp_path):
     running.run_table("small", tmp_path)
     one, two = (train.open_trained(tmp_path / "runs" / "small" / f"full_{arm}_seed-100" / "run").model
@@ -155,6 +175,11 @@ def test_what_chooses_a_rate_is_no_seed_and_no_story_that_is_judged():
         assert not {cell.seed for cell in tried} & {cell.seed for cell in judged}
         assert not {cell.held_out("").seed for cell in tried} & {cell.held_out("").seed for cell in judged}
         assert len({cell.name for cell in judged + tried}) == len(judged) + len(tried)
+
+
+def test_quick_is_judged_by_few():
+    for name in TRAINED:
+        assert {cell.held_out("").most for cell in cells.cells_of(tables.TABLES[name], cells.QUICK)} == {200}
 
 
 def test_the_cells_of_another_process_are_left_to_it(small, tmp_path):
@@ -226,3 +251,59 @@ def test_a_table_that_is_not_there_is_one_sentence(capsys):
     with pytest.raises(SystemExit):
         commands.main(["reproduce", "show", "sop"])
     assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_no_rate_was_chosen_that_another_one_tried_was_better_than(name):
+    experiment, found = tables.TABLES[name], {}
+    lines = results.stored(experiment)
+    for cell in cells.cells_of(experiment, cells.TRYING):
+        if line := results.found(cell, lines):
+            found.setdefault(cell.arm, {})[cell.choice["rate"]] = line["scores"]["mlm loss"]
+    for arm, losses in found.items():
+        assert len(losses) == len(experiment.tried)
+        chosen = cells.cell_of(experiment, cells.FULL, arm, 0).settings.optimiser.rate
+        assert chosen == min(losses, key=losses.get), (arm, losses)
+
+
+@pytest.mark.parametrize("name", tables.TABLES)
+def test_every_rule_can_be_judged_from_what_the_arms_measure(name):
+    """Numbers that are all alike: no rule asks for an arm or a measure that there is not."""
+    experiment = tables.TABLES[name]
+    columns = dict.fromkeys(experiment.columns, 0.5)
+    arms = experiment.exact() if experiment.exact else {arm: columns for arm in experiment.arms}
+    assert all(math.isfinite(rule.value(arms)) for rule in experiment.rules)
+    assert set(experiment.paper) <= set(experiment.arms or experiment.paper)
+    assert {panel.ours for panel in experiment.panels if panel.ours} <= set(experiment.columns)
+
+
+# Slow: real kills, several processes, all tables
+
+
+@pytest.mark.slow
+def test_a_process_that_is_killed_leaves_what_another_goes_on_with(tmp_path):
+    """SIGKILL in the middle of a run, once and again; the scores are those of runs that nobody disturbed."""
+    command = [sys.executable, "-m", "minalbert", "reproduce", "run", "smoothness", "--quick", "--jobs", "1", "--json"]
+    whole = json.loads(subprocess.check_output([*command, "--out", str(tmp_path / "whole")]))
+    for arm in ("all", "none"):
+        process = subprocess.Popen([*command, "--out", str(tmp_path / "killed")], stdout=subprocess.DEVNULL)
+        run = tmp_path / "killed" / "runs" / "smoothness" / f"quick_{arm}_seed-100" / "run"
+        while process.poll() is None and not list(run.glob("step-*10")):
+            time.sleep(0.05)
+        process.kill()
+        process.wait()
+    again = json.loads(subprocess.check_output([*command, "--out", str(tmp_path / "killed")]))
+    assert [line["scores"] for line in again["smoothness"]] == [line["scores"] for line in whole["smoothness"]]
+
+
+@pytest.mark.slow
+def test_every_table_runs_quickly_on_two_processes(tmp_path, capsys):
+    """`minalbert reproduce run all --quick`, the same code as the real runs, with no verdicts."""
+    assert commands.main(["reproduce", "run", "all", "--quick", "--jobs", "2", "--json", "--out", str(tmp_path)]) == 0
+    found = json.loads(capsys.readouterr().out)
+    for name in TRAINED:
+        experiment = tables.TABLES[name]
+        assert {line["arm"] for line in found[name]} == set(experiment.arms)
+        assert set(experiment.columns) == {measure for line in found[name] for measure in line["scores"]} & set(
+            experiment.columns
+        )

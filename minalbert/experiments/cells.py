@@ -18,8 +18,7 @@ from .worlds import JUDGED, TRIED, HeldOut, vars_that_differ
 FULL, QUICK, TRYING = "full", "quick", "tried"
 FIRST_SEED = 100                                     # 0 to 9 are those that recipes were first tried with
 TRIED_SEED = 1000
-QUICK_STORIES = 400
-PLACES = ("corpus", "held_out", "weights", "workers")     # settings that change no bit
+QUICK_STORIES, QUICK_INSTANCES = 400, 200
 
 
 class TableCell(NamedTuple):
@@ -40,8 +39,7 @@ class TableCell(NamedTuple):
 
     @property
     def key(self):
-        given = {name: value for table in self.settings.given.values() for name, value in table.items()
-                 if name not in PLACES}
+        given = {name: value for table in self.settings.given.values() for name, value in table.items()}
         return {"table": self.experiment.name, "size": self.size, "arm": self.arm, "seed": self.seed,
                 "preset": self.settings.preset, "settings": given, "worlds": vars_that_differ(self.worlds),
                 "stories": self.stories}
@@ -59,25 +57,26 @@ class TableCell(NamedTuple):
         return training.steps * training.batch * each
 
     def held_out(self, place):
-        recipe = self.settings.recipe
-        return HeldOut(Path(place), self.worlds, recipe, TRIED if self.size == TRYING else JUDGED)
+        found = HeldOut(Path(place), self.worlds, self.settings.recipe, TRIED if self.size == TRYING else JUDGED)
+        return found._replace(most=QUICK_INSTANCES) if self.size == QUICK else found
 
 
 def cells_of(experiment, size=FULL, seeds=None):
     """All cells of a table, those of one seed after the other."""
     if size == TRYING:
         return [cell_of(experiment, size, arm, TRIED_SEED, choice) for choice in experiment.tried
-                for arm in experiment.arms]
+                for arm in experiment.tried_for]
     wanted = (1 if size == QUICK else experiment.seeds) if seeds is None else seeds
     seeds = range(FIRST_SEED, FIRST_SEED + wanted)
     return [cell_of(experiment, size, arm, seed) for seed in seeds for arm in experiment.arms]
 
 
 def cell_of(experiment, size, arm, seed, choice={}):  # noqa: B006
-    settings = experiment.settings.change(**experiment.arms[arm].settings | {"seed": seed} | choice)
-    stories = experiment.stories
+    changed = experiment.arms[arm]
+    settings = experiment.settings.change(**changed.settings | {"seed": seed} | choice)
+    stories = changed.stories or experiment.stories
     if size == QUICK:
-        settings, stories = settings.change(**experiment.quick), QUICK_STORIES
+        settings, stories = settings.change(**experiment.quick), min(stories, QUICK_STORIES)
     worlds = dataclasses.replace(experiment.worlds, seed=seed)
     settings = settings.change(vocab_size=5 + len(worlds.words()))
     return TableCell(experiment, size, arm, seed, settings, worlds, stories, dict(choice))

@@ -13,6 +13,7 @@ class Arm(NamedTuple):
     settings: dict = {}                              # noqa: RUF012  what it changes of the experiment's settings
     start: Callable | None = None                    # (config, seed, model of another arm) -> the model it begins with
     after: str = ""                                  # that other arm
+    stories: int = 0                                 # to train on, instead of the experiment's
 
 
 class Rule(NamedTuple):
@@ -63,6 +64,7 @@ class Experiment(NamedTuple):
     stories: int = 0
     measure: Callable | None = None                  # (model, held_out: worlds.HeldOut) -> {measure: number}
     seeds: int = 3
-    tried: tuple = ()                                # ({setting: value}, ...) that each arm chooses from beforehand
+    tried: tuple = ()                                # ({setting: value}, ...), of which the best is chosen beforehand
+    tried_for: tuple = ()                            # by these arms
     quick: dict = {}                                 # noqa: RUF012  settings of --quick
     panels: tuple = ()                               # of its figure

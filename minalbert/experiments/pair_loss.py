@@ -13,6 +13,7 @@ from ..albert import Albert
 from ..data.tiny_worlds import TinyWorlds
 from ..train.evaluation import evaluate
 from ..train.settings import Settings
+from .common import KNOBS
 from .experiment import Arm, Column, Experiment, Panel, Rule
 from .linear_probe import probe
 from .worlds import PROBED, rows_of
@@ -106,7 +107,7 @@ EXPERIMENT = Experiment(
         mask_fraction=0.1, short_fraction=0.5, steps=7000, batch=64, micro_batch=32, kernels="fused",
         optimiser="lamb", rate=0.003, beta2=0.98, evaluate_every=500, evaluate_instances=1000, every=1000,
     ),
-    worlds=TinyWorlds(ring_fraction=1.0, p_branch=0.0, p_handover=0.0, p_long=0.0, p_fill=0.1),
+    worlds=TinyWorlds(ring_fraction=1.0, **KNOBS),
     stories=30_000,
     measure=measure,
     seeds=5,

@@ -1,22 +1,15 @@
 """Table 4: which parts of a layer may be shared, for a narrow embedding and for one as wide as the model.
 
-What is measured here is the loss on masked words of stories that no run has read: it tells small differences between
-models, which the scores of tasks would hide in the noise of fine-tuning. Each arm has a rate of its own, the best of
-three for it, because sharing adds the gradients of all layers, so that one rate for all would favour an arm.
+Each way of sharing has a rate of its own, the best of three in half as many steps with E = H, because sharing adds the
+gradients of all layers, and one rate for all would favour an arm: `minalbert reproduce run sharing --try`.
 """
 
-from ..analysis import parameters
-from ..data.tiny_worlds import TinyWorlds
-from ..train.evaluation import evaluate
-from ..train.settings import Settings
+from .common import COLUMNS, QUICK, RECIPE, STORIES, WORLDS, loss_of, measure
 from .experiment import Arm, Column, Experiment, Panel, Rule
 
 SHARING = ("all", "attention", "ffn", "none")
 WIDTHS = (16, 64)                                    # of the embedding; the model's is 64
-RATES = {                                            # chosen by `minalbert reproduce run sharing --try`
-    (64, "all"): 0.004, (64, "attention"): 0.004, (64, "ffn"): 0.004, (64, "none"): 0.004,
-    (16, "all"): 0.004, (16, "attention"): 0.004, (16, "ffn"): 0.004, (16, "none"): 0.004,
-}  # fmt: skip
+RATES = {"all": 0.003, "attention": 0.003, "ffn": 0.003, "none": 0.003}          # the best of those tried
 PAPER = {                                            # (parameters in millions, mean score on tasks)
     (64, "all"): (31, 79.8), (64, "attention"): (83, 81.6), (64, "ffn"): (57, 79.5), (64, "none"): (108, 82.3),
     (16, "all"): (12, 80.1), (16, "attention"): (64, 81.7), (16, "ffn"): (38, 80.2), (16, "none"): (89, 81.6),
@@ -27,15 +20,9 @@ def name_of(E, sharing):
     return f"E={E}, {sharing}"
 
 
-def measure(model, held_out):
-    found = evaluate(model, held_out.batch(3000))
-    return {"mlm loss": found.mlm_loss, "mlm": found.mlm_accuracy, "sop": found.sop_accuracy,
-            "weights": parameters.totals(model.config)["everything"]}
-
-
 def costs(more, less, E=64):
     """The rule's value: the loss of sharing `more` is larger than that of sharing `less`."""
-    return lambda arms: arms[name_of(E, more)]["mlm loss"] - arms[name_of(E, less)]["mlm loss"]
+    return loss_of(name_of(E, more), name_of(E, less))
 
 
 EXPERIMENT = Experiment(
@@ -48,8 +35,7 @@ EXPERIMENT = Experiment(
     """,
     paper={name_of(*arm): {"millions": millions, "tasks": tasks} for arm, (millions, tasks) in PAPER.items()},
     paper_columns={"millions": Column("paper: million weights", "{:.0f}"), "tasks": Column("tasks", "{:.1f}")},
-    columns={"weights": Column("ours: weights", "{:,.0f}"), "mlm loss": Column("loss on masked words, nats"),
-             "mlm": Column("accuracy", "{:.1%}"), "sop": Column("SOP", "{:.1%}")},
+    columns=COLUMNS,
     rules=(
         Rule("E=H: sharing all has a higher loss than sharing nothing", costs("all", "none")),
         Rule("E=H: sharing the feed-forward part costs more than sharing attention", costs("ffn", "attention")),
@@ -60,7 +46,7 @@ EXPERIMENT = Experiment(
              lambda arms: costs("all", "none")(arms) - costs("all", "none", 16)(arms)),
     ),
     changed="which halves of a layer are shared, and the width of the embedding; with them the rate",
-    equal="stories (half rings, half lines), masks, steps, tokens, operations (but for E × H); four layers of 64",
+    equal="stories (half rings, half lines), masks, steps, tokens, operations (but for E × H); three layers of 64",
     means="""
         Models of equal depth and equal steps are compared, after a short training. How sharing compares at equal time
         or equal numbers of weights is another question, and so is what many more steps would change: sharing sums the
@@ -72,17 +58,14 @@ EXPERIMENT = Experiment(
     """,
     panels=(Panel("the paper: mean score on tasks", "tasks", form="{:.0f}"),
             Panel("ours: loss on masked words, nats", ours="mlm loss", form="{:.2f}", reverse=True)),
-    arms={name_of(E, sharing): Arm({"embedding_size": E, "sharing": sharing, "rate": RATES[E, sharing]})
+    arms={name_of(E, sharing): Arm({"embedding_size": E, "sharing": sharing, "rate": RATES[sharing]})
           for E in (64, 16) for sharing in SHARING},
-    settings=Settings().change(
-        preset="tiny", num_hidden_layers=4, max_position_embeddings=32, max_length=32, max_predictions=5,
-        steps=2500, batch=64, micro_batch=32, kernels="fused", optimiser="lamb", beta2=0.98,
-        evaluate_every=500, evaluate_instances=1000, every=500,
-    ),
-    worlds=TinyWorlds(ring_fraction=0.5),
-    stories=30_000,
+    settings=RECIPE,
+    worlds=WORLDS,
+    stories=STORIES,
     measure=measure,
     seeds=5,
-    tried=({"rate": 0.002}, {"rate": 0.004}, {"rate": 0.008}),
-    quick={"steps": 40, "evaluate_every": 40, "every": 20, "evaluate_instances": 100},
+    tried=tuple({"rate": rate, "steps": 1250} for rate in (0.002, 0.003, 0.0045)),
+    tried_for=tuple(name_of(64, sharing) for sharing in SHARING),
+    quick=QUICK,
 )

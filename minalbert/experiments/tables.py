@@ -1,9 +1,10 @@
 """All tables, in the order of the page."""
 
 from ..errors import UnknownNameError, nearest
-from . import counts, pair_loss, sharing
+from . import counts, depth, dropout, embedding_size, pair_loss, sharing, smoothness, speed, width
 
-TABLES = {module.EXPERIMENT.name: module.EXPERIMENT for module in (counts, pair_loss, sharing)}
+FILES = (counts, speed, embedding_size, sharing, pair_loss, dropout, depth, width, smoothness)
+TABLES = {module.EXPERIMENT.name: module.EXPERIMENT for module in FILES}
 
 
 def open_table(name):

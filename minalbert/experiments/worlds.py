@@ -45,11 +45,12 @@ class HeldOut(NamedTuple):
     worlds: TinyWorlds
     recipe: Recipe                                   # of the arm's training
     seed: int = JUDGED
+    most: int = 2**31                                # instances of a batch
 
     def batch(self, count, seed=None, **recipe):
         """`count` instances by the arm's recipe, or a changed one; always the same ones."""
         worlds = dataclasses.replace(self.worlds, seed=self.seed if seed is None else seed)
-        return instances_of(self.place, worlds, self.recipe.replace(**recipe), count)
+        return instances_of(self.place, worlds, self.recipe.replace(**recipe), min(count, self.most))
 
 
 @functools.cache

@@ -5,7 +5,7 @@ import math
 from .panels import LABEL, THIN
 from .style import INK, ORANGE, TEXT, drawing, figure
 
-NAMES, PANEL, GAP, EDGE, ROW, HEAD, FOOT = 1.5, 2.35, 0.3, 0.25, 0.34, 0.75, 0.62      # inches
+NAMES, PANEL, GAP, EDGE, ROW, HEAD, FOOT = 1.5, 2.35, 0.3, 0.25, 0.34, 0.62, 0.62      # inches
 
 
 @drawing
@@ -27,7 +27,7 @@ def compared(rows, panels, title):
         frame(axes, rows if number == 0 else [""] * len(rows), panel)
     drawn.text(0.1 / width, 1 - 0.16 / height, title, color=INK, va="center", fontsize=10.5, fontweight="bold")
     drawn.text(0.1 / width, 0.13 / height, "◆ the paper", color=ORANGE, va="center", fontsize=LABEL)
-    drawn.text(1.1 / width, 0.13 / height, "● a seed of ours, with the mean's 95 % interval", color=TEXT["A"],
+    drawn.text(1.1 / width, 0.13 / height, "● ours: each seed, and the 95 % interval of their mean", color=TEXT["A"],
                va="center", fontsize=LABEL)  # fmt: skip
     return drawn
 

@@ -1,0 +1,35 @@
+"""What the tables about a model's shape have in common: a recipe, its stories, and the loss on masked words.
+
+The loss tells small differences between models, which the scores of tasks would hide in the noise of fine-tuning.
+"""
+
+from ..analysis import parameters
+from ..data.tiny_worlds import TinyWorlds
+from ..train.evaluation import evaluate
+from ..train.settings import Settings
+from .experiment import Column
+
+INSTANCES = 3000                                     # that a model is judged by
+STORIES = 30_000
+KNOBS = {"p_branch": 0.0, "p_handover": 0.0, "p_long": 0.0, "p_fill": 0.1}       # as in `minalbert demo`
+WORLDS = TinyWorlds(ring_fraction=0.5, **KNOBS)
+RECIPE = Settings().change(
+    preset="tiny", num_hidden_layers=3, max_position_embeddings=32, max_length=32, max_predictions=3,
+    mask_fraction=0.1, short_fraction=0.5, steps=2500, batch=64, micro_batch=32, kernels="fused",
+    optimiser="lamb", beta2=0.98, evaluate_every=500, evaluate_instances=1000, every=500,
+)
+QUICK = {"steps": 20, "evaluate_every": 20, "every": 10, "evaluate_instances": 100}
+COLUMNS = {"weights": Column("ours: weights", "{:,.0f}"), "mlm loss": Column("loss on masked words, nats"),
+           "mlm": Column("accuracy", "{:.1%}"), "sop": Column("SOP", "{:.1%}")}
+
+
+def measure(model, held_out):
+    """The losses and accuracies of pretraining on stories that no run reads."""
+    found = evaluate(model, held_out.batch(INSTANCES))
+    return {"mlm loss": found.mlm_loss, "mlm": found.mlm_accuracy, "sop": found.sop_accuracy,
+            "weights": parameters.totals(model.config)["everything"]}
+
+
+def loss_of(more, less):
+    """A rule's value: how much higher the loss of the arm `more` is than that of `less`."""
+    return lambda arms: arms[more]["mlm loss"] - arms[less]["mlm loss"]

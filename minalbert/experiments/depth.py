@@ -1,0 +1,68 @@
+"""Table 11: deeper with the same parameters, because all layers share one set.
+
+The paper begins each depth with the weights of the one before ("warm"), and says that this does not help in the end.
+Here each depth is also trained from fresh weights. All arms take the same number of steps of their own, so that a warm
+one has read more in all.
+"""
+
+from itertools import pairwise
+
+from ..albert import Albert
+from .common import COLUMNS, QUICK, RECIPE, STORIES, WORLDS, loss_of, measure
+from .experiment import Arm, Column, Experiment, Panel, Rule
+
+DEPTHS = (1, 3, 6, 12)
+PAPER = {1: 52.9, 3: 71.2, 6: 77.2, 12: 81.5}
+RATE = 0.001                                         # twelve layers add up their gradients; the best of those tried
+
+
+def name_of(layers, warm=False):
+    return f"{layers} layer{'s' * (layers > 1)}{', warm' * warm}"
+
+
+def deeper(config, seed, before):
+    """The weights of a model with fewer layers, used more often."""
+    return Albert(config, before.params)
+
+
+COLD = {name_of(L): Arm({"num_hidden_layers": L}) for L in DEPTHS}
+WARM = {name_of(L, True): Arm({"num_hidden_layers": L}, deeper, name_of(fewer, fewer > 1))
+        for fewer, L in pairwise(DEPTHS)}
+
+EXPERIMENT = Experiment(
+    name="depth",
+    tables="Table 11",
+    claim="""
+        With 18M parameters at every depth, the mean score on tasks is 52.9 with 1 layer, 71.2 with 3, 77.2 with 6, 81.5
+        with 12, 82.1 with 24 and 81.8 with 48: more depth helps, less and less, and in the end not at all. Beginning
+        with the weights of a shallower model does not help the final result.
+    """,
+    paper={name_of(L, L > 1): {"tasks": PAPER[L]} for L in DEPTHS},
+    paper_columns={"tasks": Column("paper: tasks", "{:.1f}")},
+    columns=COLUMNS,
+    rules=(
+        Rule("3 layers have a lower loss than 1", loss_of(name_of(1), name_of(3))),
+        Rule("6 layers have a lower loss than 3", loss_of(name_of(3), name_of(6))),
+        Rule("12 layers have a lower loss than 6", loss_of(name_of(6), name_of(12))),
+        Rule("the step from 1 to 3 is worth more than that from 3 to 12",
+             lambda arms: loss_of(name_of(1), name_of(3))(arms) - loss_of(name_of(3), name_of(12))(arms)),
+        Rule("12 layers that begin with the weights of 6 are no better than fresh ones",
+             loss_of(name_of(12, True), name_of(12))),
+    ),
+    changed="the number of layers, which share all their weights, and what they begin with",
+    equal="parameters, stories, masks, 2,000 steps of 64, rate 0.001; hidden states of 64",
+    means="""
+        Depth is compared at equal steps and equal parameters. At equal operations a model of 12 layers would get a
+        twelfth of the steps of one with 1. The warm arms have read two to four times as much in all.
+    """,
+    panels=(Panel("the paper: mean score on tasks", "tasks", form="{:.0f}"),
+            Panel("ours: loss on masked words, nats", ours="mlm loss", form="{:.2f}", reverse=True)),
+    arms=COLD | WARM,
+    settings=RECIPE.change(rate=RATE, steps=2000),
+    worlds=WORLDS,
+    stories=STORIES,
+    measure=measure,
+    tried=tuple({"rate": rate, "steps": 1000} for rate in (0.0005, 0.001, 0.002)),
+    tried_for=(name_of(12),),
+    quick=QUICK,
+)
