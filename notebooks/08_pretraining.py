@@ -199,7 +199,7 @@ for pairs, paper in (("nsp", "90.5, 52.0"), ("sop", "78.9, 86.5")):
 assert FAST or (mean("nsp", "nsp") > 0.94 and mean("nsp", "sop") < 0.62)
 assert FAST or abs(mean("nsp", "sop", "mlm_accuracy") - mean("sop", "sop", "mlm_accuracy")) < 0.05
 assert FAST or (mean("sop", "sop") > 0.94 and 0.6 < mean("sop", "nsp") < 0.8)
-undecided = (mean("sop", "sop", "sop_recall_in_order") + 0.5) / 2  # right on what is next, a coin for the others
+undecided = (mean("sop", "sop", "sop_recall_in_order") + 0.5) / 2  # right on what is next, a guess for the others
 assert FAST or 0.72 < undecided < 0.74
 assert FAST or mean("sop", "nsp") < undecided - 0.04
 assert abs((0.865 + 0.5) / 2 - 0.683) < 0.001
@@ -209,8 +209,8 @@ assert abs((0.865 + 0.5) / 2 - 0.683) < 0.001
 #
 # **Trained on SOP, asked for NSP:** better than 50 %, in the paper and here. But 50 % is not the only number to compare
 # with. A model that knows order and nothing of strangers calls what is next right, here in 97 % of the cases, and may
-# toss a coin for the rest: $(0.97 + 0.50) / 2 = 73\,\%$. Ours, with 68 %, is *below* that. For the paper's model, with
-# 86.5 % on SOP, the coin's line is 68.3 %, and its 78.9 % is above. So the paper's model knew something about
+# guess at the rest: $(0.97 + 0.50) / 2 = 73\,\%$. Ours, with 68 %, is *below* that. For the paper's model, with
+# 86.5 % on SOP, that line is 68.3 %, and its 78.9 % is above. So the paper's model knew something about
 # strangers, and ours does not: of the paper's pattern only the first half is here.
 #
 # The paper's table has a third row, a model trained on neither: 52.4 % on NSP and 53.3 % on SOP, near guessing. It has
@@ -242,7 +242,7 @@ plots.share_dots(rows, title)
 # The model trained on NSP finds the strangers, and lets the swapped pairs pass: they are of one story, and it was
 # never asked for more. The model trained on SOP has never seen a stranger. About such a pair it knows only that the
 # steps do not fit, and calls it wrong in a third to a half of the cases. It accepts 97 % of the true pairs and rejects
-# 40 % of the foreign ones: less than the coin would.
+# 40 % of the foreign ones: less than guessing would.
 #
 # SOP does not hurt the accuracy on hidden words: both kinds of model find about as many.
 #
