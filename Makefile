@@ -62,6 +62,7 @@ site: setup
 lint: setup
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	$(BIN)/python tests/english.py
 
 parity: $(PARITY)/.ready
 	$(PARITY)/bin/python -m pytest -n $(WORKERS) --dist loadgroup tests/parity tests/test_build.py tests/test_bf16.py tests/test_compiled.py tests/test_compiled_optimisers.py tests/test_implementations.py tests/cuda/test_compile.py

@@ -328,10 +328,10 @@ assert 2 * xx.num_hidden_layers == bert_large.num_hidden_layers
 
 # %% [markdown]
 # So the answer: sharing saves what there is once for each *parameter* (the model's file, the optimiser's memory, the
-# traffic between machines and the time it takes), and nothing of what there is once for each *use* of one (operations,
-# and with them the time to compute on one device; activations).
-# Activations, 7.18 GB here against 189 MB of everything that belongs to the weights, can be saved by other means: keep
-# each layer's input only, and make the rest again (`recompute=True`).
+# traffic between machines and the time it takes); it saves nothing of what there is once for each *use* of one
+# (operations, and with them the time to compute on one device; activations). Activations, 7.18 GB here against 189
+# MB of everything that belongs to the weights, can be saved by other means: keep each layer's input only, and make
+# the rest again (`recompute=True`).
 #
 # `minalbert params --preset albert-xxlarge-v2` prints all of this for any model. Now write it yourself:
 # `minalbert exercise start ex07`, which ends at the number of `transformers`' own count. How gradients of shared

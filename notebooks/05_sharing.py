@@ -323,9 +323,9 @@ assert round(PAPER["none"] - PAPER["all"], 1) == 1.5
 
 # %% [markdown]
 # Sharing all costs 1.5 points there, and nearly all of it comes from the feed-forward half: attention alone can be
-# shared for nothing (with $E = 768$ for 0.7 points). ALBERT spends what it saves on width, and is better in the end. At our small size neither cost nor
-# gain could be measured ([docs/finetuning.md](../docs/finetuning.md)): unshared models did not learn SOP in as many
-# steps.
+# shared for nothing (with $E = 768$ for 0.7 points). ALBERT spends what it saves on width, and is better in the end.
+# At our small size neither cost nor gain could be measured ([docs/finetuning.md](../docs/finetuning.md)): unshared
+# models did not learn SOP in as many steps.
 #
 # ## Next
 #

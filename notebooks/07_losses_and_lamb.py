@@ -292,7 +292,7 @@ plots.ratio_curves({"trust ratios\n‖w‖ / ‖u‖ of each matrix": lamb_ratio
 #
 # Why warm up at all? In the first steps the moments rest on few gradients, and Adam's and LAMB's steps have their full
 # length whatever the gradient's size. In a model whose norms stand *behind* each residual sum, as BERT's and ALBERT's
-# do, the gradients of fresh weights are largest in the last layers, and large first steps do lasting harm (Xiong et
+# do, the gradients of fresh weights are largest in the last layers; large first steps do lasting harm (Xiong et
 # al., 2020).
 #
 # The figure has a warm-up of a fifth of the run, where one can see it; ALBERT's is a fortieth.

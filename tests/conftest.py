@@ -1,7 +1,7 @@
 """Which device the tests run on.
 
-A test that takes `device` runs on the CPU, on a GPU where there is one, and everywhere on a pretended GPU,
-which computes with NumPy but keeps host and device as far apart as CuPy does.
+A test that takes `device` runs on the CPU, on a GPU where there is one, and everywhere on a pretended GPU;
+that computes with NumPy but keeps host and device as far apart as CuPy does.
 """
 
 import os

@@ -2,9 +2,9 @@
 
     python tests/damage.py [--count 1000] [--seed S] [--number I] [--kind KIND]
 
-A number is a damage, a function of the seed and the number: a file, or two, of a corpus, a checkpoint, a run or a saved
-model is flipped, cut, extended, zeroed, swapped, replaced by another's, removed, made something else than a file, or
-closed to its reader. Half of them meet a user without root. Then every command that reads the file runs, in a process
+A number is a damage, a function of the seed and the number. A file, or two, of a corpus, a checkpoint, a run or a saved
+model is changed: flipped, cut, extended, zeroed, swapped, replaced by another's, removed, made something else than a
+file, or closed to its reader. Half of them meet a user without root. Then every command that reads the file runs, in a process
 of its own that may take 20 seconds and 4 GB. Verdicts on a command:
 
     named       rc 2, or a typed error: one sentence, which names the file and what to do

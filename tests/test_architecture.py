@@ -224,9 +224,6 @@ def test_no_class_name_twice():
     assert {name: paths for name, paths in homes.items() if len(paths) > 1} == {}
 
 
-RETIRED = r"\bcoins?\b|\bthrown\b|\bcrews?\b|\bhangs? on\b|\bwhosever\b|\bbe had\b|\bas dear\b|\bthe dear\b"
-
-
 OPENED_ELSEWHERE = {
     "files.py": ("open os.open tomllib.loads", "the door"),
     "array_file.py": ("os.open", "the door of arrays that are too large for memory"),
@@ -263,16 +260,6 @@ def test_files_are_read_through_one_door():
     found = {path.relative_to(PACKAGE).as_posix(): {*opens(path)} for path in FILES}
     allowed = {name: {*calls.split()} for name, (calls, _) in OPENED_ELSEWHERE.items()}
     assert {name: calls for name, calls in found.items() if calls} == allowed
-
-
-def test_words_that_were_retired_stay_away():
-    found = [f"{path.relative_to(PACKAGE.parent)}:{number}: {line.strip()}"
-             for path in [*FILES, *COURSE_FILES, *TESTS, *PACKAGE.rglob("*.cu*")]
-             if path.parent.name != "tiny_worlds"    # whose people do have coins
-             and path != Path(__file__)
-             for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
-             if re.search(RETIRED, line.replace("_", " "), re.IGNORECASE)]  # fmt: skip
-    assert found == []
 
 
 def test_docstrings_say_what_a_function_does():

@@ -29,9 +29,9 @@ def order_pair(document, rng):
     Returns first, second: the token ids of two parts, each one list, in the order in which they are read; and
     swapped: 0 if that is their own order, 1 if they changed places.
     """
-    ### HINT Two draws: where to cut, and a coin. Which cuts leave a sentence on both sides?
-    ### HINT The cut is one of 1, ..., n - 1, in sentences. The label is the coin.
-    ### HINT cut = rng.integers(1, n), without n; join document[:cut] and document[cut:]; a coin: rng.integers(2).
+    ### HINT Two draws: where to cut, and whether to swap. Which cuts leave a sentence on both sides?
+    ### HINT The cut is one of 1, ..., n - 1, in sentences. The label is 0 or 1, each with 1/2.
+    ### HINT cut = rng.integers(1, n), without n; join document[:cut] and document[cut:]; swapped: rng.integers(2).
     ### BEGIN SOLUTION
     cut = int(rng.integers(1, len(document)))
     first = [token for sentence in document[:cut] for token in sentence]

@@ -33,7 +33,7 @@ def nsp_pair(documents, number, rng):
     Returns first, second: the token ids of both parts, each one list; and is_random: 0 if second is what follows
     first in its document, 1 if it comes from another.
     """
-    ### HINT Up to four draws: the cut, a coin, and for half of the pairs which other document, and from where on.
+    ### HINT Up to four draws: the cut, next or not, and for half of the pairs which other document, and from where on.
     ### HINT To draw another than `number` among D: draw from D - 1, and add 1 to what is not below `number`.
     ### HINT other = rng.integers(D - 1); other += other >= number; begin = rng.integers(len(documents[other])).
     ### BEGIN SOLUTION
@@ -115,5 +115,5 @@ def mask_tokens(input_ids, rng, vocab_size):
 # ## Question
 #
 # Here a random second part runs to its document's end, as the true one does. Suppose instead that it were always a
-# single sentence. How could a model then solve the puzzle without reading a word, what would its accuracy tell you, and
-# which other clues, beside what the text says, must the two kinds of pairs not differ in?
+# single sentence. How could a model then solve the puzzle without reading a word, and what would its accuracy tell you?
+# Which other clues, beside what the text says, must the two kinds of pairs not differ in?

@@ -1,6 +1,6 @@
 """Text becomes shards: one task for each shard, each a pure function of its fields.
 
-`build_shard(task)` reads its own source and writes its own files, so that tasks can run in any order, on any machine
+`build_shard(task)` reads its own source and writes its own files; so tasks can run in any order, on any machine
 that sees the files, twice or after a kill, and always write the same bytes. Anything with the interface of
 `concurrent.futures.Executor` can run them: a pool of processes (the default), `mpi4py.futures` or Dask on a cluster.
 

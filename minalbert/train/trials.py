@@ -12,7 +12,7 @@ belongs to the middle of its rates. A last average of four times the best ends t
 that, and no rate beyond could be the lowest.
 
 On two thousand of the demo's stories, for seeds 0, 1, 2, the rule gives 0.0025, 0.0012, 0.0016 for AdamW, where 0.003
-is known to train well, and 0.0057, 0.0057, 0.0043 for LAMB, where 0.003 and 0.004 do and 0.02 is too much. It is good
+is known to train well; 0.0057, 0.0057, 0.0043 for LAMB, where 0.003 and 0.004 do and 0.02 is too much. It is good
 to a factor of three and no more: the valley's floor is broad, the place of its lowest point partly luck, and more
 trials find lower rates, because more has been learnt by then (40 trials: twice these, 200: about a quarter less).
 
