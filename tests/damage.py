@@ -4,8 +4,8 @@
 
 A number is a damage, a function of the seed and the number. A file, or two, of a corpus, a checkpoint, a run or a saved
 model is changed: flipped, cut, extended, zeroed, swapped, replaced by another's, removed, made something else than a
-file, or closed to its reader. Half of them meet a user without root. Then every command that reads the file runs, in a process
-of its own that may take 20 seconds and 4 GB. Verdicts on a command:
+file, or closed to its reader. Half of them meet a user without root. Then every command that reads the file runs, in a
+process of its own that may take 20 seconds and 4 GB. Verdicts on a command:
 
     named       rc 2, or a typed error: one sentence, which names the file and what to do
     told        it named the file or the setting, and went on as recorded: to the same bits or from an earlier step

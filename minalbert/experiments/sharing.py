@@ -1,7 +1,7 @@
 """Table 4: which parts of a layer may be shared, for a narrow embedding and for one as wide as the model.
 
-Each way of sharing has a rate of its own, the best of three in half as many steps with E = H, because sharing adds the
-gradients of all layers, and one rate for all would favour an arm: `minalbert reproduce run sharing --try`.
+Each way of sharing has a rate of its own, the best of three in half as many steps with E = H. Sharing adds the
+gradients of all layers, so one rate for all would favour an arm: `minalbert reproduce run sharing --try`.
 """
 
 from .common import COLUMNS, QUICK, RECIPE, STORIES, WORLDS, loss_of, measure
