@@ -22,9 +22,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy 
 
 from minalbert import Albert  # noqa: E402
 from minalbert.tasks import finetuning  # noqa: E402
-from minalbert.tasks.objectives import Answers, TokenLabels  # noqa: E402
-from minalbert.tasks.task import Predictions  # noqa: E402
-from minalbert.tasks.text_task import LabelTask, open_custom  # noqa: E402
+from minalbert.tasks.objectives import Answers  # noqa: E402
 from minalbert.train.log import read_lines  # noqa: E402
 
 STEPS, PEAK, WARMUP = 20, 0.01, 4
@@ -37,33 +35,10 @@ HEADS = {
     "label": ("topic", {}, "AlbertForSequenceClassification"),
     "number": ("lengths", {"kind": "number"}, "AlbertForSequenceClassification"),
     "choice": ("next", {}, "AlbertForMultipleChoice"),
-    "token": ("before", {}, "AlbertForTokenClassification"),
+    "token": ("words", {"task": "tokens"}, "AlbertForTokenClassification"),
     "span": ("answerable", {"task": "squad1"}, "AlbertForQuestionAnswering"),
     "answer": ("spans1", {}, "AlbertModel"),
 }
-
-
-class TokenTask(LabelTask):
-    """To say of each token what its number leaves when it is divided by 3."""
-
-    def objective(self):
-        return TokenLabels(3)
-
-    def labels(self, items, length):
-        rows = np.full((len(items), length), -1)
-        for row, item in zip(rows, items, strict=True):
-            ids = item.sequences[0].input_ids
-            row[: len(ids)] = np.array(ids) % 3
-        return rows
-
-    def predict(self, model, examples):
-        return Predictions(np.zeros(len(examples.rows), int), None)
-
-
-def open_token_task(name, place, max_length, **settings):
-    task = open_custom(name, place, max_length, **settings)
-    task.__class__ = TokenTask
-    return task
 
 
 @pytest.fixture(scope="module")
@@ -81,6 +56,9 @@ def place(tmp_path_factory):
         (place / "lengths").mkdir(exist_ok=True)
         _, *lines = (place / "before" / f"{split}.tsv").read_text().splitlines()
         rows = [f"{line.split(chr(9))[1]}\t{len(line) / 30}" for line in lines]
+        (place / "words").mkdir(exist_ok=True)
+        sentences = ["".join(f"{word}\t{len(word) % 3}\n" for word in line.split("\t")[1].split()) for line in lines]
+        (place / "words" / f"{split}.conll").write_text("\n".join(sentences))
         (place / "lengths" / f"{split}.tsv").write_text("\n".join(["sentence\tlabel", *rows]) + "\n")
     return place
 
@@ -158,10 +136,8 @@ def longer(rows, length, value=0):
 
 
 @pytest.mark.parametrize("head", HEADS)
-def test_a_fine_tuning_has_the_losses_of_one_in_pytorch(head, place, tmp_path, monkeypatch):
+def test_a_fine_tuning_has_the_losses_of_one_in_pytorch(head, place, tmp_path):
     files, changes, kind = HEADS[head]
-    if head == "token":
-        monkeypatch.setattr(finetuning, "open_task", open_token_task)
     train(tmp_path / "run", place, files, **SETTINGS | changes)
     ours = [line["loss"] for line in read_lines(tmp_path / "run") if line["kind"] == "train"]
     job = finetuning.FineTuning(small_settings(place, files, **SETTINGS | changes))
