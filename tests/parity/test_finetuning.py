@@ -33,6 +33,7 @@ SETTINGS = {
 }  # fmt: skip
 HEADS = {
     "label": ("topic", {}, "AlbertForSequenceClassification"),
+    "label, frozen": ("topic", {"frozen": True}, "AlbertForSequenceClassification"),
     "number": ("lengths", {"kind": "number"}, "AlbertForSequenceClassification"),
     "choice": ("next", {}, "AlbertForMultipleChoice"),
     "token": ("words", {"task": "tokens"}, "AlbertForTokenClassification"),
@@ -63,14 +64,16 @@ def place(tmp_path_factory):
     return place
 
 
-def theirs(kind, directory):
-    """A model of transformers from a checkpoint of ours, and its loss as a function of inputs and labels."""
+def theirs(kind, directory, frozen=False):
+    """A model of transformers from a checkpoint of ours: what learns, and its loss, a function of inputs and labels."""
     transformers.utils.logging.disable_progress_bar()
     torch.set_num_threads(1)
     extra = {"add_pooling_layer": False} if kind == "AlbertModel" else {}
     model = getattr(transformers, kind).from_pretrained(directory, dtype=torch.float64, **extra).eval()
     model.base_model.embeddings.word_embeddings.padding_idx = None  # Google's code trains that row like any other
-    weights = list(model.parameters())
+    for name, tensor in model.named_parameters():
+        tensor.requires_grad_(not frozen or any(head in name for head in ("pooler", "classifier")))
+    weights = [tensor for tensor in model.parameters() if tensor.requires_grad]
     if kind != "AlbertModel":
         return weights, lambda inputs, labels: loss_of(model, inputs, labels)
     own = Albert.from_pretrained(directory, "float64").params.select("answer.").items()
@@ -140,8 +143,9 @@ def test_a_fine_tuning_has_the_losses_of_one_in_pytorch(head, place, tmp_path):
     files, changes, kind = HEADS[head]
     train(tmp_path / "run", place, files, **SETTINGS | changes)
     ours = [line["loss"] for line in read_lines(tmp_path / "run") if line["kind"] == "train"]
+    model = theirs(kind, tmp_path / "run" / "step-00000000", changes.get("frozen", False))
     job = finetuning.FineTuning(small_settings(place, files, **SETTINGS | changes))
-    losses = their_losses(*theirs(kind, tmp_path / "run" / "step-00000000"), map(whole, islice(job.batches(0), STEPS)))
+    losses = their_losses(*model, map(whole, islice(job.batches(0), STEPS)))
     found = list(losses)
     np.testing.assert_allclose(ours, found, rtol=0, atol=1e-9)
     assert len(ours) == STEPS
