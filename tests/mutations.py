@@ -241,7 +241,7 @@ MUTATIONS = [
              "for start in range(0, max(1, len(x) - rows), rows)]", "tiles"),
     Mutation("kernel dropout: the first example's mask for all", "kernels/dropout.py",
              "dropout_mask(x, self.rate, self.key, first)", "dropout_mask(x, self.rate, self.key)", "tiles"),
-    Mutation("dropout: slices share a counter", "backend.py", "[first * blocks, key.example,", "[first * blocks, 0,",
+    Mutation("dropout: slices share a counter", "backend.py", "[first, key.example,", "[first, 0,",
              "dropout"),
     Mutation("kernel attention: mask of another example", "kernels/cpu/attention.py",
              "scores_of += keys_down(mask)", "scores_of += keys_down(mask[::-1])", "fused"),
