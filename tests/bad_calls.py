@@ -347,6 +347,7 @@ HERE = {
     "classify.first": value("a cat", "text", ""), "classify.second": value(None, "text", "a dog"),
     "answer.trained": Argument("object", lambda world: tasks.open_finetuned(world.answering)),
     "save_facts.directory": Argument("path", lambda world: world.finetuned),
+    "swapped.first": value("a cat", "text"),
     "minimal_pairs.path": Argument("path", lambda world: world.pairs),
     "Corpus.split.rule": choice("one of each stretch"), "prepare.split": value(None, "object"),
 }  # fmt: skip

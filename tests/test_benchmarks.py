@@ -80,6 +80,19 @@ def test_predictions_are_counted():
     assert all(row["spread"][0] == row["per_second"] > 0 and 10 < row["tokens"] < 32 for row in rows)
 
 
+@pytest.mark.slow
+def test_the_demos_model_is_tuned_for_three_tasks(tmp_path):
+    environment = os.environ | {"PYTHONPATH": str(Path(library).parents[1])}
+    words = [sys.executable, str(BENCHMARKS / "finetuning_demo.py"), str(tmp_path), "--seeds", "4", "--json"]
+    printed = subprocess.check_output([*words, "--share", "0.002"], env=environment, text=True)
+    rows = [json.loads(line) for line in printed.splitlines()]
+    assert [(row["task"], row["weights"]) for row in rows] == [
+        ("pretraining", "pretrained"), ("order", "pretrained"), ("topic", "pretrained"), ("spans1", "pretrained"),
+        ("order", "random"),
+    ]  # fmt: skip
+    assert all(row["seed"] == 4 and row["seconds"] > 0 and 0 <= row["score"] <= 1 for row in rows)
+
+
 def test_the_table_of_finetunings_is_that_of_the_stored_results():
     shown = subprocess.run(
         [sys.executable, "finetuning_table.py", "../exercises/minalbert_course/stored/finetuning.jsonl"],
