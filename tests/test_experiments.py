@@ -247,6 +247,15 @@ def test_the_command_lists_runs_and_shows(small, tmp_path, capsys):
     assert (tmp_path / "page.md").read_text(encoding="utf-8") == report.page()
 
 
+def test_results_of_a_directory_are_stored_and_reported(small, tmp_path, monkeypatch, capsys):
+    (tmp_path / "stored").mkdir()
+    monkeypatch.setattr(results, "STORED", tmp_path / "stored")
+    running.run_table("small", tmp_path)
+    said(capsys, "report", "--store", "--out", str(tmp_path), "--page", str(tmp_path / "page.md"))
+    assert results.stored(SMALL) == results.own(tmp_path, SMALL)
+    assert "## Table 0: small" in (tmp_path / "page.md").read_text(encoding="utf-8")
+
+
 def test_a_table_that_is_not_there_is_one_sentence(capsys):
     with pytest.raises(SystemExit):
         commands.main(["reproduce", "show", "sop"])

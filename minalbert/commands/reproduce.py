@@ -52,6 +52,8 @@ def add_show(parser):
 
 def add_report(parser):
     parser.add_argument("--page", default="paper.md", metavar="FILE", help="default: paper.md")
+    parser.add_argument("--store", action="store_true", help="first store the results of --out in the package, as the "
+                        "repository has them")
     add_common(parser)
 
 
@@ -105,6 +107,8 @@ def show(options):
 def report(options):
     if not Path(options.page).parent.is_dir():
         raise MinalbertError(f"{options.page} has no directory to be written into; name another file")
+    for experiment in TABLES.values() if options.store else ():
+        results.store(options.out, experiment)
     write_atomically(Path(options.page), page().encode())
     drawn = [name for name in TABLES if has_figure(measured(name))]
     for name in drawn:

@@ -4,7 +4,7 @@ Each claim has a file. It says what the paper claims, what is changed and what i
 which rule the result is judged. The rule was written before the runs, and a verdict that does not show stands.
 
     counts, speed                      parameters and operations: exact, so that nothing is trained
-    embedding_size, sharing, pair_loss, dropout, depth, width, smoothness
+    embedding_size, sharing, pair_loss, collisions, dropout, depth, width, smoothness
                                        what is trained: arms, each with several seeds
     tables                             all of them
 

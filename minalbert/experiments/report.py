@@ -150,7 +150,7 @@ def text(name, lines=None, size=FULL):
     cells = list(rows(table))
     widths = [max(len(row[place]) for row in cells) for place in range(len(cells[0]))]
     yield f"{experiment.name}: {experiment.tables}"
-    yield from textwrap.wrap(words(experiment.claim), 100)
+    yield paragraph(experiment.claim, 100)
     yield ""
     for row in cells:
         yield "  ".join(text.ljust(width) if place == 0 else text.rjust(width)
@@ -169,9 +169,9 @@ def section(table):
     experiment, (head, *others) = table.experiment, list(rows(table))
     yield f"## {experiment.tables}: {experiment.name}"
     yield ""
-    yield f"**The paper.** {words(experiment.claim)}"
+    yield paragraph(f"**The paper.** {experiment.claim}")
     yield ""
-    yield f"**Here.** Changed: {words(experiment.changed)}. Equal: {words(experiment.equal)}."
+    yield paragraph(f"**Here.** Changed: {experiment.changed}. Equal: {experiment.equal}.")
     yield ""
     yield "| " + " | ".join(head) + " |"
     yield "|---|" + "---:|" * (len(head) - 1)
@@ -187,12 +187,12 @@ def section(table):
     for verdict in table.verdicts():
         yield f"| {verdict.says} | **{verdict.word}**{verdict_text(verdict).removeprefix(verdict.word)} |"
     yield ""
-    yield f"**What follows.** {words(experiment.means)}"
+    yield paragraph(f"**What follows.** {experiment.means}")
     if experiment.notes:
         yield ""
-        yield f"**In the paper itself.** {words(experiment.notes)}"
+        yield paragraph(f"**In the paper itself.** {experiment.notes}")
     yield ""
-    yield f"*{price(table)}*"
+    yield paragraph(f"*{price(table)}*")
 
 
 def has_figure(table):
@@ -224,6 +224,6 @@ def anchor(experiment):
     return "".join(letter for letter in title if letter.isalnum() or letter in " -_").replace(" ", "-")
 
 
-def words(text):
-    """A text of several lines as one."""
-    return " ".join(text.split())
+def paragraph(text, width=120):
+    """A text in lines of this width."""
+    return textwrap.fill(" ".join(text.split()), width, break_on_hyphens=False, break_long_words=False)

@@ -22,7 +22,7 @@ def add(place, cell, result, scores, seconds):
         "scores": {name: round(float(score), 6) for name, score in scores.items()},
         "weights": int(result.model.params.flat.size), "tokens": cell.tokens, "operations": cell.operations,
         "seconds": round(result.seconds, 1), "measured_in": round(seconds, 1),
-        "date": datetime.date.today().isoformat(), "environment": environment(),
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(), "environment": environment(),
     }  # fmt: skip
     directory = place_of(place, cell.experiment)
     directory.mkdir(parents=True, exist_ok=True)
@@ -52,10 +52,11 @@ def lines_of(path):
 
 
 def store(place, experiment):
-    """Write the package's file from a directory's lines, in the order of their names. Returns the lines."""
+    """Write the package's file from a directory's lines, in the order of their names, if there are any."""
     lines = own(place, experiment)
-    write_atomically(STORED / f"{experiment.name}.jsonl", "".join(json.dumps(line) + "\n" for line in lines).encode())
-    return lines
+    if lines:
+        text = "".join(f"{json.dumps(line)}\n" for line in lines)
+        write_atomically(STORED / f"{experiment.name}.jsonl", text.encode())
 
 
 def found(cell, lines):

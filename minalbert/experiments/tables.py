@@ -1,9 +1,9 @@
 """All tables, in the order of the page."""
 
 from ..errors import UnknownNameError, nearest
-from . import counts, depth, dropout, embedding_size, pair_loss, sharing, smoothness, speed, width
+from . import collisions, counts, depth, dropout, embedding_size, pair_loss, sharing, smoothness, speed, width
 
-FILES = (counts, speed, embedding_size, sharing, pair_loss, dropout, depth, width, smoothness)
+FILES = (counts, speed, embedding_size, sharing, pair_loss, collisions, dropout, depth, width, smoothness)
 TABLES = {module.EXPERIMENT.name: module.EXPERIMENT for module in FILES}
 
 
