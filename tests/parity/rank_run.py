@@ -7,10 +7,12 @@ fault="killed"   strikes rank 1 before step 10, once in a run's life: a function
 import json
 import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
 from small_run import small_corpus, small_settings
+from two_hosts import WIRE
 
 from minalbert.commands import fail
 from minalbert.commands.on_ranks import on_ranks
@@ -38,6 +40,11 @@ class Faults:
     def stuck():
         """Answers no more, as one behind a cut link."""
         os.kill(os.getpid(), signal.SIGSTOP)
+
+    @staticmethod
+    def cut():
+        """The link to the other host is cut; two_hosts.py has such hosts."""
+        subprocess.run(["ip", "link", "set", WIRE, "down"], check=True)
 
 
 def strike(fault, run):
