@@ -31,7 +31,7 @@ from minalbert.tasks.settings import TaskSettings
 from minalbert.train import open_trained, pretrain
 
 ORDER = {"task": "custom", "train_examples": 1000, "steps": 312, "rate": 0.001}
-SPANS = {"task": "squad2", "train_examples": 5000, "steps": 3000, "rate": 0.002}
+SPANS = {"task": "squad2", "train_examples": 5000, "steps": 6000, "rate": 0.002}
 TASKS = {"order": ORDER, "topic": ORDER, "spans1": SPANS}
 SHARED = {"batch": 32, "micro_batch": 16, "dropout": 0.0, "kernels": "fused"}
 
