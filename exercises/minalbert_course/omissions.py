@@ -41,7 +41,7 @@ def omitted(node, function, names, called):
 
 
 def parts_of(function):
-    """What is computed in it, once each."""
+    """Its operations and calls, each once."""
     found = {ast.unparse(node): node for node in ast.walk(function) if isinstance(node, ast.BinOp | ast.Call)}
     return list(found.values())[:MOST]
 
