@@ -12,7 +12,7 @@ import numpy as np
 from minalbert.gradcheck.diagnose import PERHAPS, certain, digits, guess, guess_shape
 
 LIMIT = 1e-5
-
+NOTHING = "a return, or a value in it, is missing"
 
 NEAR = 0.97                                          # cosine to the right gradient, for one of another forward function
 
@@ -138,6 +138,8 @@ def explain(name, yours, expected, axes, knowledge):
 def equal(name, yours, expected, cause=None):
     """Raise Wrong unless yours is exactly that: whole numbers, words, or arrays of them."""
     yours = plain(yours)
+    if yours is None and expected is not None:
+        cause = cause if cause and certain(cause) else NOTHING
     if isinstance(expected, np.ndarray):
         yours = numbers(name, yours, expected.shape)
         if yours.shape != expected.shape:
@@ -165,7 +167,7 @@ def numbers(name, value, shape=None):
     """The value as an array of real numbers, or Wrong."""
     wanted = "an array" if shape is None else f"an array of shape {shape}" if shape else "a number"
     if value is None:
-        raise Wrong(f"{name} is None; it must be {wanted}", "a return, or a value in it, is missing")
+        raise Wrong(f"{name} is None; it must be {wanted}", NOTHING)
     try:
         array = np.asarray(value)
     except ValueError:
