@@ -96,8 +96,8 @@ def same(name, yours, expected, axes=None, laws=(), known=None, suspects=None, l
 
 
 def exactly(error):
-    """The Wrong, whose cause gives its numbers, unless its words say that it may not."""
-    error.exact = certain(error.cause)
+    """The Wrong, whose cause gives its numbers, unless its words say that it may not; one number says too little."""
+    error.exact = certain(error.cause) and error.numbers[1].size > 1
     return error
 
 
