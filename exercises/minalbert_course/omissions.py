@@ -42,7 +42,7 @@ def omitted(node, function, names, called):
 
 
 def parts_of(function):
-    """What is computed in it, once each."""
+    """The expressions of a function that compute something, once each."""
     computed = [node for node in ast.walk(function) if isinstance(node, ast.BinOp | ast.Call | ast.Subscript)]
     return list({ast.unparse(node): node for node in computed}.values())[:MOST]
 

@@ -46,12 +46,12 @@ class Slip(NamedTuple):
 
 def slips(function, called=()):
     """All of a FunctionDef, the likeliest first. called: names of functions of one argument, which may be left out"""
-    names = Names(known_names(function), called)
+    names = InReach(known_names(function), called)
     found = [slip for node in ast.walk(function) for slip in of_node(node, function, names)]
     return sorted(found, key=lambda slip: slip.rank)
 
 
-class Names(NamedTuple):
+class InReach(NamedTuple):
     known: list
     called: tuple
 
