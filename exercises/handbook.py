@@ -4,7 +4,7 @@ import tomllib
 
 from minalbert_course.catalogue import all_lessons
 
-from .mutants.run import equivalent, results
+from .mutants.run import equivalent, results, the_right_one, with_a_cause
 from .source import HERE
 
 CATALOGUE = HERE / "CATALOGUE.md"
@@ -55,25 +55,37 @@ def catalogue():
 
 def made_by_machine():
     """The table of exercises/mutants, from its last whole run."""
-    rows = results()
+    rows = {name: counted(row) for name, row in results().items()}
     yield ""
     yield "## Wrong answers made by machine"
     yield ""
     yield "Each solution is changed in one place, in every way that `exercises/mutants` knows, and marked. Caught: it"
     yield "loses points. Equivalent: it gives what the solution gives, and `equivalent.toml` says why. Missed: neither."
-    yield "The last column is of those caught that ran to their end: how many get a cause beside the numbers."
+    yield "The last columns are of those caught that ran to their end, or of a sample of them: how many were looked at,"
+    yield "how many of them get a cause beside the numbers, and how many of these the right one (`mutants/verdict.py`)."
     yield ""
-    yield "| exercise | tried | caught | equivalent | missed | caught, with a cause |"
-    yield "|---|---:|---:|---:|---:|---:|"
-    known = equivalent()
-    for row in rows.values():
-        row["missed"] = sum(name not in known for name in row["survivors"])
-        row["equivalent"] = len(row["survivors"]) - row["missed"]
-    columns = ("tried", "caught", "equivalent", "missed", "with_a_cause", "stopped")
-    rows["all"] = {column: sum(row[column] for row in rows.values()) for column in columns}
-    for name, row in rows.items():
-        share = row["with_a_cause"] / max(row["caught"] - row["stopped"], 1)
-        yield f"| {name} | " + " | ".join(f"{row[column]:,}" for column in columns[:4]) + f" | {share:.1%} |"
+    yield "| exercise | tried | caught | equivalent | missed | looked at | with a cause | the right one |"
+    yield "|---|---:|---:|---:|---:|---:|---:|---:|"
+    for name, row in {**rows, "all": total(rows.values())}.items():
+        counts, causes = [f"{row[column]:,}" for column in WHOLE if column in row], [""] * 3
+        if row.get("judged"):
+            causes = [f"{row['judged']:,}", f"{with_a_cause(row):.1%}", f"{the_right_one(row):.1%}"]
+        yield f"| {name} | " + " | ".join([*(counts or ["not run"] + [""] * 3), *causes]) + " |"
+
+
+WHOLE, OF_CAUSES = ("tried", "caught", "equivalent", "missed"), ("judged", "with_a_cause", "right")
+
+
+def counted(row):
+    """With the numbers of survivors that are equivalent, and of the others."""
+    if "survivors" not in row:
+        return row
+    known = sum(name in equivalent() for name in row["survivors"])
+    return row | {"equivalent": known, "missed": len(row["survivors"]) - known}
+
+
+def total(rows):
+    return {column: sum(row.get(column, 0) for row in rows) for column in (*WHOLE, *OF_CAUSES)}
 
 
 def text():

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from exercises.mutants.generate import chosen, mutants
-from exercises.mutants.run import equivalent, missed, right_answers, run, sampled, wrong_answers
+from exercises.mutants.run import Ran, equivalent, missed, right_answers, run, sampled, wrong_answers
 from exercises.mutants.twin import compared
-from exercises.mutants.workers import each
+from exercises.mutants.verdict import is_cause, is_right
+from exercises.mutants.workers import Miss, Result, each
 
 SOURCES = {source.lesson.name: source for source in chosen()}
 GELU = SOURCES["ex04"]
@@ -37,6 +38,31 @@ def test_twins_differ_where_the_functions_do(of_gelu):
     different, calls = compared("ex04", texts, calls=20)
     assert different.keys() == texts.keys() - {"the same"}
     assert calls["tanh_backward"] >= 20
+
+
+def ran(mutant, cause):
+    return Ran(mutant, Result(5, [Miss("GELU", 5, mutant.function, "wrong", cause, True)]))
+
+
+def test_a_cause_is_right_if_it_names_the_changed_line(of_gelu):
+    mutant = of_gelu["ex04.tanh_backward.operators.2.1"]
+    lines = mutant.text.splitlines()
+    (number,) = [i for i, line in enumerate(lines, 1) if line not in GELU.solution().splitlines()]
+    right = ran(mutant, f"tanh_backward, line {number}: all numbers of this check are right with another operator")
+    wrong = ran(mutant, f"tanh_backward, line {number - 1}: all numbers of this check are right without `y`")
+    assert is_right(right, GELU.solution())
+    assert not is_right(wrong, GELU.solution())
+    assert is_right(wrong, GELU.solution(), wrong)  # undone elsewhere, with other numbers, too
+
+
+def test_a_cause_in_words_is_right_if_it_is_of_the_kind_or_given_again(of_gelu):
+    mutant, state = of_gelu["ex04.tanh_backward.operators.2.1"], of_gelu["ex04.tanh_backward.caches.1.1"]
+    said, other = ran(mutant, "a constant factor: 2.5 times"), ran(mutant, "a constant factor: 0.1 times")
+    assert is_right(said, GELU.solution(), other)
+    assert not is_right(said, GELU.solution(), ran(mutant, "the sign is wrong"))
+    assert is_right(ran(state, "something is kept from call to call"), GELU.solution())
+    assert not is_right(ran(state, "transposed"), GELU.solution(), ran(state, "transposed"))
+    assert not is_cause("seen: 2 of 4 entries are wrong")
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ import numpy as np
 from minalbert.gradcheck.diagnose import PERHAPS, certain, digits, guess, guess_shape
 
 LIMIT = 1e-5
-
+NOTHING = "a return, or a value in it, is missing"
 
 NEAR = 0.97                                          # cosine to the right gradient, for one of another forward function
 
@@ -96,8 +96,8 @@ def same(name, yours, expected, axes=None, laws=(), known=None, suspects=None, l
 
 
 def exactly(error):
-    """The Wrong, whose cause gives its numbers, unless its words say that it may not."""
-    error.exact = certain(error.cause)
+    """The Wrong, whose cause gives its numbers, unless its words say that it may not; one number says too little."""
+    error.exact = certain(error.cause) and error.numbers[1].size > 1
     return error
 
 
@@ -138,6 +138,8 @@ def explain(name, yours, expected, axes, knowledge):
 def equal(name, yours, expected, cause=None):
     """Raise Wrong unless yours is exactly that: whole numbers, words, or arrays of them."""
     yours = plain(yours)
+    if yours is None and expected is not None:
+        cause = cause if cause and certain(cause) else NOTHING
     if isinstance(expected, np.ndarray):
         yours = numbers(name, yours, expected.shape)
         if yours.shape != expected.shape:
@@ -165,7 +167,7 @@ def numbers(name, value, shape=None):
     """The value as an array of real numbers, or Wrong."""
     wanted = "an array" if shape is None else f"an array of shape {shape}" if shape else "a number"
     if value is None:
-        raise Wrong(f"{name} is None; it must be {wanted}", "a return, or a value in it, is missing")
+        raise Wrong(f"{name} is None; it must be {wanted}", NOTHING)
     try:
         array = np.asarray(value)
     except ValueError:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from minalbert.gradcheck.diagnose import PERHAPS, certain
 
-from .compare import Wrong
+from .compare import NOTHING, Wrong
 from .draw import PUBLIC
 from .interleaving import run_check
 from .lesson import Check
@@ -114,7 +114,7 @@ def outcome(lesson, check, yours, term):
             cause, exact = error.cause, error.exact and certain(error.cause)
         else:
             found = found_in(lesson, yours, error)
-            cause, exact = found or error.cause, bool(found)
+            cause, exact = found or error.cause or nothing_returned(yours), bool(found)
         return missed(check, error.seen, cause, error.of)._replace(near=error.near, exact=exact)
     except (NotWritten, Stopped) as error:
         return missed(check, error, None, error.of)._replace(ran=False)
@@ -123,6 +123,10 @@ def outcome(lesson, check, yours, term):
     names = frozenset(call.name for call in yours.made)
     telling = frozenset(call.name for call in yours.made if says_something(call.result))
     return Outcome(check, float(check.points), called=telling, only_zeros=frozenset() if telling else names)
+
+
+def nothing_returned(yours):
+    return f"{PERHAPS}{NOTHING}" if yours.made and yours.made[-1].result is None else None
 
 
 def missed(check, seen, cause=None, of=None):

@@ -15,6 +15,7 @@ WRAPPED = (
 )  # fmt: skip
 JOINED = ("({}) * {}", "({}) + {}", "({}) - {}", "({}) / {}")
 POWERS = ("({}) * {}**2", "({}) * {}**3")
+ACROSS = ("({}) * {}[:, None]", "({}) + {}[:, None]", "({}) - {}[:, None]", "({}) / {}[:, None]")
 LACKING = ast.BinOp | ast.UnaryOp | ast.Call | ast.Name | ast.Subscript | ast.Attribute | ast.IfExp | ast.Constant
 MOST = 12                                            # parts of a function that may be missing somewhere else in it
 
@@ -29,11 +30,11 @@ def omitted(node, function, names, called):
         return
     says = f"with a sign, a factor, a term or a function more at {short(node)}"
     for way in WRAPPED:
-        yield (1 if way == "-({})" else 2), says, partial(filled, way, node)
+        yield (1 if way == "-({})" else 3), says, partial(filled, way, node)
     for name in called:
         yield 2, says, partial(filled, f"{name}({{}})", node)
-    for way, name in itertools.product((*JOINED, *POWERS), names):
-        yield 3, says, partial(filled, way.format("{}", name), node)
+    for way, name in itertools.product((*JOINED, *POWERS, *ACROSS), names):
+        yield (2 if way in JOINED else 3), says, partial(filled, way.format("{}", name), node)
     if not isinstance(node, ast.Name):
         for way, part in itertools.product(JOINED, parts_of(function)):
             if part is not node:
@@ -41,9 +42,9 @@ def omitted(node, function, names, called):
 
 
 def parts_of(function):
-    """Its operations and calls, each once."""
-    found = {ast.unparse(node): node for node in ast.walk(function) if isinstance(node, ast.BinOp | ast.Call)}
-    return list(found.values())[:MOST]
+    """The expressions of a function that compute something, once each."""
+    computed = [node for node in ast.walk(function) if isinstance(node, ast.BinOp | ast.Call | ast.Subscript)]
+    return list({ast.unparse(node): node for node in computed}.values())[:MOST]
 
 
 def joined(way, node, part):

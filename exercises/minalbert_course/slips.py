@@ -46,12 +46,12 @@ class Slip(NamedTuple):
 
 def slips(function, called=()):
     """All of a FunctionDef, the likeliest first. called: names of functions of one argument, which may be left out"""
-    names = SeenNames(known_names(function), called)
+    names = InReach(known_names(function), called)
     found = [slip for node in ast.walk(function) for slip in of_node(node, function, names)]
     return sorted(found, key=lambda slip: slip.rank)
 
 
-class SeenNames(NamedTuple):
+class InReach(NamedTuple):
     known: list
     called: tuple
 
@@ -82,7 +82,7 @@ def of_child(parent, field, index, child, function, names):
         yield from of_statement(child, slip)
     elif isinstance(child, ast.expr) and not isinstance(getattr(child, "ctx", None), ast.Store | ast.Del):
         if isinstance(child, ast.Slice):
-            yield from of_slice(child, slip)
+            yield from of_slice(child, names.known, slip)
             return
         if not (isinstance(parent, ast.Call) and field == "func"):
             yield from superfluous(child, slip)
@@ -174,11 +174,14 @@ def constants(node, names, slip):
                     for way in ways for name in names.known[:8])  # fmt: skip
 
 
-def of_slice(node, slip):
+def of_slice(node, names, slip):
     for low, high in ((None, node.upper), (node.lower, None), (None, None), (node.upper, node.lower),
                       (node.lower, moved(node.upper, 1)), (node.lower, moved(node.upper, -1)),
                       (moved(node.lower, 1), node.upper), (moved(node.lower, -1), node.upper)):  # fmt: skip
         yield slip(1, f"with another slice than `{ast.unparse(node)}`", at(ast.Slice(low, high, node.step), node))
+    bounds = [None, *(ast.Name(name, ast.Load()) for name in names[:8])]
+    for low, high in itertools.product(bounds, bounds):
+        yield slip(2, f"with another slice than `{ast.unparse(node)}`", at(ast.Slice(low, high, node.step), node))
     if node.step:
         yield slip(0, f"without the step of `{ast.unparse(node)}`", at(ast.Slice(node.lower, node.upper), node))
 

@@ -25,11 +25,10 @@ def main():
     parser.add_argument("--sample", type=int, help="so many of each exercise's, chosen by the seed; default: all")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--right", action="store_true", help="right answers instead: which of them lose a point?")
-    parser.add_argument("--record", action="store_true", help="keep the numbers for exercises/CATALOGUE.md")
+    parser.add_argument("--record", action="store_true",
+                        help="keep the numbers for exercises/CATALOGUE.md; of a sample those of causes")  # fmt: skip
     parser.add_argument("--out", type=Path, default=Path("build/mutants"), help="a folder for the lists")
     options = parser.parse_args()
-    if options.record and options.sample:
-        parser.error("--record keeps the numbers of all mutants; leave --sample out")
     options.out.mkdir(parents=True, exist_ok=True)
     (right if options.right else wrong)(options)
 
@@ -41,12 +40,14 @@ def wrong(options):
         known, caught = equivalent(), [one for one in ran if one.caught]
         lost = [one for one in ran if not one.caught and one.mutant.name not in known]
         verdicts = rightly_explained(source, ran)
-        row = {"tried": len(ran), "caught": len(caught), "with_a_cause": len(verdicts), "right": sum(verdicts.values()),
-               "stopped": sum(bool(one.stopped) for one in caught)}  # fmt: skip
+        judged = [one for one in caught if not one.stopped]
+        row = {"judged": len(judged), "with_a_cause": len(verdicts), "right": sum(verdicts.values())}
         print(f"{source.lesson.name:16}{len(ran):8}{len(caught):8}{len(ran) - len(caught) - len(lost):12}{len(lost):8}"
               f"{with_a_cause(row):14.1%}{the_right_one(row):15.1%}", flush=True)  # fmt: skip
         if options.record:
-            record(source.lesson, row | {"survivors": [one.mutant.name for one in ran if not one.caught]})
+            survivors = [one.mutant.name for one in ran if not one.caught]
+            all_of_them = {"tried": len(ran), "caught": len(caught), "survivors": survivors}
+            record(source.lesson, row if options.sample else row | all_of_them)
         report.causes(options.out, source, ran, verdicts)
         report.survivors(options.out, source, lost, {})
         report.survivors(options.out, source, lost, *differences(source.lesson, lost))

@@ -66,7 +66,7 @@ def run(answers, workers=2, term=TERM):
 def rightly_explained(source, ran, workers=2):
     """{name of a mutant that got a cause: is it the right one?}"""
     ran, solution = [one for one in ran if one.caught and one.cause], source.solution()
-    unsure = [(one.mutant, one.mutant.text, ".py") for one in ran if needs_another_term(one)]
+    unsure = [(one.mutant, one.mutant.text, ".py") for one in ran if needs_another_term(one, solution)]
     again = {one.mutant.name: one for one in run(unsure, workers, OTHER_TERM)}
     return {one.mutant.name: is_right(one, solution, again.get(one.mutant.name)) for one in ran}
 
@@ -78,18 +78,21 @@ def equivalent():
 
 
 def results():
-    """{lesson: tried, caught, with_a_cause, stopped, and survivors: the names of those with full marks}"""
+    """{lesson: its row}
+
+    tried, caught, survivors    of all mutants; survivors: the names of those with full marks
+    judged, with_a_cause, right    of all, or of a sample: those caught that ran to their end, and their causes
+    """
     return json.loads(RESULTS.read_text(encoding="utf-8"))
 
 
 def missed():
     """Names of mutants that had full marks in the last run, and are not known to be equivalent."""
-    return {name for row in results().values() for name in row["survivors"]} - equivalent().keys()
+    return {name for row in results().values() for name in row.get("survivors", [])} - equivalent().keys()
 
 
 def with_a_cause(row):
-    """The share of those caught that ran to their end."""
-    return row["with_a_cause"] / max(row["caught"] - row["stopped"], 1)
+    return row["with_a_cause"] / max(row["judged"], 1)
 
 
 def the_right_one(row):
@@ -97,7 +100,10 @@ def the_right_one(row):
 
 
 def record(lesson, row):
-    RESULTS.write_text(json.dumps(results() | {lesson.name: row}, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    """Numbers that the row does not have stay as they are."""
+    rows = results()
+    rows[lesson.name] = rows.get(lesson.name, {}) | row
+    RESULTS.write_text(json.dumps(rows, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 
 def differences(lesson, lost, workers=2):

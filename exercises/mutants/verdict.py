@@ -1,9 +1,9 @@
 """Is the cause that a report gives for a mutant the right one? It is known what was changed, and where.
 
-A cause that names a change of the student's code is right if it names a line that the mutant changed. A cause in a
-lesson's words is right if it is of the kind that the mutant's operator makes: for state, writing into arguments and
-cases of their own there are words; of the others it must give the student's numbers, and be the same for the numbers
-of another term, which a coincidence is not. What begins with "seen: " is no cause.
+A cause that names a line of the student's code is right if the mutant changed that line. State, writing into arguments
+and cases of their own have words, one of which a cause must use. Any other cause is right if the report with the
+numbers of another term gives it again, which a coincidence does not; so is a change of another line that undoes the
+mutant's as well. What begins with "seen: " is no cause.
 """
 
 import difflib
@@ -31,17 +31,27 @@ def changed_lines(text, solution):
     return found
 
 
+def names_the_line(ran, solution):
+    """Does the cause name a line, and is it one that was changed? None where it names no line."""
+    place = PLACE.match(ran.cause)
+    return int(place[2]) in changed_lines(ran.mutant.text, solution) if place else None
+
+
+def words_for(ran):
+    """What its cause must speak of, or None."""
+    return next((words for operators, words in KINDS.items() if ran.mutant.operator in operators), None)
+
+
+def needs_another_term(ran, solution):
+    at_line = names_the_line(ran, solution)
+    return at_line is False or (at_line is None and words_for(ran) is None)
+
+
 def is_right(ran, solution, again=None):
     """ran: a Ran with a cause; again: the Ran of the same mutant with the numbers of another term, if it needs one"""
-    if place := PLACE.match(ran.cause):
-        return int(place[2]) in changed_lines(ran.mutant.text, solution)
-    if words := next((words for operators, words in KINDS.items() if ran.mutant.operator in operators), None):
-        return bool(re.search(words, ran.cause))
-    return again is not None and without_numbers(again.cause) == without_numbers(ran.cause)
-
-
-def needs_another_term(ran):
-    return not PLACE.match(ran.cause) and not any(ran.mutant.operator in operators for operators in KINDS)
+    if needs_another_term(ran, solution):
+        return again is not None and without_numbers(again.cause) == without_numbers(ran.cause)
+    return names_the_line(ran, solution) or bool(re.search(words_for(ran), ran.cause))
 
 
 def without_numbers(cause):
