@@ -89,8 +89,10 @@ def rows(case, kernels, rounds):
 
 def line(row):
     low, high = row["spread"]
-    return (f"{row['case']}, {row['kernels']}, {row['scaling']}: 1 rank {row['one'] * 1e3:.1f} ms, "
-            f"2 ranks {row['two'] * 1e3:.1f} ms; efficiency {row['efficiency']:.2f} ({low:.2f} to {high:.2f})")  # fmt: skip
+    return (
+        f"{row['case']}, {row['kernels']}, {row['scaling']}: 1 rank {row['one'] * 1e3:.1f} ms, "
+        f"2 ranks {row['two'] * 1e3:.1f} ms; efficiency {row['efficiency']:.2f} ({low:.2f} to {high:.2f})"
+    )
 
 
 def main():
