@@ -15,7 +15,7 @@ from minalbert.commands.answer import around
 from minalbert.errors import ConfigError, nearest
 from minalbert.tasks import open_task
 from minalbert.tasks.decoding import Candidate
-from minalbert.tasks.finetuning import FineTuning
+from minalbert.tasks.finetuning import FineTuning, label_sentences
 from minalbert.tasks.presets import defaults
 
 
@@ -78,6 +78,21 @@ def test_the_labels_of_a_table(refused, tmp_path, rows, said):
     data = table(tmp_path / "data", *rows)
     assert refused("finetune", tmp_path / "run", *given(data=data)) == f"{data / 'train.tsv'}:{said}"
     assert not (tmp_path / "run").exists()
+
+
+def test_a_column_that_holds_no_labels(refused, tmp_path):
+    data = table(tmp_path / "data", *(f"a\t{number}" for number in range(12)))
+    assert refused("finetune", tmp_path / "run", *given(data=data)) == (
+        f"{data / 'train.tsv'}:1: column 'label' has 12 labels in 12 rows, nearly all of them once; it must be a "
+        "column whose labels recur, or one of numbers with --kind number")  # fmt: skip
+
+
+def test_the_labels_are_counted_and_a_misspelt_one_is_named(place, tmp_path):
+    data = table(tmp_path / "data", *["ada fell\tyes", "bo fell\tno"] * 9, "cy fell\tyess")
+    said = [*FineTuning(small_settings(place, data=str(data))).sentences()]
+    assert said[-2:] == ["labels: no 9, yes 9, yess 1", "labels that are there only once, and may be misspelt: 'yess'"]
+    assert [*label_sentences(dict.fromkeys(map(str, range(14)), 2))] == [
+        f"labels: {', '.join(f'{number} 2' for number in range(12))} and 2 more"]  # fmt: skip
 
 
 def test_two_files_for_a_split(refused, tmp_path):

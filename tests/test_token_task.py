@@ -41,6 +41,11 @@ def test_a_file_is_read(tmp_path, text):
         (("ada", "fell"), None), (("she",), None)]  # fmt: skip
 
 
+def test_the_labels_of_words_are_counted(tmp_path):
+    task = open_task("tokens", written(tmp_path, FILE).parent)
+    assert task.label_counts(task.examples("train", TOKENIZER)) == {"NAME": 1, "SIGN": 2, "VERB": 2, "WORD": 1}
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [("", "1: the file is empty; it must hold examples"),

@@ -1,5 +1,6 @@
 """Anybody's task of one or two texts and a label: train, dev and test, each a .tsv or .jsonl file of a directory."""
 
+from collections import Counter
 from pathlib import Path
 
 from ..errors import TaskDataError
@@ -8,6 +9,7 @@ from .tables import label_name, no_rows, read_table, rows_of
 from .text_files import ADVICE, refused
 
 ENDINGS = (".tsv", ".jsonl")
+FEW = 10                                             # labels, each of which may have one example
 
 
 def read_custom(directory, split, columns):
@@ -27,9 +29,11 @@ def file_of(directory, split):
 
 def find_labels(path, columns):
     """The labels of a file for `columns._replace(labels=...)`, in order: numbers by their size, others as texts."""
-    found = {}
+    found, counts = {}, Counter()
     for line, row in rows_of(path, columns):
-        found.setdefault(label_name(row[columns.label]), line)
+        name = label_name(row[columns.label])
+        found.setdefault(name, line)
+        counts[name] += 1
     if not found:
         raise no_rows(path)
     for name, line in found.items():
@@ -38,6 +42,9 @@ def find_labels(path, columns):
     if len(found) < 2:
         raise refused(path, 1, f"column {columns.label!r} has only the label {next(iter(found))[:40]!r}; there must be "
                       "two or more")
+    if len(found) >= FEW and sum(count == 1 for count in counts.values()) > 0.9 * len(found):
+        raise refused(path, 1, f"column {columns.label!r} has {len(found):,} labels in {counts.total():,} rows, nearly "
+                      "all of them once; it must be a column whose labels recur, or one of numbers with --kind number")
     try:
         return tuple(sorted(found, key=float))
     except ValueError:

@@ -115,6 +115,7 @@ class FineTuning:
         yield scaled(self.task.name, len(self.examples.rows), int(self.hashes["hidden size"]), self.settings)
         for name, examples in (("train", self.examples), (self.task.dev, self.dev)):
             yield f"{name}: {described(examples)}"
+        yield from label_sentences(self.task.label_counts(self.examples))
         heads = self.task.objective().heads
         if "pooler" in heads and self.trained and "pooler.b" not in self.trained.model.params:
             yield f"the weights of {self.settings.training.weights} have no pooler; it begins with fresh ones"
@@ -135,6 +136,20 @@ def described(examples):
     if len(examples) != len(examples.rows):
         counts.append(f"{len(examples):,} windows")
     return ", ".join(counts + [f"{count:,} {what}" for what, count in lost.items() if count])
+
+
+def label_sentences(counts):
+    """How many of the training examples each label has, and which labels have only one."""
+    if counts:
+        yield f"labels: {listed([f'{name} {count:,}' for name, count in counts.items()])}"
+    if once := [repr(name) for name, count in counts.items() if count == 1]:
+        yield f"labels that are there only once, and may be misspelt: {listed(once)}"
+
+
+def listed(names, most=12):
+    """The first names, and how many more there are."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def kept_tokenizer(run):

@@ -163,6 +163,10 @@ class DownstreamTask:
         """(their names, (n,) the right ones' numbers, (n,) those that were found), or None if there are no classes."""
         return
 
+    def label_counts(self, examples):
+        """{label: how many there are}, in the order of their numbers; {} where no example has a label by a name."""
+        return {}
+
     def check_model(self, model):
         objective = self.objective()
         for head in objective.heads:

@@ -52,6 +52,10 @@ class LabelTask(TextTask):
                  "label2id": {name: number for number, name in enumerate(self.names)}}  # fmt: skip
         return super().config_json(scores) | names
 
+    def label_counts(self, examples):
+        counts = np.bincount(labels_of(examples), minlength=len(self.names))
+        return dict(zip(self.names, counts.tolist(), strict=True))
+
 
 class NumberTask(TextTask):
     kind = "number"

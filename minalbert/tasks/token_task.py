@@ -94,6 +94,10 @@ class TokenTask(DownstreamTask):
     def is_labelled(self, row):
         return row.labels is not None
 
+    def label_counts(self, examples):
+        counts = np.bincount(np.concatenate([row.labels for row in examples.rows]), minlength=len(self.names))
+        return dict(zip(self.names, counts.tolist(), strict=True))
+
     def probabilities(self, predictions):
         """That all labels of a sentence are as found."""
         return [float(np.exp(log_softmax(scores).max(axis=1).sum())) for scores in predictions.scores]
