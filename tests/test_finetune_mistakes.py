@@ -17,6 +17,7 @@ from minalbert.tasks import open_task
 from minalbert.tasks.decoding import Candidate
 from minalbert.tasks.finetuning import FineTuning, label_sentences
 from minalbert.tasks.presets import defaults
+from minalbert.tasks.settings import TaskSettings
 
 
 @pytest.fixture(scope="module")
@@ -145,6 +146,27 @@ def test_only_scaled_settings_are_called_so(place):
     preset = defaults("custom", 60, 16, {"batch": 8})
     assert said(steps=preset["steps"]) == f"{plain}, with steps for as many examples as there are"
     assert said(rate=preset["rate"]) == f"{plain}, with 768/16 of the rate"
+
+
+@pytest.mark.parametrize(
+    ("given", "batch", "micro_batch"),
+    [({}, 32, 16), ({"train_examples": 31}, 16, 8), ({"train_examples": 1}, 1, 1), ({"batch": 128}, 128, 32),
+     ({"train_examples": 10, "micro_batch": 8}, 32, 8)],
+)  # fmt: skip
+def test_the_batch_fits_the_examples(place, given, batch, micro_batch):
+    settings = TaskSettings().change(task="custom", data=str(place / "before"), weights=str(place / "model"), **given)
+    job = FineTuning(settings)
+    training = job.settings.training
+    assert (training.batch, training.micro_batch) == (batch, micro_batch)
+    assert ("for so few examples" in next(job.sentences())) == (batch < 32)
+
+
+def test_too_large_a_batch_is_named_by_the_setting_that_was_given(refused, tmp_path):
+    run = tmp_path / "run"
+    assert refused("finetune", run, *given(train_examples=10, batch=11)) == (
+        "batch is 11; it must be at most 10, as many as there are examples to train on")  # fmt: skip
+    assert refused("finetune", run, *given(train_examples=10, batch=32, micro_batch=16)) == (
+        "micro_batch is 16; it must be at most 10, as many as there are examples to train on")  # fmt: skip
 
 
 def test_thirteen_names_are_all_shown():

@@ -41,6 +41,7 @@ class FineTuning:
         self.tokenizer = (noted and kept_tokenizer(run)) or self.begun_with(settings).tokenizer
         width, positions = self.sizes(noted)
         settings = settings.fitted(positions)
+        self.micro_batch_given = "micro_batch" in settings.all_given
         self.task = open_task(settings.task.task, settings.task.data, settings.task.max_length, **settings.task.columns)
         self.examples = chosen(self.task.examples("train", self.tokenizer), settings.task.train_examples,
                                settings.training.seed)
@@ -68,8 +69,9 @@ class FineTuning:
         if self.trained:
             self.config_of(self.trained.model.config, training.weights)
         if training.micro_batch > self.size:
-            raise ConfigError(f"micro_batch is {training.micro_batch}; {self.settings.task.data} has only {self.size} "
-                              "examples to train on")
+            name = "micro_batch" if self.micro_batch_given else "batch"
+            raise ConfigError(f"{name} is {getattr(training, name)}; it must be at most {self.size}, as many as there "
+                              "are examples to train on")
 
     def begun_with(self, settings):
         """The model that the settings name, read once."""

@@ -1,5 +1,6 @@
 """The default settings of a fine-tuning: Table 14 of the paper, scaled to the model and to the data.
 
+    batch     the paper's; of fewer examples than that, the largest power of 2 that they make
     steps     in proportion to the examples: as many times through them as in the paper
     warmup    the same share of the steps
     rate      the paper's for H of 768 and more; 768 / H times that below
@@ -47,12 +48,12 @@ def preset_of(name):
 def defaults(name, examples, hidden_size, given):
     """{setting: value} for a task with so many examples and a model of this width, of those that are not given."""
     preset = preset_of(name)
-    batch = given.get("batch", preset.batch)
+    batch = given["batch"] if "batch" in given else batch_for(preset, examples, given)
     passes = preset.steps * preset.batch / preset.examples
     steps = given.get("steps", max(1, round(passes * examples / batch)))
     test_every = given.get("evaluate_every", max(1, steps // 10))
     found = {
-        "batch": batch, "micro_batch": batch // 2 if batch % 2 == 0 else batch,
+        "batch": batch, "micro_batch": micro_batch_for(batch, examples),
         "dropout": 0.0 if given.get("frozen") else preset.dropout,
         "rate": float(f"{preset.rate * max(1, WIDEST_SCALED / hidden_size):.2g}"), "steps": steps,
         "warmup": round(steps * preset.warmup / preset.steps), "evaluate_every": test_every, "every": test_every,
@@ -62,10 +63,26 @@ def defaults(name, examples, hidden_size, given):
     return {setting: value for setting, value in found.items() if setting not in given}
 
 
+def batch_for(preset, examples, given):
+    """The preset's batch, or a smaller one for fewer examples; a given micro_batch is part of the preset's."""
+    fits = preset.batch <= examples or "micro_batch" in given
+    return preset.batch if fits else 2 ** (examples.bit_length() - 1)
+
+
+def micro_batch_for(batch, examples):
+    """Half of the batch; less of it where there are fewer examples."""
+    size = batch // 2 if batch % 2 == 0 else batch
+    while size > examples and size % 2 == 0:
+        size //= 2
+    return size
+
+
 def scaled(name, examples, hidden_size, settings):
     """One sentence about where settings are from that were not given; it names those that were scaled."""
     preset = defaults(name, examples, hidden_size, {"batch": settings.training.batch})
     parts = ["Table 14's settings" if name in TABLE_14 else "settings as of Table 14", "where no others are given"]
+    if settings.training.batch == defaults(name, examples, hidden_size, {})["batch"] < preset_of(name).batch:
+        parts.append(f"with a batch of {settings.training.batch} for so few examples")
     if settings.training.steps == preset["steps"]:
         parts.append("with steps for as many examples as there are")
     if hidden_size < WIDEST_SCALED and settings.optimiser.rate == preset["rate"]:
