@@ -3,7 +3,7 @@
     accuracy      the share that is right
     f1            2 TP / (2 TP + FP + FN), of class 1
     matthews      the correlation of two classes, or of more: 0 where one of the two is constant
-    pearson       the correlation of two lists of numbers, nan where one is constant
+    pearson       the correlation of two lists of numbers, nan where one is constant, as scipy has it
     spearman      that of their ranks; equal numbers share the mean of their ranks
 """
 
@@ -30,6 +30,8 @@ def matthews(predictions, labels):
 
 
 def pearson(predictions, labels):
+    if any(np.ptp(numbers) == 0 for numbers in (predictions, labels)):
+        return float("nan")                          # their distance from their mean may be rounding, and not 0
     x, y = (np.asarray(numbers, float) - np.mean(numbers) for numbers in (predictions, labels))
     spread = np.linalg.norm(x) * np.linalg.norm(y)
     return float(x @ y / spread) if spread else float("nan")
