@@ -3,12 +3,17 @@
 import re
 import string
 from collections import Counter
+from types import SimpleNamespace
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from minalbert.tasks.answer_scores import best_threshold, score, scores_of
+from minalbert.tasks import open_task
+from minalbert.tasks.answer_scores import best_threshold, score, scores_of, scores_of_version_1
+from minalbert.tasks.decoding import FoundAnswer
+from minalbert.tasks.squad import Question, TextAnswer
+from minalbert.tasks.task import Predictions
 
 WORDS = st.lists(st.sampled_from(["the", "The", "a", "an", "cat", "Cat.", "cats", "theatre", "'s", "9,5", "…", "an,",
                                   "  "]), max_size=6).map(" ".join)  # fmt: skip
@@ -36,6 +41,32 @@ def test_a_questions_scores_are_the_official_ones(found, rights):
     exact, f1 = scores_of(found, rights)
     assert exact == max(int(official_tokens(gold) == official_tokens(found)) for gold in golds)
     assert f1 == pytest.approx(max(official_f1(gold, found) for gold in golds), rel=1e-15)
+
+
+def f1_of_1_1(gold, found):
+    gold, found = official_tokens(gold), official_tokens(found)
+    same = sum((Counter(gold) & Counter(found)).values())
+    if same == 0:
+        return 0
+    precision, recall = same / len(found), same / len(gold)
+    return (2 * precision * recall) / (precision + recall)
+
+
+@given(WORDS, st.lists(WORDS, min_size=1, max_size=3))
+@example("the", ["the"])  # f1 is 0, and the match exact
+def test_the_scores_of_version_1_are_the_official_ones(found, golds):
+    exact, f1 = scores_of_version_1(found, golds)
+    assert exact == max(int(official_tokens(gold) == official_tokens(found)) for gold in golds)
+    assert f1 == pytest.approx(max(f1_of_1_1(gold, found) for gold in golds), rel=1e-15)
+
+
+@pytest.mark.parametrize(("name", "f1"), [("squad1", 0.0), ("squad2", 1.0)])
+def test_each_task_has_the_scores_of_its_script(name, f1):
+    task = open_task(name)
+    examples = SimpleNamespace(rows=[Question("0", "which word ?", "the", (TextAnswer("the", 0),))])
+    found = Predictions(["the"], [FoundAnswer("0", "the", [], 0.0)])
+    scores = task.score(found, examples)
+    assert (scores["exact"], scores["f1"], task.losses(found, examples)) == (1.0, f1, 1 - f1)
 
 
 def test_means_over_questions():

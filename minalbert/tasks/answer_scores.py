@@ -1,7 +1,11 @@
 """The scores of SQuAD, as the official scripts compute them.
 
 A text is compared in lower case, without punctuation, articles and further spaces. A question may have several right
-answers, of which the best counts; a question without an answer has the empty text as its one.
+answers, of which the best counts. The two scripts differ in texts of which nothing is left, such as "the":
+
+    1.1    F1 is 0 where no word is in both, even if both are empty; the exact match of two empty texts is 1
+    2.0    F1 is 1 where both are empty; a right answer of which nothing is left is none, and a question without an
+           answer has the empty text as its one
 """
 
 import re
@@ -27,22 +31,25 @@ def exact(found, right):
 
 
 def f1(found, right):
-    """2 words in common / words of both; with no word in one of them: are both without?"""
+    """2 words in common / words of both; 0 without a word in common"""
     found, right = normalised(found).split(), normalised(right).split()
-    if not found or not right:
-        return float(found == right)
     common = sum((Counter(found) & Counter(right)).values())
-    return 2 * common / (len(found) + len(right))
+    return 2 * common / (len(found) + len(right)) if common else 0.0
 
 
-def scores_of(found, rights):
-    """(exact, f1) of one question. rights: its answers; none, or only ones without a word: it has no answer."""
-    rights = [right for right in rights if normalised(right)] or [""]
+def scores_of_version_1(found, rights):
+    """(exact, f1) of one question of SQuAD 1.1. rights: its answers, one or more"""
     return max(exact(found, right) for right in rights), max(f1(found, right) for right in rights)
 
 
-def score(found, rights):
-    """found: {question: text}; rights: {question: [texts]}, of the same questions"""
+def scores_of(found, rights):
+    """(exact, f1) of one question of SQuAD 2.0. rights: its answers; none, or only ones without a word: it has none."""
+    rights = [right for right in rights if normalised(right)]
+    return scores_of_version_1(found, rights) if rights else (exact(found, ""),) * 2
+
+
+def score(found, rights, scores_of=scores_of):
+    """found: {question: text}; rights: {question: [texts]}, of the same questions; scores_of: by which script"""
     pairs = [scores_of(found[question], rights[question]) for question in rights]
     return AnswerScore(*(sum(column) / len(pairs) for column in zip(*pairs, strict=True)))
 

@@ -9,7 +9,7 @@ from ..backend import to_device, to_host
 from ..errors import DataError
 from ..model.answer import answer_forward, start_forward
 from ..model.tasks import span_forward
-from .answer_scores import best_threshold, score, scores_of
+from .answer_scores import best_threshold, score, scores_of, scores_of_version_1
 from .decoding import beam_pairs, beam_starts, found_answer, span_pairs
 from .objectives import Answers, AnswerSpans, MaybeAnswers
 from .squad import read_squad
@@ -23,6 +23,7 @@ class QuestionTask(DownstreamTask):
     """
 
     version: str                                     # in the names of its files
+    scores_of = staticmethod(scores_of)              # (exact, f1) of one question
 
     def __init__(self, name, place, max_length, question_length=64, stride=128, **settings):
         super().__init__(name, place, max_length, question_length=question_length, stride=stride, **settings)
@@ -84,7 +85,7 @@ class QuestionTask(DownstreamTask):
     def losses(self, predictions, examples):
         """1 - F1"""
         rights = self.rights(examples)
-        return np.array([1 - scores_of(text, rights[row.id])[1]
+        return np.array([1 - self.scores_of(text, rights[row.id])[1]
                          for text, row in zip(predictions.found, examples.rows, strict=True)])  # fmt: skip
 
     def rights(self, examples):
@@ -96,6 +97,7 @@ class QuestionTask(DownstreamTask):
 class SpanTask(QuestionTask):
     kind, version, metrics = "span", "v1.1", ("f1", "exact")
     architecture = "AlbertForQuestionAnswering"
+    scores_of = staticmethod(scores_of_version_1)
 
     def objective(self):
         return AnswerSpans()
@@ -113,7 +115,7 @@ class SpanTask(QuestionTask):
 
     def score(self, predictions, examples):
         rights = self.rights(examples)
-        scores = score(dict(zip(rights, predictions.found, strict=True)), rights)
+        scores = score(dict(zip(rights, predictions.found, strict=True)), rights, self.scores_of)
         return {name: getattr(scores, name) for name in self.metrics}
 
 
