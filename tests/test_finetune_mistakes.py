@@ -7,11 +7,14 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from small_task import small_place, small_settings
+from small_task import SIZES, small_place, small_settings
 from test_facts import saved
 
+from minalbert import Albert, AlbertConfig
 from minalbert.commands import main
 from minalbert.commands.answer import around
+from minalbert.data.tiny_worlds import TinyWorlds
+from minalbert.data.word_tokenizer import WordTokenizer
 from minalbert.errors import ConfigError, nearest
 from minalbert.tasks import open_task
 from minalbert.tasks.decoding import Candidate
@@ -146,6 +149,23 @@ def test_only_scaled_settings_are_called_so(place):
     preset = defaults("custom", 60, 16, {"batch": 8})
     assert said(steps=preset["steps"]) == f"{plain}, with steps for as many examples as there are"
     assert said(rate=preset["rate"]) == f"{plain}, with 768/16 of the rate"
+
+
+@pytest.mark.parametrize(
+    ("hidden_size", "dropout", "rate", "preset"),
+    [(768, 0.0, 1e-5, 0.0), (768, 0.1, 2e-5, 0.1), (16, 0.0, 9.6e-4, 0.1)],
+)
+def test_race_has_a_preset_for_version_2(place, tmp_path, hidden_size, dropout, rate, preset):
+    tokenizer = WordTokenizer(TinyWorlds().words())
+    config = AlbertConfig(**SIZES | {"hidden_size": hidden_size}, vocab_size=tokenizer.vocab_size,
+                          hidden_dropout_prob=dropout)  # fmt: skip
+    Albert.init(config, seed=1).save_pretrained(tmp_path / "model")
+    tokenizer.save(tmp_path / "model" / tokenizer.file_name)
+    settings = TaskSettings().change(task="race", data=str(place / "next"), weights=str(tmp_path / "model"))
+    job = FineTuning(settings)
+    assert (job.settings.peak_rate, job.settings.task.dropout) == (rate, preset)
+    assert FineTuning(settings, tmp_path / "model", job.hashes).settings == job.settings
+    assert next(job.sentences()).startswith("the settings for version 2 where no others") == (rate == 1e-5)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from ..train.trained import open_trained, tokenizer_file, tokenizer_of
 from .dev_test import DevTest
 from .gradient import TaskBatch, gradient_function
 from .opening import open_task
-from .presets import scaled
+from .presets import preset_name, scaled
 from .settings import TaskSettings
 from .task import Examples
 
@@ -46,11 +46,14 @@ class FineTuning:
         self.examples = chosen(self.task.examples("train", self.tokenizer), settings.task.train_examples,
                                settings.training.seed)
         self.dev = chosen(self.task.examples(self.task.dev, self.tokenizer), settings.task.dev_examples)
-        self.settings = settings = settings.complete(len(self.examples.rows), width)
+        self.preset = self.preset_name(settings.task.task, noted)
+        self.settings = settings = settings.complete(len(self.examples.rows), width, self.preset)
         self.size, self.origin = len(self.examples), f" of {settings.task.data}"
         self.check_sizes()
         self.hashes = {"tokenizer": self.tokenizer.digest, "training data": digest(self.examples),
                        "dev data": digest(self.dev), "hidden size": str(width), "positions": str(positions)}
+        if self.preset != self.task.name:
+            self.hashes["preset"] = self.preset
         self.test = DevTest(self.task, self.dev, ranks)
         order = ExamplesInOrder(self.task, self.examples, settings.training.seed)
         self.batches = functools.partial(batches, order, settings.training.micro_batch, settings.slices,
@@ -62,6 +65,10 @@ class FineTuning:
             return int(noted["hidden size"]), int(noted["positions"])
         config = self.trained.model.config
         return config.hidden_size, config.max_position_embeddings
+
+    def preset_name(self, task, noted):
+        """As of `presets`; a run that has begun keeps its own."""
+        return noted.get("preset", task) if noted else preset_name(task, self.trained.model.config)
 
     def check_sizes(self):
         """Raise ConfigError for settings that fit neither the model nor the data."""
@@ -114,7 +121,7 @@ class FineTuning:
         return self.task.metrics[0], self.settings.records.stop_after
 
     def sentences(self):
-        yield scaled(self.task.name, len(self.examples.rows), int(self.hashes["hidden size"]), self.settings)
+        yield scaled(self.preset, len(self.examples.rows), int(self.hashes["hidden size"]), self.settings)
         for name, examples in (("train", self.examples), (self.task.dev, self.dev)):
             yield f"{name}: {described(examples)}"
         yield from label_sentences(self.task.label_counts(self.examples))

@@ -7,6 +7,9 @@
 
 Table 14 is about 12 layers of 4,096. 768 / H is a rule of thumb for smaller models, which bear larger rates; no
 measurement here stands behind it. --rates tries others.
+
+RACE has a second preset. The authors give a lower rate and no dropout for version 2 of ALBERT, with which Table 14's
+settings diverge. It is for models of H of 768 and more that were trained without dropout: version 2 and v1's xxlarge.
 """
 
 from typing import NamedTuple
@@ -38,11 +41,18 @@ TABLE_14 = {
     "squad2": Preset(3e-5, 48, 0.0, 8144, 814, 130319),
     "race": Preset(2e-5, 32, 0.1, 12000, 1000, 87866),
 }
+OF_VERSION_2 = {"race-v2": TABLE_14["race"]._replace(rate=1e-5, dropout=0.0)}
 OTHERS = Preset(3e-5, 32, 0.0, 1000, 100, 3200)      # ten times through the examples
 
 
 def preset_of(name):
-    return TABLE_14.get(name, OTHERS)
+    return (TABLE_14 | OF_VERSION_2).get(name, OTHERS)
+
+
+def preset_name(task, config):
+    """The name of the preset for a task and a model's config: the task's, or that for version 2."""
+    for_version_2 = f"{task}-v2" in OF_VERSION_2 and config.hidden_size >= WIDEST_SCALED
+    return f"{task}-v2" if for_version_2 and config.hidden_dropout_prob == 0 else task
 
 
 def defaults(name, examples, hidden_size, given):
@@ -80,7 +90,8 @@ def micro_batch_for(batch, examples):
 def scaled(name, examples, hidden_size, settings):
     """One sentence about where settings are from that were not given; it names those that were scaled."""
     preset = defaults(name, examples, hidden_size, {"batch": settings.training.batch})
-    parts = ["Table 14's settings" if name in TABLE_14 else "settings as of Table 14", "where no others are given"]
+    known = "the settings for version 2" if name in OF_VERSION_2 else "Table 14's settings"
+    parts = [known if name in TABLE_14 | OF_VERSION_2 else "settings as of Table 14", "where no others are given"]
     if settings.training.batch == defaults(name, examples, hidden_size, {})["batch"] < preset_of(name).batch:
         parts.append(f"with a batch of {settings.training.batch} for so few examples")
     if settings.training.steps == preset["steps"]:

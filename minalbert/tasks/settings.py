@@ -100,6 +100,9 @@ class TaskSettings(RunSettings):
             raise ConfigError(f"max_length is {length}; the model has positions for {positions} tokens")
         return self
 
-    def complete(self, examples, hidden_size):
-        """These settings with all that is not given, for so many examples and a model of this width."""
-        return self.change(**defaults(self.task.task, examples, hidden_size, self.all_given))
+    def complete(self, examples, hidden_size, preset=None):
+        """These settings with all that is not given, for so many examples and a model of this width.
+
+        preset: its name; None: the task's
+        """
+        return self.change(**defaults(preset or self.task.task, examples, hidden_size, self.all_given))
