@@ -84,6 +84,20 @@ def test_the_labels_of_a_table(refused, tmp_path, rows, said):
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [("sentence\tlabel\ra\t0\rb\t1\r", "1: its lines end with a carriage return alone; they must end with a line "
+      "feed, alone or after one"),
+     ("sentence,label\na,0\nb,1\n", "1: it is 'sentence,label', without a tab; tabs must stand between the columns, "
+      "and neither commas nor semicolons")],
+)  # fmt: skip
+@pytest.mark.parametrize("texts", [{}, {"texts": "sentence"}])
+def test_a_file_of_another_form(refused, tmp_path, content, said, texts):
+    data = table(tmp_path / "data")
+    (data / "train.tsv").write_bytes(content.encode())
+    assert refused("finetune", tmp_path / "run", *given(data=data, **texts)) == f"{data / 'train.tsv'}:{said}"
+
+
 def test_a_column_that_holds_no_labels(refused, tmp_path):
     data = table(tmp_path / "data", *(f"a\t{number}" for number in range(12)))
     assert refused("finetune", tmp_path / "run", *given(data=data)) == (

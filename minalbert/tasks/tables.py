@@ -64,11 +64,14 @@ def where_labelled(path, columns):
 def names_of(path, columns):
     """The names of a file's columns, or of its first object."""
     (line, first), *_ = read_lines(path)
-    return [*parsed(path, first, line)] if is_json(path) else header_of(first, columns)
+    return [*parsed(path, first, line)] if is_json(path) else header_of(path, first, columns)
 
 
-def header_of(first, columns):
+def header_of(path, first, columns):
     names = first.split("\t")
+    if columns.header and len(names) == 1 and any(sign in first for sign in ",;"):
+        raise refused(path, 1, f"it is {first[:40]!r}, without a tab; tabs must stand between the columns, and neither "
+                      "commas nor semicolons")
     return names if columns.header else [str(i + 1) for i in range(len(names))]
 
 
@@ -86,7 +89,7 @@ def rows_of(path, columns, broken=None):
             check_names(path, line, names, list(row))
             yield line, row
         return
-    header = header_of(lines[0][1], columns)
+    header = header_of(path, lines[0][1], columns)
     check_names(path, 1, names, header)
     for line, text in lines[columns.header :]:
         values = text.split("\t")

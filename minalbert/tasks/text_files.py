@@ -32,7 +32,11 @@ def read_text(path, advice=ADVICE, holds="examples"):
 
 def read_lines(path):
     """[(number, line)]. Only \\n and \\r\\n end a line, not the other signs that `splitlines` knows."""
-    return list(enumerate(read_text(path).rstrip("\n").split("\n"), 1))
+    text = read_text(path).rstrip("\n")
+    if "\n" not in text and "\r" in text.rstrip("\r"):
+        raise refused(path, 1, "its lines end with a carriage return alone; they must end with a line feed, alone or "
+                      "after one")
+    return list(enumerate(text.split("\n"), 1))
 
 
 def parsed(path, text, line=1):
