@@ -11,10 +11,11 @@ from test_predict import program  # noqa: F401  a fixture
 from test_squad_and_race import FIRST, SECOND, write
 from test_task import TOKENIZER, model_for
 
-from minalbert.commands import task_lines
+from minalbert.commands import answer, task_lines
 from minalbert.data.tiny_worlds.tasks import write_tasks
 from minalbert.plots import matrices, word_shares
 from minalbert.tasks import open_task
+from minalbert.tasks.answering import Answered
 from minalbert.tasks.decoding import Candidate, FoundAnswer
 from minalbert.tasks.mistakes import Confusion, Mistake, confusion, constant, guessing, mistakes
 from minalbert.tasks.shares import WordShare
@@ -214,6 +215,19 @@ WRONG = {
     "place": (("eval", "topic", "--data", "nowhere"), "nowhere is not a directory; it must be the one in which the "
               "files of task custom are"),
 }  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ["felix", ""])
+def test_answers_where_there_is_none_are_called_so(text):
+    candidate = Candidate("felix", 0.0, 1.0, (0, 5), (0, 6, 6))
+    words = [WordShare("felix", 1.0, "B")]
+    found = Answered(text, [candidate], 0.2 if text else 0.9, 0.5, "felix ran .", 1, words, [])
+    shown = [*answer.lines(found, found.answers, 100, lambda text, _: text)]
+    only_if = ("", "") if text else (", if there were one", " (if there were an answer)")
+    assert shown[0] == (text or "no answer")
+    assert shown[2] == f"the best answers in 1 window{only_if[0]}:"
+    assert f"       what it depends on: + for 'felix'{only_if[1]}, - against it" in shown
+    assert answer.decides(found) == f"'felix'{only_if[1]}"
 
 
 @pytest.mark.parametrize("case", WRONG)

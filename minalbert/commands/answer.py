@@ -39,7 +39,9 @@ def run(options):
 
 
 def decides(found):
-    return repr(task_lines.shortened(found.answers[0].text, 40)) if found.answers else "an answer"
+    """The best answer; if there is said to be none, the words shown are still those that it depends on."""
+    best = repr(task_lines.shortened(found.answers[0].text, 40)) if found.answers else "an answer"
+    return best if found.found else f"{best} (if there were an answer)"
 
 
 def lines(found, answers, width, paint):
@@ -47,7 +49,7 @@ def lines(found, answers, width, paint):
     yield paint(found.found or "no answer", "label")
     if found.none is not None:
         yield f"no answer {found.none:.1%}; above {found.threshold:.1%} there is none"
-    yield f"the best answers in {counted(found.windows, 'window')}:"
+    yield f"the best answers in {counted(found.windows, 'window')}{'' if found.found else ', if there were one'}:"
     wide = min(40, max((len(each.text) for each in answers), default=0))
     for each in answers:
         text = task_lines.shortened(each.text, wide)
