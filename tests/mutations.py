@@ -525,7 +525,7 @@ MUTATIONS = [
     Mutation("best: nan is the highest score", "train/best.py", "return -math.inf if", "return math.inf if", "best"),
     Mutation("best: the fresh weights are a candidate", "train/best.py", "or step == 0", "", "best"),
     Mutation("best: a resumed run forgets its patience", "train/best.py", 'memory.get("waiting", 0)', "0", "best"),
-    Mutation("sweep: as good as one answer to all is no failure", "tasks/sweep.py", "self.score <= self.guessing",
+    Mutation("sweep: as good as one answer to all is no failure", "tasks/sweep.py", "self.score <= self.beyond_chance",
              "self.score < self.guessing", "sweep"),
     Mutation("sweep: constant answers are no failure", "tasks/sweep.py", "self.constant or nothing", "nothing",
              "sweep"),

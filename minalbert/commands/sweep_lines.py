@@ -30,5 +30,5 @@ def score(value):
 def verdict(run):
     if run.constant:
         return "; failed: the same answer to every example"
-    guess = "" if run.guessing is None else f", no better than the {run.guessing:.3f} of always the same answer"
-    return f"; failed{guess}" if run.failed else ""
+    guess = f"guessing scores {run.guessing:.3f}, and by chance up to {run.beyond_chance:.3f}"
+    return f"; failed: {guess}" if run.failed else ""

@@ -10,6 +10,7 @@ from .decoding import FoundAnswer
 from .task import Predictions
 
 SAME = "same_answer"                                 # the share of the examples that get the most frequent answer
+CORRELATIONS = "matthews", "pearson", "spearman"
 
 
 class DevTest:
@@ -19,19 +20,21 @@ class DevTest:
         self.task, self.examples, self.ranks = task, examples, ranks
         self.scores = scores_class((*task.metrics, SAME))
         known = guesses(task, examples)
-        self.baselines = namedtuple("Guesses", [f"guessing_{name}" for name in known])(*known.values())
+        values = {f"guessing_{name}": value for name, value in known.items()}
+        values["beyond_chance"] = beyond_chance(task.metrics[0], known[task.metrics[0]], len(examples.rows))
+        self.baselines = namedtuple("Guesses", values)(**values)
 
     def __call__(self, model):
         predictions = self.task.predict(model, self.examples, self.ranks)
         scores = {name: float(value) for name, value in self.task.score(predictions, self.examples).items()}
-        return self.scores(**scores, **{SAME: most_frequent(predictions.found)})
+        return self.scores(**scores, **{SAME: most_frequent(self.task.written(predictions.found))})
 
     def milestones(self, found):
         metric = self.task.metrics[0]
-        guess = getattr(self.baselines, f"guessing_{metric}", 0.0)
-        if getattr(found, metric) > guess + 1 / math.sqrt(len(self.examples.rows)):
-            yield "better than guessing", (f"dev {metric} {getattr(found, metric):.3f} is above the {guess:.3f} of "
-                                           "always the same answer")
+        guess, limit = getattr(self.baselines, f"guessing_{metric}"), self.baselines.beyond_chance
+        if getattr(found, metric) > limit:
+            yield "better than guessing", (f"dev {metric} {getattr(found, metric):.3f}; guessing scores {guess:.3f}, "
+                                           f"and by chance up to {limit:.3f}")
 
 
 def scores_class(names):
@@ -43,20 +46,25 @@ def scores_class(names):
 
 def most_frequent(answers):
     """The share of the most frequent one."""
-    return Counter(np.asarray(answers).tolist()).most_common(1)[0][1] / len(answers)
+    return Counter(answers).most_common(1)[0][1] / len(answers)
 
 
 def guesses(task, examples):
-    """{metric: score} of the same answer to everything; {} where no answer is one."""
+    """{metric: score} of the same answer to everything; 0 of numbers, which then correlate with nothing."""
     same = same_answer(task, examples)
     if same is None:
-        return {}
+        return dict.fromkeys(task.metrics, 0.0)
     scores = task.score(same, examples)
     return {name: value for name, value in scores.items() if name not in task.facts}        # its threshold
 
 
+def beyond_chance(metric, guess, count):
+    """Two standard errors above the score of guessing: a share's is at most 1/(2√count), a correlation's 1/√count."""
+    return guess + (2 if metric in CORRELATIONS else 1) / math.sqrt(count)
+
+
 def same_answer(task, examples):
-    """Predictions of the most frequent label, or of no answer, everywhere; None of numbers, and of SQuAD 1.1."""
+    """Predictions of the most frequent label or answer, or of no answer in SQuAD 2.0, everywhere; None of numbers."""
     if task.kind == "answer":
         none = [FoundAnswer(row.id, "", [], math.inf) for row in examples.rows]
         return Predictions([answer.text for answer in none], none)
@@ -64,7 +72,10 @@ def same_answer(task, examples):
         most = np.bincount(np.concatenate([row.labels for row in examples.rows])).argmax()
         scores = np.arange(len(task.names)) == most
         return task.predictions([np.tile(scores, (len(row.words), 1)) for row in examples.rows], examples)
-    if task.kind not in ("label", "choice"):
+    if task.kind == "number":
         return None
+    if task.kind == "span":
+        (most, _), *_ = Counter(map(task.right, examples.rows)).most_common(1)
+        return Predictions([most] * len(examples.rows), None)
     labels = np.array([row.label for row in examples.rows])
     return Predictions(np.full(len(labels), np.bincount(labels).argmax()), None)

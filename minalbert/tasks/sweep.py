@@ -3,8 +3,8 @@
     found = sweep(settings, "runs/sst2", seeds=range(5), rates=[1e-5, 3e-5])
     found.groups[0].median                           # of the best dev scores with the first rate
 
-A fine-tuning of a small set may learn nothing with one seed, and much with another. It has failed if its best score is
-no better than that of the same answer to everything, or if that is what it gives.
+A fine-tuning of a small set may learn nothing with one seed, and much with another. It has failed if guessing may reach
+its best score by chance (dev_test.py), or if it gives the same answer to everything.
 """
 
 import functools
@@ -32,7 +32,8 @@ class SweptRun(NamedTuple):
     seed: int
     step: int                                        # the best
     scores: dict                                     # its scores
-    guessing: float | None                           # the first score of the same answer to everything, where known
+    guessing: float                                  # the first score of the same answer to everything
+    beyond_chance: float                             # guessing reaches no more by chance
     constant: bool                                   # do all examples get the same answer, of the best step?
 
     @property
@@ -41,7 +42,7 @@ class SweptRun(NamedTuple):
 
     @property
     def failed(self):
-        nothing = math.isnan(self.score) or (self.guessing is not None and self.score <= self.guessing)
+        nothing = math.isnan(self.score) or self.score <= self.beyond_chance
         return self.constant or nothing
 
 
@@ -106,9 +107,9 @@ def plan(settings, seeds, rates):
 def swept(result, run):
     settings = kept_settings(run, TaskSettings)
     metric, scores = next(iter(result.best["scores"])), result.best["scores"]
-    guessing = getattr(result.baselines, f"guessing_{metric}", None)
+    guessing = getattr(result.baselines, f"guessing_{metric}")
     return SweptRun(result.directory, settings.peak_rate, settings.training.seed, result.best["step"],
-                    scores, guessing, scores[SAME] == 1)
+                    scores, guessing, result.baselines.beyond_chance, scores[SAME] == 1)
 
 
 def groups_of(runs):
