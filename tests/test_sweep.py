@@ -10,7 +10,7 @@ from small_task import small_place, small_settings
 from minalbert.commands import main
 from minalbert.errors import ConfigError, TrainError
 from minalbert.tasks import sweep as module
-from minalbert.tasks.dev_test import guesses
+from minalbert.tasks.dev_test import DevTest, guesses
 from minalbert.tasks.question_task import AnswerTask, SpanTask
 from minalbert.tasks.squad import Question, TextAnswer
 from minalbert.tasks.sweep import SweptRun, groups_of, sweep
@@ -150,3 +150,9 @@ def test_squad_1_is_guessed_by_its_most_frequent_answer():
     answers = [TextAnswer(text, 0) for text in ("Rome", "Oslo", "Oslo", "Rome", "Oslo")]
     rows = [Question(f"{i}", "where?", "Rome, Oslo", (answer,)) for i, answer in enumerate(answers)]
     assert guesses(SpanTask("squad1", None, 128), Examples([], rows)) == {"f1": 0.6, "exact": 0.6}
+
+
+def test_nothing_is_learnt_before_the_first_step(place, tmp_path, monkeypatch):
+    monkeypatch.setattr(DevTest, "milestones", lambda test, found: [("better than guessing", "it is")])
+    module.finetune(small_settings(place, **TINY), tmp_path / "run")
+    assert [line["step"] for line in read_lines(tmp_path / "run") if line["kind"] == "event"] == [2]

@@ -69,7 +69,7 @@ class Records:
         self.write("eval", **self.latest._asdict())
         self.observer.evaluated(self.latest, self.state.step)
         for event, text in self.test.milestones(self.latest):
-            if event not in self.state.reached:
+            if self.state.step and event not in self.state.reached:
                 self.state.reached.append(event)
                 self.event(event, text)
         best = self.state.best
