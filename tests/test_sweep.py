@@ -86,9 +86,22 @@ def test_the_command_prints_a_line_for_each_rate(place, tmp_path, capsys):
     assert [run["seed"] for run in found["runs"]] == [5, 6]
     assert found["groups"][0]["runs"] == 2
     assert main(["finetune", str(tmp_path / "sweep"), *words[2:-4], "--workers", "1"]) == 2
-    assert "sweep is a directory of several runs; name another directory for the run" in capsys.readouterr().err
+    said = "sweep is a directory of several runs; name another directory for the run; the --seeds and --rates of these"
+    assert said in capsys.readouterr().err
     assert main(["finetune", str(tmp_path / "sweep" / "seed-5"), *words[2:]]) == 2
     assert "seed-5 is a run; name another directory for the runs of --seeds and --rates" in capsys.readouterr().err
+
+
+def test_a_sweep_that_is_stopped_at_once_is_resumed_with_its_seeds(place, tmp_path, capsys, monkeypatch):
+    def interrupt(*args, **given):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "finetune", interrupt)
+    words = ["finetune", str(tmp_path / "sweep"), "--task", "custom", "--data", str(place / "before"), "--model",
+             str(place / "model"), "--seeds", "3", "--rates", "0.1,0.2"]  # fmt: skip
+    assert main(words) == 130
+    said = "stopped at once; the same command, with --seeds 3 and --rates 0.1,0.2, resumes from the newest checkpoint"
+    assert said in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -46,17 +46,24 @@ def trained(options, settings, train, lines, progress, ranks):
             result = train(settings, options.run, observer=progress, from_step=options.from_step, own_code=own,
                            ranks=ranks)
     except KeyboardInterrupt:
-        progress.alert(f"stopped at once; {options.run} resumes from its newest checkpoint")
+        progress.alert(f"stopped at once; {resuming(options)} resumes from the newest checkpoint")
         return 130
     except NoRoomError as error:                     # the newest checkpoint is older than what was trained
         return fail(options.prog, error, AGAIN) if ranks.rank == 0 else AGAIN
     if ranks.rank:
         return result.code
-    again = f"{options.prog} {options.run}" if options.from_step is not None else "the same command"
     with surviving_a_closed_terminal():
-        print_result(options, as_json(result), lines(result, again))
+        print_result(options, as_json(result), lines(result, resuming(options)))
         sys.stdout.flush()
     return result.code
+
+
+def resuming(options):
+    """The command that resumes what was stopped."""
+    lists = {name: getattr(options, name, None) for name in ("seeds", "rates")}
+    if several := [f"--{name} {value}" for name, value in lists.items() if value is not None]:
+        return f"the same command, with {' and '.join(several)},"
+    return f"{options.prog} {options.run}" if options.from_step is not None else "the same command"
 
 
 @contextmanager

@@ -37,7 +37,8 @@ def make(run):
     if Path(run).resolve() == Path(run).resolve().parent:
         kinds = ["the root of a disk"]
     if kinds:
-        raise TrainError(f"{run} is {kinds[0]}; name another directory for the run")
+        advice = "; the --seeds and --rates of these resume them" * (kinds[0] == FOREIGN[SWEEP])
+        raise TrainError(f"{run} is {kinds[0]}; name another directory for the run{advice}")
     try:
         Path(run).mkdir(parents=True, exist_ok=True)
     except OSError as error:
