@@ -104,6 +104,18 @@ def test_a_sweep_that_is_stopped_at_once_is_resumed_with_its_seeds(place, tmp_pa
     assert said in capsys.readouterr().err
 
 
+def test_finished_runs_of_other_rates_keep_their_lines(place, tmp_path):
+    settings, file = small_settings(place, **TINY), tmp_path / "sweep" / "sweep.jsonl"
+    sweep(settings, tmp_path / "sweep", [0], [0.01])
+    first = file.read_text()
+    file.write_text(first + '{"direct\n')
+    for _ in range(2):
+        sweep(settings, tmp_path / "sweep", [0], [0.02])
+    lines = file.read_text().splitlines(keepends=True)
+    assert lines[0] == first
+    assert [json.loads(line)["rate"] for line in lines] == [0.01, 0.02]
+
+
 @pytest.mark.parametrize(
     ("lists", "said"),
     [

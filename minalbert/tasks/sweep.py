@@ -11,11 +11,13 @@ import functools
 import json
 import math
 import statistics
+from contextlib import suppress
+from pathlib import Path
 from typing import NamedTuple
 
 from ..arguments import path_of
 from ..errors import ConfigError, TrainError
-from ..files import write_atomically
+from ..files import read, write_atomically
 from ..parallel import ALONE
 from ..train.assemble import observer_of
 from ..train.run_directory import CONFIG, SWEEP, kept_settings
@@ -82,7 +84,7 @@ def sweep(settings, directory, seeds=None, rates=None, observer=None, own_code=N
         if result.code:
             return Sweep(str(directory), None, [], [], result.code)
         runs.append(ranks.from_first(functools.partial(swept, result, directory / name)))
-        ranks.from_first(lambda: write_atomically(directory / SWEEP, table(runs)))
+        ranks.from_first(lambda: write_atomically(directory / SWEEP, with_others(directory, table(runs))))
     return Sweep(str(directory), next(iter(runs[0].scores)), runs, groups_of(runs), 0)
 
 
@@ -123,5 +125,16 @@ def groups_of(runs):
 
 
 def table(runs):
-    """The bytes of a file with a line of JSON for each run."""
-    return "".join(f"{json.dumps(run._asdict() | {'failed': run.failed})}\n" for run in runs).encode()
+    """{name of the directory: line of JSON} of each run."""
+    return {Path(run.directory).name: json.dumps(run._asdict() | {"failed": run.failed}) for run in runs}
+
+
+def with_others(directory, lines):
+    """The bytes of the file of all finished runs in the directory: these lines, and those of other seeds and rates."""
+    kept = {}
+    if (directory / SWEEP).exists():
+        advice = "remove it, and it is written again for the runs that are named"
+        for line in read(directory / SWEEP, advice).decode(errors="replace").splitlines():
+            with suppress(ValueError, TypeError, KeyError):      # a damaged line is no run's
+                kept[Path(json.loads(line)["directory"]).name] = line
+    return "".join(f"{line}\n" for line in (kept | lines).values()).encode()
