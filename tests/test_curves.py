@@ -13,6 +13,7 @@ from minalbert.params import shapes
 from minalbert.plots.panels import spread
 from minalbert.plots.training import smooth
 from minalbert.train.curves import read_curves, summary
+from minalbert.train.trained import model_directory
 
 ADAPTED = [name for name, shape in shapes(PRESETS["tiny"]).items() if len(shape) == 2]
 LINES = [
@@ -305,3 +306,21 @@ def test_several_runs_picture_lies_here(matplotlib, tmp_path, capsys, monkeypatc
     assert found["runs"][0]["events"][0]["event"] == "left the plateau"
     assert run(runs[0], "--out", "other.svg") == 0
     assert (tmp_path / "other.svg").exists()
+
+
+def test_a_directory_of_several_runs(matplotlib, tmp_path, capsys):
+    runs = [ring(tmp_path / f"seed-{seed}", steps=600) for seed in range(5)]
+    for each in runs:
+        (each / "config.toml").touch()
+    (tmp_path / "sweep.jsonl").touch()
+    assert run(tmp_path) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert [line.split(":")[0] for line in said[:-1]] == [each.name for each in runs]
+    assert said[-1] == f"curves in {tmp_path / 'curves.png'}"
+    assert run(*tmp_path.iterdir(), "--out", tmp_path / "all.svg") == 0
+    assert len(capsys.readouterr().out.splitlines()) == 6
+    for function in (read_curves, model_directory):
+        with pytest.raises(TrainError) as error:
+            function(tmp_path)
+        names = ", ".join(map(str, runs[:3]))
+        assert str(error.value) == f"{tmp_path} is a directory of several runs; name one of them: {names} and 2 more"

@@ -20,6 +20,7 @@ from ..arguments import path_of
 from ..errors import DamagedError, DamagedWarning, MissingFileError, TrainError
 from . import checkpoint
 from .log import FILE, differs, read_lines
+from .run_directory import runs_in, several
 
 TRAIN = ("step", "loss", "mlm_loss", "sop_loss", "rate", "gradient_norm", "tokens_per_second", "seconds")
 HELD_OUT = ("step", "mlm_loss", "mlm_accuracy", "sop_loss", "sop_accuracy", "sop_recall_in_order", "sop_recall_swapped")
@@ -58,6 +59,8 @@ def read_curves(run):
     try:
         content = files.read(path, f"`minalbert pretrain {run}` puts it aside")
     except MissingFileError as error:
+        if runs := runs_in(run):
+            raise TrainError(several(run, runs)) from error
         raise TrainError(f"{run} has no {FILE}; it must be the directory of a run, and `minalbert pretrain {run}` "
                          "begins a new log") from error
     curves = curves_of(read_lines(run), Path(run).resolve().name)

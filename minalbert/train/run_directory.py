@@ -47,6 +47,20 @@ def make(run):
         settle(Path(run).resolve().parent)
 
 
+def runs_in(directory):
+    """The runs in a directory of several, sorted by name; [] of a run, and of anything else."""
+    directory = Path(directory)
+    if not directory.is_dir() or (directory / CONFIG).exists():
+        return []
+    return sorted(path for path in directory.iterdir() if (path / CONFIG).is_file())
+
+
+def several(directory, runs):
+    """A sentence about a directory of several runs, where one is expected."""
+    more = f" and {len(runs) - 3} more" if len(runs) > 3 else ""
+    return f"{directory} is a directory of several runs; name one of them: {', '.join(map(str, runs[:3]))}{more}"
+
+
 # Identity
 
 

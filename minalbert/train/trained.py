@@ -96,6 +96,8 @@ def model_directory(path):
         return saved_steps.path_of(path, best_of(path, steps))
     if any((path / name).exists() for name in RUN_FILES):
         raise TrainError(f"{path} has no checkpoint yet")
+    if runs := run_directory.runs_in(path):
+        raise TrainError(run_directory.several(path, runs))
     raise TrainError(f"{path} holds neither a run nor a model: there is no step-... and no config.json in it")
 
 
