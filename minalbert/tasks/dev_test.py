@@ -60,7 +60,7 @@ def guesses(task, examples):
 
 def beyond_chance(metric, guess, count):
     """Two standard errors above the score of guessing: a share's is at most 1/(2√count), a correlation's 1/√count."""
-    return guess + (2 if metric in CORRELATIONS else 1) / math.sqrt(count)
+    return min(1.0, guess + (2 if metric in CORRELATIONS else 1) / math.sqrt(count))
 
 
 def same_answer(task, examples):
