@@ -13,14 +13,18 @@ from test_facts import saved
 from minalbert import Albert, AlbertConfig
 from minalbert.commands import main
 from minalbert.commands.answer import around
+from minalbert.commands.finetune import result_lines
 from minalbert.data.tiny_worlds import TinyWorlds
 from minalbert.data.word_tokenizer import WordTokenizer
 from minalbert.errors import ConfigError, nearest
 from minalbert.tasks import open_task
 from minalbert.tasks.decoding import Candidate
+from minalbert.tasks.dev_test import SAME, scores_class
 from minalbert.tasks.finetuning import FineTuning, label_sentences
 from minalbert.tasks.presets import defaults
 from minalbert.tasks.settings import TaskSettings
+from minalbert.train.loop import RunResult
+from minalbert.train.trained import SHIPPED
 
 
 @pytest.fixture(scope="module")
@@ -232,3 +236,12 @@ def test_the_readme_names_every_extra():
     extras = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
     (named,) = re.findall(r"^Extras: .*?\n\n", (root / "README.md").read_text(encoding="utf-8"), re.M | re.S)
     assert {*re.findall("`(.*?)`", named)} == {*extras}
+
+
+@pytest.mark.parametrize(("before", "said"), [(0.6, True), (0.5, False), (0.4, False)])
+def test_a_score_that_was_higher_before_is_said(before, said):
+    scores, guesses = scores_class(("accuracy", SAME)), scores_class(("guessing_accuracy",))
+    best = {"step": 2, "scores": {"accuracy": 0.5}}
+    result = RunResult(None, str(SHIPPED), 2, 0, scores(before, 0.7), scores(0.5, 0.7), guesses(0.5), 1.0, {}, best)
+    line = "before the first step it was higher, 0.600: training brought nothing yet"
+    assert any(each.startswith(line) for each in result_lines(result, "again")) == said

@@ -92,6 +92,9 @@ def result_lines(result, again):
             yield columns(title, *(f"{found[name]:.3f}" if name in found else "-" for name in names))
     if result.best:
         yield f"the best {names[0]} is that of step {result.best['step']:,}: {best_place(result)}"
+        if result.before[0] > result.best["scores"][names[0]]:
+            yield (f"before the first step it was higher, {result.before[0]:.3f}: training brought nothing yet; fresh "
+                   "weights are no candidate for the best step")
     if result.after and getattr(result.after, SAME) == 1:
         yield ("the model gives every example the same answer now: it has learnt nothing; another seed or rate, more "
                "warm-up or more steps may help")
