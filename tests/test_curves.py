@@ -246,10 +246,17 @@ def test_a_fine_tuning_is_drawn_with_its_score_and_best_step(matplotlib, tmp_pat
     panels = {axes.get_title(loc="left"): axes for axes in drawn.axes}
     assert set(panels) == {"loss", "accuracy", "learning rate", "gradient norm"}
     texts = [text.get_text() for text in panels["accuracy"].texts]
-    assert "the same answer to all 0.550" in texts
+    assert "guessing 0.550" in texts
+    dots = [each for each in panels["accuracy"].lines if each.get_marker() == "o"]
+    assert len(dots) == 2
+    assert not any(each.get_clip_on() for each in dots)
     assert "0.700" in texts
     points = [[*map(float, each.get_xydata()[0])] for each in panels["accuracy"].lines if len(each.get_xdata()) == 1]
     assert [20, 0.8] in points
+    twice = plots.training.training_curves([curves, curves])
+    (panel,) = [axes for axes in twice.axes if axes.get_title(loc="left") == "accuracy"]
+    (guess,) = [text for text in panel.texts if text.get_text() == "guessing 0.550"]
+    assert guess.xy[0] > 1
     both = plots.training.training_curves([curves, read_curves(ring(tmp_path / "ring"))])
     assert {"accuracy", "MLM loss"} <= {axes.get_title(loc="left") for axes in both.axes}
 

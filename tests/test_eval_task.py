@@ -12,6 +12,7 @@ from test_squad_and_race import FIRST, SECOND, write
 from test_task import TOKENIZER, model_for
 
 from minalbert.commands import answer, task_lines
+from minalbert.commands.eval_task import title_of
 from minalbert.data.tiny_worlds.tasks import write_tasks
 from minalbert.plots import matrices, word_shares
 from minalbert.tasks import open_task
@@ -259,3 +260,8 @@ def test_a_figure_of_no_classes_is_refused_before_the_report(place, program, tmp
     found = program("eval", tmp_path / "squad1", "--data", tmp_path, "--plot", tmp_path / "x.png")
     assert found == (2, "", "minalbert eval: task squad1 has no classes to draw; leave out --plot\n")
     assert not (tmp_path / "x.png").exists()
+
+
+def test_a_picture_of_anybodys_task_has_the_name_of_its_directory(place):
+    assert title_of(open_task("custom", place / "worlds" / "topic")) == "topic"
+    assert title_of(open_task("sst2", place / "worlds" / "topic")) == "sst2"

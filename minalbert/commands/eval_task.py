@@ -1,6 +1,7 @@
 """`minalbert eval MODEL [--data DIR]`: a fine-tuned model's scores, what it takes for what, and its worst errors."""
 
 import sys
+from pathlib import Path
 
 from .. import plots
 from ..arguments import whole
@@ -50,7 +51,7 @@ def run(options, data):
     if options.plot:
         if classes is None:
             raise ConfigError(f"task {task.name} has no classes to draw; leave out --plot")
-        plots.save(drawn(classes, task, split), options.plot)
+        plots.save(drawn(classes, title_of(task), split), options.plot)
     result = {
         "model": str(directory), "task": task.name, "split": split, "read": examples.report._asdict(),
         "scores": scores, "guessing": guessing(task, examples), "constant": constant(task, predictions),
@@ -80,6 +81,11 @@ def lines(result, classes, report, worst):
     yield from task_lines.mistakes(worst, result["wrong"], width())
 
 
-def drawn(classes, task, split):
+def title_of(task):
+    """The task's name; anybody's tasks are all called custom, and have the names of their directories."""
+    return Path(task.place).resolve().name if task.name == "custom" else task.name
+
+
+def drawn(classes, title, split):
     return plots.matrices([{"values": classes.counts, "rows": classes.names, "columns": classes.names,
-                            "name": f"{task.name}, {split}: right | found"}], digits=0)  # fmt: skip
+                            "name": f"{title}, {split}: right | found"}], digits=0)  # fmt: skip

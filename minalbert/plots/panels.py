@@ -23,7 +23,7 @@ def line(axes, steps, values, colour, width=1.6, alpha=1.0, dash="-", dots=False
     """Draw a line through the finite values. Returns its end, or None if there are none."""
     there = np.isfinite(values)
     axes.plot(steps[there], values[there], dash, color=colour, linewidth=width, alpha=alpha, zorder=2 + alpha,
-              marker="o" if dots else None, markersize=2.6, solid_capstyle="round")  # fmt: skip
+              marker="o" if dots else None, markersize=2.6, solid_capstyle="round", clip_on=not dots)  # fmt: skip
     return (steps[there][-1], values[there][-1]) if there.any() else None
 
 
@@ -36,7 +36,7 @@ def level(axes, y, text, below=False):
 
 def mark(axes, step, value, colour, text, rises):
     """Mark a point of a line that rises or falls, and put the text beside the line."""
-    axes.plot([step], [value], "o", color=colour, markersize=6, zorder=5)
+    axes.plot([step], [value], "o", color=colour, markersize=6, zorder=5, clip_on=False)
     late = step > 0.6 * axes.get_xlim()[1]
     offset = -8 if late else 8, (6 if late else -6) if rises else (-6 if late else 0)
     axes.annotate(text, (step, value), offset, textcoords="offset points", color=INK, fontsize=8,

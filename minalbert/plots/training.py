@@ -127,7 +127,8 @@ def draw_score(name, axes, runs):
     finish(axes, last_step(runs), min(0, *(np.nanmin(found) for found in values)), 1)
     guess = baseline(runs, f"guessing_{name}")
     if guess is not None:
-        level(axes, guess, f"the same answer to all {guess:.3f}", below=True)
+        level(axes, guess, f"guessing {guess:.3f}" * (len(runs) == 1), below=True)
+        ends += [(last_step(runs), guess, f"guessing {guess:.3f}", INK)] * (len(runs) > 1)
     for run, (_, colour) in zip(runs, STYLES, strict=False):
         later = np.where(run.held_out["step"] > 0, run.held_out.get(name, np.nan), np.nan)
         if np.isfinite(later).any():
