@@ -281,10 +281,11 @@ def show(ids):
     return " ".join(pieces.pieces[i] for i in ids)
 
 
+its_rows = library.table.all()
 number, compared, several, cut, shown = 0, 0, 0, 0, False
 for document in worlds.documents(0, 100):
     sentences = [pieces.encode(sentence) for sentence in document.sentences]
-    for first, last in chunks([len(sentence) for sentence in sentences], int(library.table.document[number]), small, 0):
+    for first, last in chunks([len(sentence) for sentence in sentences], int(its_rows.document[number]), small, 0):
         for epoch in (0, 1):
             key = keys(0, epoch, number)
             ids, types, label, hidden, spans = instance(sentences[first:last], key, small)

@@ -148,7 +148,7 @@ def described(examples):
 
 
 def label_sentences(counts):
-    """How many of the training examples each label has, and which labels have only one."""
+    """Say how many of the training examples each label has, and which labels have only one."""
     if counts:
         yield f"labels: {listed([f'{name} {count:,}' for name, count in counts.items()])}"
     if once := [repr(name) for name, count in counts.items() if count == 1]:
