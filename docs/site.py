@@ -30,7 +30,8 @@ CODE = {".py": "python", ".js": "javascript", ".cu": "cuda", ".cuh": "cuda"}
 PACKAGES = {
     "": "the model, and what all rooms use",
     "layers": "the pairs", "model": "from ids to losses, and back", "fused": "the same pairs over an arena",
-    "kernels": "the mathematics, fused", "parallel": "a batch in slices", "split": "one model on several ranks", "optim": "AdamW, LAMB, learning rates",
+    "kernels": "the mathematics, fused", "parallel": "a batch in slices",
+    "split": "one model on several ranks", "optim": "AdamW, LAMB, learning rates",
     "data": "from text to batches", "tasks": "what fine-tuning trains", "train": "a run that loses nothing",
     "experiments": "the paper, table by table", "gradcheck": "is the gradient right?",
     "analysis": "counting parameters, operations, memory", "plots": "figures", "interop": "released weights",

@@ -53,7 +53,8 @@ def good_words(world):
         "classify": [str(world.finetuned), "a b"], "answer": [str(world.answering), "who", "--text", text],
         "launch": [], "eval": [run], "find-rate": small, "overfit": small, "fill": ["the [MASK] .", "--model", run],
         "plot": [run], "reproduce list": [], "reproduce run": ["counts", "--out", "new"],
-        "reproduce show": ["counts"], "reproduce report": ["--page", "new.md"], "exercise list": [], "exercise start": ["ex01"], "exercise check": ["ex01", text],
+        "reproduce show": ["counts"], "reproduce report": ["--page", "new.md"],
+        "exercise list": [], "exercise start": ["ex01"], "exercise check": ["ex01", text],
         "exercise hint": ["ex01"], "grade": ["a-directory"],
     }  # fmt: skip
 

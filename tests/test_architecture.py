@@ -273,6 +273,13 @@ def test_docstrings_say_what_a_function_does():
     assert found == []
 
 
+def test_classes_of_tasks_say_what_they_are():
+    nodes = [node for path in FILES if path.parent.name == "tasks"
+             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))]  # fmt: skip
+    silent = {node.name for node in nodes if isinstance(node, ast.ClassDef) and not ast.get_docstring(node)}
+    assert silent <= {"Sweep", "SweptRun"}
+
+
 def test_functions_are_as_long_as_an_idea():
     for path in FILES:
         tree = ast.parse(path.read_text(encoding="utf-8"))

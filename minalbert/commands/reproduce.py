@@ -4,6 +4,7 @@ import time
 from pathlib import Path
 
 from .. import plots
+from ..arguments import whole
 from ..capacity import cores
 from ..errors import MinalbertError
 from ..experiments import results
@@ -30,7 +31,7 @@ def add_arguments(parser):
 
 
 def add_list(parser):
-    add_common(parser)
+    add_json(parser)
 
 
 def add_run(parser):
@@ -46,7 +47,7 @@ def add_run(parser):
 
 
 def add_show(parser):
-    parser.add_argument("table", choices=TABLES, metavar="TABLE", help=", ".join(TABLES))
+    parser.add_argument("table", choices=list(TABLES), metavar="TABLE", help=", ".join(TABLES))
     add_common(parser)
 
 
@@ -59,6 +60,10 @@ def add_report(parser):
 
 def add_common(parser):
     parser.add_argument("--out", default="paper", metavar="DIR", help="of runs and their results; default: paper")
+    add_json(parser)
+
+
+def add_json(parser):
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
@@ -79,6 +84,9 @@ def list_tables(options):
 
 
 def run_tables(options):
+    whole("jobs", options.jobs, 1)
+    if options.seeds is not None:
+        whole("seeds", options.seeds, 1)
     names = TABLES if options.table == ALL else [options.table]
     size = QUICK if options.quick else TRYING if options.trying else FULL
     found, lines = {}, []

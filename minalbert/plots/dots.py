@@ -21,8 +21,10 @@ def share_dots(rows, title, level=None):
         raise InputError(f"{len(names)} names were given; from 1 to {len(LOOKS)} are distinguishable")
     looks = dict(zip(names, LOOKS, strict=False))
     height = HEAD + ROW * len(rows) + FOOT
-    description = "; ".join(f"{' '.join(row.split())}: " + ", ".join(f"{name} {np.mean(shares):.0%}" for name, shares in found.items())
-                     for row, found in rows.items())  # fmt: skip
+    description = "; ".join(
+        f"{' '.join(row.split())}: " + ", ".join(f"{name} {np.mean(shares):.0%}" for name, shares in found.items())
+        for row, found in rows.items()
+    )
     drawn = figure(WIDTH, height, f"{title.splitlines()[0]} {description}")
     axes = drawn.add_axes(((WIDTH - WIDE - 0.9) / WIDTH, FOOT / height, WIDE / WIDTH, ROW * len(rows) / height),
                           xlim=(0, 1), ylim=(len(rows) - 0.5, -0.5), facecolor="none")  # fmt: skip

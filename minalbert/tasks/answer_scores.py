@@ -18,6 +18,8 @@ ARTICLES = re.compile(r"\b(a|an|the)\b")
 
 
 class AnswerScore(NamedTuple):
+    """Means over questions."""
+
     exact: float                                     # share of questions, 0 to 1
     f1: float
 
@@ -55,6 +57,8 @@ def score(found, rights, scores_of=scores_of):
 
 
 class Threshold(NamedTuple):
+    """The best threshold of a search, and the score with it."""
+
     score: float                                     # with it
     value: float                                     # questions with a higher score of "no answer" get none
 

@@ -17,6 +17,8 @@ from .users_texts import as_trained
 
 
 class Answered(NamedTuple):
+    """The answers to one question about a text."""
+
     found: str                                       # empty: there is no answer
     answers: list                                    # Candidates, the best first
     none: float | None                               # the probability that there is none; None: the task has no such

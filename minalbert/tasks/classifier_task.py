@@ -10,6 +10,8 @@ from .task import DownstreamTask, Predictions
 
 
 class ClassifierTask(DownstreamTask):
+    """A task whose model has a classifier: the best score is the prediction."""
+
     def reader(self, model, examples):
         return lambda pooled, numbers: to_host(classifier_forward(pooled, model.params)[0]).astype(np.float64)
 

@@ -19,6 +19,8 @@ KINDS = {"span": "minalbert answer", "answer": "minalbert answer", "choice": "mi
 
 
 class Classified(NamedTuple):
+    """The decision about a text: its labels, and the words they depend on."""
+
     found: str                                       # a label or a number
     labels: list                                     # (name, probability), the best first; empty of a number
     words: list                                      # WordShares

@@ -16,6 +16,8 @@ LONGEST = 30                                         # tokens of an answer
 
 
 class Candidate(NamedTuple):
+    """A part of the context that may be the answer."""
+
     text: str
     score: float
     probability: float                               # among the candidates
@@ -24,6 +26,8 @@ class Candidate(NamedTuple):
 
 
 class FoundAnswer(NamedTuple):
+    """The best answer to a question, over all of its windows."""
+
     id: str
     text: str                                        # of the best candidate; empty if there is none
     candidates: list                                 # the best first, no text twice

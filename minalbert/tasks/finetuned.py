@@ -23,6 +23,8 @@ ADVICE = "restore it from a copy, or name the task"
 
 
 class FineTuned(NamedTuple):
+    """A fine-tuned model with its tokenizer and its task."""
+
     model: Any
     tokenizer: Any
     task: Any

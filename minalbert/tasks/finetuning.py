@@ -33,6 +33,8 @@ def finetune(settings, run, observer=None, from_step=None, own_code=None, ranks=
 
 
 class FineTuning:
+    """The job of a fine-tuning: its task, examples, model, and the gradient of its loss."""
+
     noun, option = "examples", "--data"
 
     def __init__(self, settings, run=None, noted=None, ranks=ALONE):
@@ -148,7 +150,7 @@ def described(examples):
 
 
 def label_sentences(counts):
-    """Say how many of the training examples each label has, and which labels have only one."""
+    """Sentences: the count of each label in the training examples, and the labels that have only one."""
     if counts:
         yield f"labels: {listed([f'{name} {count:,}' for name, count in counts.items()])}"
     if once := [repr(name) for name, count in counts.items() if count == 1]:

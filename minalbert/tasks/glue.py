@@ -26,6 +26,8 @@ MATCHED = ("train", "dev_matched", "dev_mismatched", "test_matched", "test_misma
 
 
 class GlueTask(NamedTuple):
+    """The form of a GLUE task's files, and its metrics."""
+
     title: str                                       # as the leaderboard and the directory have it
     columns: Columns                                 # of files with labels
     metrics: tuple = ("accuracy",)                   # functions of metrics.py; the first chooses the best checkpoint

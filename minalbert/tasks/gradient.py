@@ -18,11 +18,15 @@ from .objectives import Answers, HeadContext, positions_read
 
 
 class TaskGradient(NamedTuple):
+    """A task's loss and the gradients of all parameters."""
+
     loss: Any                                        # a single number on the model's device
     grads: Params
 
 
 class TaskLoss(NamedTuple):
+    """A task's loss as a training step logs it."""
+
     total: Any
 
     def numbers(self):

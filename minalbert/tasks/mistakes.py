@@ -8,11 +8,15 @@ from .dev_test import guesses, same_answer
 
 
 class Confusion(NamedTuple):
+    """Counts of the classes that are taken for each other."""
+
     names: tuple                                     # of the K classes
     counts: np.ndarray                               # (K, K) rows by right class and found class
 
 
 class Mistake(NamedTuple):
+    """An example for which a model is wrong."""
+
     id: str
     right: str
     found: str

@@ -77,15 +77,21 @@ class Classifier:
 
 
 class Labels(Classifier):
+    """Cross-entropy of one label for each sequence."""
+
     def __init__(self, outputs):
         self.outputs = outputs
 
 
 class TokenLabels(Labels):
+    """Cross-entropy of a label for each word; negative labels have no loss."""
+
     reads, heads = "hidden", ("classifier",)
 
 
 class Numbers(Classifier):
+    """Squared distance of one number for each sequence."""
+
     outputs = 1
 
     def count(self, labels):
@@ -96,6 +102,8 @@ class Numbers(Classifier):
 
 
 class Choices(Classifier):
+    """Cross-entropy over neighbouring sequences, of which one is right."""
+
     outputs = 1
 
     def __init__(self, choices):
@@ -106,6 +114,8 @@ class Choices(Classifier):
 
 
 class AnswerSpans:
+    """Cross-entropy of an answer's first and of its last token, as in SQuAD 1.1."""
+
     reads, heads, outputs = "hidden", ("span",), 2
 
     def count(self, labels):
@@ -126,6 +136,8 @@ class AnswerSpans:
 
 
 class MaybeAnswers:
+    """Cross-entropy of first and last token, and of whether there is an answer, as in SQuAD 2.0."""
+
     reads, heads, outputs = "hidden", ("answer",), 2
 
     def count(self, labels):

@@ -18,6 +18,8 @@ WIDEST_SCALED = 768
 
 
 class Preset(NamedTuple):
+    """A row of Table 14, and the number of examples that its steps are for."""
+
     rate: float
     batch: int                                       # examples; of RACE questions, each of several sequences
     dropout: float                                   # of the encoder; its head has 0.1

@@ -95,6 +95,8 @@ class QuestionTask(DownstreamTask):
 
 
 class SpanTask(QuestionTask):
+    """SQuAD 1.1: each question has an answer."""
+
     kind, version, metrics = "span", "v1.1", ("f1", "exact")
     architecture = "AlbertForQuestionAnswering"
     scores_of = staticmethod(scores_of_version_1)

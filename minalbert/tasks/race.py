@@ -19,6 +19,8 @@ LETTERS = "ABCDEFGHIJ"
 
 
 class ChoiceQuestion(NamedTuple):
+    """A question about an article, and its options."""
+
     id: str                                          # of the article, and the question's number in it, from 0
     article: str
     question: str

@@ -15,6 +15,8 @@ from ..errors import InputError
 
 
 class Sequence(NamedTuple):
+    """The tokens of a text or of two, and in which of them each is."""
+
     input_ids: list
     token_type_ids: list
 
@@ -28,6 +30,8 @@ class Example(NamedTuple):
 
 
 class Encoded(NamedTuple):
+    """Examples of rows."""
+
     examples: list
     cut: list                                        # ids of those that lost tokens
 

@@ -18,6 +18,8 @@ LISTS = ("texts", "labels", "range")                 # with a comma between two 
 
 @dataclass(frozen=True)
 class TaskSection(Section):
+    """The settings of the task itself."""
+
     task: str = setting("", "cola, sst2, mrpc, stsb, qqp, mnli, qnli, rte, wnli, squad1, squad2, race, tokens, custom",
                         metavar="NAME")
     data: str = setting("", "the directory with the task's files, as they are distributed", metavar="DIR")
@@ -59,11 +61,15 @@ def numbers(parts):
 
 @dataclass(frozen=True)
 class TaskRecords(RecordSettings):
+    """A run's records, and when to stop for lack of a better score."""
+
     stop_after: int = setting(0, "tests in a row without a better score that end the run; 0: all steps are made", 0)
 
 
 @dataclass(frozen=True)
 class TaskSettings(RunSettings):
+    """All settings of a fine-tuning."""
+
     SECTIONS = {"task": TaskSection} | SHARED | {"records": TaskRecords}
     CHANGEABLE = {"task": ("data",), "training": CHANGEABLE_TRAINING}            # noqa: RUF012
 

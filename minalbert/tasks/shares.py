@@ -21,6 +21,8 @@ from .objectives import positions_read
 
 
 class WordShare(NamedTuple):
+    """A word, and how much a decision depends on it."""
+
     word: str                                        # all pieces of it
     share: float
     kind: str                                        # "A" or "B" for its segment, or "special"

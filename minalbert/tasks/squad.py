@@ -14,11 +14,15 @@ from .text_files import member, of_kind, parsed, read_text, refused
 
 
 class TextAnswer(NamedTuple):
+    """A right answer."""
+
     text: str
     start: int                                       # its first character in the context
 
 
 class Question(NamedTuple):
+    """A question about a context, with its right answers."""
+
     id: str
     question: str
     context: str

@@ -26,12 +26,16 @@ class Columns(NamedTuple):
 
 
 class TextExample(NamedTuple):
+    """A row: its texts and its label."""
+
     id: str                                          # the number of the example in its file, from 0
     texts: tuple
     label: int | float | None
 
 
 class TextTable(NamedTuple):
+    """All rows of a file."""
+
     examples: list
     broken: list                                     # lines of another number of columns that were left out
 

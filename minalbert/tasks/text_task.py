@@ -38,6 +38,8 @@ class TextTask(ClassifierTask):
 
 
 class LabelTask(TextTask):
+    """One label of several for each row."""
+
     kind = "label"
 
     def objective(self):
@@ -58,6 +60,8 @@ class LabelTask(TextTask):
 
 
 class NumberTask(TextTask):
+    """A number for each row, within a range."""
+
     kind = "number"
 
     def objective(self):

@@ -36,6 +36,8 @@ class Window(NamedTuple):
 
 
 class Windows(NamedTuple):
+    """The windows of all questions, and what was lost."""
+
     windows: list
     unplaced: dict                                   # {question's id: why no window has its answer}
     cut: list                                        # ids of questions that lost tokens at their end
