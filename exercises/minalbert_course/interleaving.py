@@ -1,8 +1,8 @@
 """The calls of a check once more, in another order: each function must answer as before.
 
 Where a check passes, the calls of its draws are made again in turns: forward of the first draw, forward of the second,
-backward of the first, backward of the second. After each forward comes one more with other numbers in the same
-shapes. Whoever keeps something outside the cache, in a global variable or on a function, then answers differently.
+backward of the first, backward of the second. Before and after each forward comes one more with other numbers in the
+same shapes. Whoever keeps something outside the cache, in a global variable or on a function, then answers differently.
 """
 
 import numpy as np
@@ -50,6 +50,8 @@ def repeatable(calls):
 def again(lesson, host, call, caches):
     """caches: id of a cache -> the one of the repeated call"""
     opaque = lesson.opaque(call.name)
+    if opaque:
+        disturb(host, call, caches, opaque)
     try:
         result, written = host.call(call.name, replaced(call.args, caches), replaced(call.static, caches), opaque)
     except (NotWritten, Stopped) as error:

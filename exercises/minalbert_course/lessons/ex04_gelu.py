@@ -110,7 +110,10 @@ def gelu_gradient(yours, draw):
 @lesson.check(0.5, "large numbers", of="gelu_forward", formula="far from 0, y is x or 0, and dx is dy or 0")
 def large(yours, draw):
     x, dy = np.array([-1000.0, -200.0, 200.0, 1000.0]), draw.normal(4)
-    far_out("y of tanh", yours.tanh_forward(x)[0], np.sign(x), "tanh_forward", TANH)
+    y, cache = yours.tanh_forward(x)
+    far_out("y of tanh", y, np.sign(x), "tanh_forward", TANH)
+    dx = yours.tanh_backward(dy, cache)              # its numbers are asked above
+    far_out("dx of tanh", dx, np.asarray(dx, float), "tanh_backward", "; 1 - y² does not")
     y, cache = yours.gelu_forward(x)
     far_out("y", y, x * (x > 0), "gelu_forward", TANH)
     far_out("dx", yours.gelu_backward(dy, cache), dy * (x > 0), "gelu_backward", TANH)

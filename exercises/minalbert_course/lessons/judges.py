@@ -205,6 +205,7 @@ def near_the_limit(exact):
         ("the gradient itself", exact, False),
         ("the gradient with its last digits rounded", exact * (1 + 1e-13), False),
         ("off by 8e-11 of the largest in one entry", off(8e-11), False),
+        ("off by 8e-11 of the largest in every entry", exact + 8e-11 * size, False),
         ("off by 1.3e-10 of the largest in one entry", off(1.3e-10), True),
         ("off by 1e-8 in one entry", off(1e-8), True),
         ("off by -1e-8 in one entry", off(-1e-8), True),

@@ -44,7 +44,7 @@ def point(draw, *axes):
         x[(0,) * (x.ndim - 1)] *= 0.12               # a row whose variance is less than eps
     gain, bias = draw.gain(x.shape[-1]), draw.normal(x.shape[-1])
     if kind == "constant":
-        x[0], gain[0] = 50.0, 0.0
+        x[0, 0], x[-1, -1], gain[0] = 50.0, 0.0, 0.0
     eps = TINY if "small_eps" in sizes else 0.1 if draw.first else float(draw.uniform(0.05, 0.3))
     return x, gain, bias, eps, upstream(draw, *x.shape)
 
