@@ -66,6 +66,7 @@ def cut_off(draw):
     yield scores[:2], spans[:2]
     yield scores[1:4], spans[1:4]
     yield scores[:3], np.array([[-1, -1], [T, T], [T + 30, T + 40]])
+    yield scores[:2], np.array([[-1, 2], [-3, 0]])   # no start is inside, but ends are
 
 
 def windows(draw):
@@ -89,6 +90,9 @@ def windows(draw):
     barred = draw.normal(T, 2, scale=3) - 20
     barred[:3], barred[-1] = BARRED, BARRED
     yield barred, 2
+    far = draw.normal(70, 2)
+    far[3, 0], far[65, 1] = 9.0, 9.0                 # 63 tokens
+    yield far, 64
 
 
 def best_span(scores, longest):
