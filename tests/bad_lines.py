@@ -26,7 +26,7 @@ SECONDS = 10
 NUMBERS = ("x", "", "nan", "1.5", "-1", "9" * 30, "0x10")
 FRACTIONS = ("x", "", "nan", "inf", "-1", "1e999", "9" * 400)
 PATHS = ("no/such/place", "", "a-file", "a-directory")
-WRITTEN = ("--out", "--gradescope")  # which need not be there
+WRITTEN = ("--out", "--page", "--gradescope")  # which need not be there
 
 
 class Line(NamedTuple):

@@ -16,7 +16,7 @@ from ..files import write_atomically
 from .printing import counted, print_result
 from .progress import Progress, clock
 
-ALL = "all"
+ALL, OUT = "all", "paper"
 
 
 def add_arguments(parser):
@@ -59,7 +59,7 @@ def add_report(parser):
 
 
 def add_common(parser):
-    parser.add_argument("--out", default="paper", metavar="DIR", help="of runs and their results; default: paper")
+    parser.add_argument("--out", default=OUT, metavar="DIR", help=f"of runs and their results; default: {OUT}")
     add_json(parser)
 
 
@@ -100,7 +100,13 @@ def run_tables(options):
     return 0
 
 
+def check_out(options):
+    if options.out != OUT and not Path(options.out).is_dir():
+        raise MinalbertError(f"{options.out} is not a directory; name that of `minalbert reproduce run --out DIR`")
+
+
 def show(options):
+    check_out(options)
     experiment = open_table(options.table)
     own = results.own(options.out, experiment)
     table = measured(options.table, own or None)
@@ -113,6 +119,7 @@ def show(options):
 
 
 def report(options):
+    check_out(options)
     if not Path(options.page).parent.is_dir():
         raise MinalbertError(f"{options.page} has no directory to be written into; name another file")
     for experiment in TABLES.values() if options.store else ():
