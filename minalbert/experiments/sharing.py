@@ -9,7 +9,7 @@ from .experiment import Arm, Column, Experiment, Panel, Rule
 
 SHARING = ("all", "attention", "ffn", "none")
 WIDTHS = (16, 64)                                    # of the embedding; the model's is 64
-RATES = {"all": 0.003, "attention": 0.003, "ffn": 0.003, "none": 0.003}          # the best of those tried
+RATES = {"all": 0.0045, "attention": 0.0045, "ffn": 0.0045, "none": 0.0045}      # the best of those tried
 PAPER = {                                            # (parameters in millions, mean score on tasks)
     (64, "all"): (31, 79.8), (64, "attention"): (83, 81.6), (64, "ffn"): (57, 79.5), (64, "none"): (108, 82.3),
     (16, "all"): (12, 80.1), (16, "attention"): (64, 81.7), (16, "ffn"): (38, 80.2), (16, "none"): (89, 81.6),
