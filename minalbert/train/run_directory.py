@@ -19,12 +19,13 @@ from .. import files
 from ..arguments import is_whole
 from ..data.tokenizers import load_tokenizer
 from ..errors import ConfigError, DataError, FileError, MissingFileError, TrainError
-from ..files import rename_aside, settle, write_atomically
+from ..files import exists, names_in, rename_aside, settle, write_atomically
 from . import checkpoint, log, saved_steps
 from .sections import RUN
 from .settings import Settings
 
 CONFIG = "config.toml"
+UNREADABLE = "make the directory readable, or name another"
 RESTORED = "without the file, settings are those of the checkpoint"
 COMMANDS = {"model": "pretrain", "task": "finetune"}     # by a section that only its runs have
 SWEEP = "sweep.jsonl"                                # of a directory of runs
@@ -50,9 +51,10 @@ def make(run):
 def runs_in(directory):
     """The runs in a directory of several, sorted by name; [] of a run, and of anything else."""
     directory = Path(directory)
-    if not directory.is_dir() or (directory / CONFIG).exists():
+    if exists(directory / CONFIG, UNREADABLE):
         return []
-    return sorted(path for path in directory.iterdir() if (path / CONFIG).is_file())
+    places = [directory / name for name in names_in(directory, UNREADABLE)]
+    return [path for path in places if exists(path / CONFIG, UNREADABLE)]
 
 
 def several(directory, runs):
