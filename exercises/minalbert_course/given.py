@@ -8,7 +8,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-MAKERS = {"rng": np.random.default_rng}
+
+def array(numbers, way):
+    """An array of these numbers that lies in memory "column by column" or "with gaps"."""
+    if way == "column by column":
+        return np.array(numbers, order="F")
+    return np.stack([numbers, np.flip(numbers)], axis=-1)[..., 0]
+
+
+MAKERS = {"rng": np.random.default_rng, "array": array}
 
 
 class Given(NamedTuple):

@@ -8,10 +8,8 @@ same shapes. Whoever keeps something outside the cache, in a global variable or 
 import numpy as np
 
 from .compare import Wrong
-from .draw import draws
 from .given import Given
 from .here import EARLIER
-from .pretended_gpu import pretending
 from .yours import NotWritten, OnDevice, Opaque, Stopped, unpacked
 
 KEPT = "the result depends on calls in between: something is kept outside the cache, in a global variable, say"
@@ -20,21 +18,11 @@ MOST = 40                                            # calls of one draw that ar
 DRAWS = 3
 
 
-def run_check(lesson, check, yours, term):
-    """A check with all of its draws, and once more interleaved; Wrong, NotWritten, Stopped or another error goes on."""
-    made = []
-    for draw in draws(term, lesson, check):
-        check.run(yours, draw)
-        made.append(yours.made[sum(map(len, made)) :])
-    interleave(lesson, yours.host, made)
-
-
 def interleave(lesson, host, made):
     """Raise Wrong where a call is answered differently. made: the calls of each draw, in their order"""
     caches = {}
-    with pretending():
-        for turn in in_turns([repeatable(calls) for calls in made[:DRAWS]]):
-            again(lesson, host, turn, caches)
+    for call in in_turns([repeatable(calls) for calls in made[:DRAWS]]):
+        again(lesson, host, call, caches)
 
 
 def in_turns(lists):
@@ -58,16 +46,20 @@ def again(lesson, host, call, caches):
         raise Wrong(f"called again after other calls, {error}", KEPT, call.name) from error
     if EARLIER in written:
         raise Wrong(f"{call.name} wrote into {EARLIER}", KEPT, call.name)
-    result = unpacked(call.name, result, lesson.functions[call.name])
-    names = lesson.functions[call.name]
-    pairs = [(call.result, result)] if len(names) == 1 else zip(call.result, result, strict=True)
-    for name, (before, after) in zip(names, pairs, strict=True):
+    for name, before, after in by_name(lesson, call, result):
         if isinstance(before, Opaque):
             caches[id(before)] = after
         elif not alike(before, after):
             raise Wrong(f"{name} of {call.name} is another where other calls come in between", KEPT, call.name)
     if opaque:
         disturb(host, call, caches, opaque)
+
+
+def by_name(lesson, call, result):
+    """(name of what is returned, what the call had returned, what it returned now)"""
+    names = lesson.functions[call.name]
+    result = unpacked(call.name, result, names)
+    return [(names[0], call.result, result)] if len(names) == 1 else zip(names, call.result, result, strict=True)
 
 
 def disturb(host, call, caches, opaque):
@@ -98,14 +90,16 @@ def replaced(value, caches):
     return type(value)(replaced(part, caches) for part in value) if type(value) in (tuple, list) else value
 
 
-def alike(before, after):
-    """Equal, up to rounding; objects of other kinds are taken to be."""
+def alike(before, after, close=CLOSE, size=None):
+    """Equal, up to rounding; objects of other kinds are taken to be. size: what rounding is relative to"""
     if isinstance(before, OnDevice) and isinstance(after, OnDevice):
-        return alike(before.host, after.host)
+        return alike(before.host, after.host, close, size)
     if isinstance(before, dict) and isinstance(after, dict):
-        return before.keys() == after.keys() and all(alike(before[key], after[key]) for key in before)
+        return before.keys() == after.keys() and all(
+            alike(before[key], after[key], close, size) for key in before)
     if isinstance(before, tuple | list) and isinstance(after, tuple | list):
-        return len(before) == len(after) and all(map(alike, before, after))
+        return len(before) == len(after) and all(
+            alike(*pair, close, size) for pair in zip(before, after, strict=True))
     if isinstance(before, str) or isinstance(after, str) or before is None or after is None:
         return before == after
     try:
@@ -116,5 +110,6 @@ def alike(before, after):
         return before.shape == after.shape
     if before.dtype.kind not in "fc":
         return bool((before == after).all())
-    size = np.abs(before).max(initial=0.0, where=np.isfinite(before))
-    return bool(np.isclose(after, before, rtol=0, atol=CLOSE * size, equal_nan=True).all())
+    if size is None:
+        size = np.abs(before).max(initial=0.0, where=np.isfinite(before))
+    return bool(np.isclose(after, before, rtol=0, atol=close * size, equal_nan=True).all())

@@ -7,10 +7,10 @@ from minalbert.gradcheck.diagnose import PERHAPS, certain
 
 from .compare import NOTHING, Wrong
 from .draw import PUBLIC
-from .interleaving import run_check
 from .lesson import Check
 from .mending import Mending
 from .own_forward import YoursByOwnForward, pairs_to_judge
+from .running import run_check
 from .variations import found_in
 from .yours import NotWritten, Stopped, Yours, says_something
 

@@ -14,7 +14,7 @@ import numpy as np
 from .changed_code import Changed, TooLong, compiled, limited_memory, loops_of
 from .compare import Wrong, without_causes
 from .draw import draws
-from .interleaving import run_check
+from .running import run_check
 from .yours import Yours
 
 SECONDS = 1.5                                        # of this process, for all checks of an exercise

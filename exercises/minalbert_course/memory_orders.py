@@ -1,0 +1,65 @@
+"""The calls of a check once more, with arrays that lie in memory in other ways: each function must answer as before.
+
+An array's numbers need not lie there row by row, one after the other: that of a transposed matrix lie column by column,
+those of every second column with gaps between them. Whoever takes the order in memory for the order of the axes
+(ravel("K"), order="A", a view of what `empty_like` made) then answers differently.
+"""
+
+import itertools
+
+import numpy as np
+
+from .compare import Wrong
+from .given import Given
+from .interleaving import alike, by_name, repeatable, replaced
+from .yours import NotWritten, Opaque, Stopped
+
+WAYS = ("column by column", "with gaps")
+CAUSE = (
+    "the order in memory is taken for the order of the axes: order='A' or 'K', .data, or a reshape or ravel that is "
+    "written into and may be a copy; zeros_like and empty_like keep the order, too"
+)
+CLOSE = 1e-4                                         # relative; sums are taken in another order, perhaps in float32
+MOST = 12                                            # calls that are made again, in each way
+
+
+def in_other_orders(lesson, host, calls):
+    """Raise Wrong where a call is answered differently; neighbours among the arrays never lie in the same way."""
+    for first in range(len(WAYS)):
+        caches, ways = {}, itertools.cycle(WAYS[first:] + WAYS[:first])
+        for call in repeatable(calls)[:MOST]:
+            again(lesson, host, call, caches, ways)
+
+
+def again(lesson, host, call, caches, ways):
+    args, static = (laid(replaced(value, caches), ways) for value in (call.args, call.static))
+    try:
+        result, _ = host.call(call.name, args, static, lesson.opaque(call.name))
+    except (NotWritten, Stopped) as error:
+        raise Wrong(f"given arrays that lie in memory {' or '.join(WAYS)}, {error}", CAUSE, call.name) from error
+    size = largest((call.result, call.args[0] if call.name.endswith("_backward") else ()))
+    for name, before, after in by_name(lesson, call, result):
+        if isinstance(before, Opaque):
+            caches[id(before)] = after
+        elif not alike(before, after, CLOSE, size):
+            seen = f"{name} of {call.name} is another where arrays lie in memory {' or '.join(WAYS)}"
+            raise Wrong(seen, CAUSE, call.name)
+
+
+def laid(value, ways):
+    """The arguments with each array as one that lies in memory in the next of the ways."""
+    if isinstance(value, np.ndarray):
+        return Given.of("array", value, next(ways)) if value.ndim else value
+    if isinstance(value, dict):
+        return {key: laid(part, ways) for key, part in value.items()}
+    return type(value)(laid(part, ways) for part in value) if type(value) in (tuple, list) else value
+
+
+def largest(value):
+    """The size of the largest number among the arrays of floats."""
+    if isinstance(value, dict):
+        return max(map(largest, value.values()), default=0.0)
+    if type(value) in (tuple, list):
+        return max(map(largest, value), default=0.0)
+    is_float = isinstance(value, np.ndarray) and value.dtype.kind == "f"
+    return float(np.abs(value).max(initial=0.0, where=np.isfinite(value))) if is_float else 0.0
