@@ -19,6 +19,7 @@ from .errors import ConfigError, UnknownNameError, nearest
 HEADS = ("pooler", "mlm", "sop")                     # of pretraining
 TASK_HEADS = ("classifier", "span", "answer")
 DTYPES = ("float16", "float32", "float64")
+SAMPLES = 2**16                                      # numbers
 
 ATTENTION = ("query.w", "query.b", "key.w", "key.b", "value.w", "value.b", "output.w", "output.b")
 FFN = ("up.w", "up.b", "down.w", "down.b")
@@ -266,14 +267,23 @@ def initialise(config, seed=0, heads=HEADS, dtype="float32", device="cpu", outpu
         if name.endswith(".gain"):
             tensor[...] = 1.0
         elif tensor.ndim == 2:
-            tensor[...] = truncated_normal(rng, tensor.shape, config.initializer_range)
+            sample_normal(rng, config.initializer_range, out=tensor.reshape(-1))
     return params.to(device, copy=False)
 
 
-def truncated_normal(rng, shape, sigma):
-    """Sample normally, and again what is outside ±2σ. The standard deviation becomes 0.8796 σ."""
-    draws = rng.standard_normal(shape)
-    while (outside := (draws > 2) | (draws < -2)).any():
-        draws[outside] = rng.standard_normal(np.count_nonzero(outside))
-    draws *= sigma
-    return draws
+def sample_normal(rng, sigma, *, out):
+    """Sample normally, and again what is outside ±2σ. The standard deviation becomes 0.8796 σ.
+
+    Some numbers at a time, so that float64 needs little memory. out: (n,)
+    """
+    places = [sample(rng, sigma, out, np.arange(i, min(i + SAMPLES, len(out)))) for i in range(0, len(out), SAMPLES)]
+    places = np.concatenate(places)
+    while len(places):
+        places = sample(rng, sigma, out, places)
+
+
+def sample(rng, sigma, out, places):
+    """Fill out[places]; returns those that are outside ±2σ."""
+    draws = rng.standard_normal(len(places))
+    out[places] = draws * sigma
+    return places[np.abs(draws) > 2]

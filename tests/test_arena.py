@@ -1,8 +1,17 @@
 """The labelled stack of memory."""
 
-import numpy as np
+from types import SimpleNamespace
 
+import numpy as np
+import pytest
+
+from minalbert.fused import arena as arenas
 from minalbert.fused.arena import Arena
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(arenas, "SMALLEST_BLOCK", 0)
 
 
 def test_arrays_do_not_overlap_and_hold_what_is_written():
@@ -27,7 +36,7 @@ def test_what_is_released_is_given_again():
     assert not np.shares_memory(below, second)
 
 
-def test_an_empty_stack_gets_one_block_of_the_largest_size_so_far():
+def test_an_empty_stack_gets_one_block_of_the_largest_size_so_far(small_blocks):
     arena = Arena(np)
 
     def use():
@@ -48,7 +57,7 @@ def test_an_empty_stack_gets_one_block_of_the_largest_size_so_far():
     assert arena.largest() == [("a", 800), ("b", 8000)]
 
 
-def test_a_larger_use_grows_it_and_loses_nothing():
+def test_a_larger_use_grows_it_and_loses_nothing(small_blocks):
     arena = Arena(np)
     small = arena.empty("small", (8,), "float64")
     small[...] = np.arange(8)
@@ -56,3 +65,14 @@ def test_a_larger_use_grows_it_and_loses_nothing():
     np.testing.assert_array_equal(small, np.arange(8))
     arena.release(0)
     assert [block.nbytes for block in arena.blocks] == [64 + 80_000]
+
+
+@pytest.mark.parametrize(
+    ("xp", "blocks"), [(np, [32, 32, 64]), (SimpleNamespace(empty=np.empty, uint8=np.uint8), [1] * 100)]
+)
+def test_the_host_grows_in_few_blocks(xp, blocks):
+    """A page that nobody touches is not taken. A GPU's memory is, so blocks there are no larger than what is asked."""
+    arena = Arena(xp)
+    for number in range(100):
+        arena.empty(f"x{number}", (2**18,), "float32")
+    assert [block.nbytes for block in arena.blocks] == [2**20 * size for size in blocks]

@@ -3,6 +3,7 @@
 import copy
 import inspect
 import pickle
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from minalbert.data.recipe import Recipe
 from minalbert.errors import ConfigError, DataError, MinalbertError, UnknownNameError
 from minalbert.gradcheck.cases import TINY
 from minalbert.optim import AdamW, Lamb, Schedule
-from minalbert.params import count, initialise, shapes
+from minalbert.params import SAMPLES, count, initialise, shapes
 
 
 def test_every_tensor_is_a_view_of_one_vector():
@@ -89,6 +90,27 @@ def test_initial_weights_are_a_truncated_normal():
     assert np.abs(word).max() <= 0.04
     assert word.std() == pytest.approx(0.0175925, rel=0.003)
     assert abs(word.mean()) < 1e-4
+
+
+def test_weights_are_sampled_in_pieces_as_if_at_once():
+    """A run's first weights are those of its seed, whatever the size of a piece."""
+    rng = np.random.default_rng(3)
+    at_once = rng.standard_normal((8000, 64))
+    while (outside := np.abs(at_once) > 2).any():
+        at_once[outside] = rng.standard_normal(np.count_nonzero(outside))
+    config = TINY.replace(vocab_size=8000, embedding_size=64)
+    assert at_once.size > 2 * SAMPLES
+    word = initialise(config, seed=3, dtype="float64")["embeddings.word"]
+    np.testing.assert_array_equal(word, at_once * config.initializer_range)
+
+
+def test_sampling_needs_little_memory_beside_the_weights():
+    config = TINY.replace(vocab_size=30_000, embedding_size=64)
+    tracemalloc.start()
+    size = initialise(config).flat.nbytes
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 1.5 * size  # a float64 array of the table alone is 2
 
 
 def test_a_seed_means_one_model_whatever_the_dtype(device):

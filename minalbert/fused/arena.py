@@ -6,7 +6,7 @@
 
 A pass asks for the same arrays in the same order each time, so that each lies where it lay before: no page is
 fetched from the operating system twice, and on a GPU addresses stay (a CUDA graph needs that). What does not fit
-gets a block of its own; once the stack is empty, one block of the largest size reached takes the place of all.
+gets another block; once the stack is empty, one block of the largest size reached takes the place of all.
 """
 
 import math
@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 ALIGNMENT = 64                                       # bytes: whole cache lines, and more than a GPU's loads need
+SMALLEST_BLOCK = 2**25                               # bytes, on the host
 
 
 class Entry(NamedTuple):
@@ -38,9 +39,15 @@ class Arena:
         while block < len(self.blocks) and self.blocks[block].size < start + nbytes:
             block, start = block + 1, 0
         if block == len(self.blocks):
-            self.blocks.append(new_block(self.xp, nbytes))
+            self.blocks.append(new_block(self.xp, self._room_for(nbytes)))
         self.stack.append(Entry(label, size, nbytes, block, start + nbytes))
         return self.blocks[block][start : start + size].view(dtype).reshape(shape)
+
+    def _room_for(self, nbytes):
+        """The host's memory is taken page by page when it is first used: ask for more there, to grow in few blocks."""
+        if self.xp is not np:
+            return nbytes
+        return max(nbytes, SMALLEST_BLOCK, sum(block.size for block in self.blocks))
 
     def mark(self):
         return len(self.stack)
