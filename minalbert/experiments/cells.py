@@ -30,6 +30,12 @@ class TableCell(NamedTuple):
     worlds: TinyWorlds
     stories: int
     choice: dict                                     # what is tried
+    home: tuple | None = None                        # the cell of another table, whose run this one measures
+
+    @property
+    def trained(self):
+        """The cell whose directory has the run."""
+        return self.home or self
 
     @property
     def name(self):
@@ -73,6 +79,10 @@ def cells_of(experiment, size=FULL, seeds=None):
 
 def cell_of(experiment, size, arm, seed, choice={}):  # noqa: B006
     changed = experiment.arms[arm]
+    if changed.run_of:
+        other, its_arm = changed.run_of
+        cell = cell_of(other, size, its_arm, seed, choice)
+        return cell._replace(experiment=experiment, arm=arm, home=cell.trained)
     settings = experiment.settings.change(**changed.settings | {"seed": seed} | choice)
     stories = changed.stories or experiment.stories
     if size == QUICK:

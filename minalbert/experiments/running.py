@@ -87,7 +87,7 @@ def work(place, planned, hearer):
     while missing := without_result(place, planned):
         taken = 0
         for cell in missing:
-            if cell_before(cell) and without_result(place, [cell_before(cell)]):
+            if (before := cell_before(cell.trained)) and without_result(place, [before]):
                 continue
             with ExitStack() as held:
                 if not claimed(held, place, cell) or not without_result(place, [cell]):
@@ -109,7 +109,7 @@ def cell_before(cell):
 
 
 def directory_of(place, cell):
-    return Path(place) / "runs" / cell.experiment.name / cell.name
+    return Path(place) / "runs" / cell.trained.experiment.name / cell.trained.name
 
 
 def claimed(held, place, cell):
@@ -127,11 +127,11 @@ def run_cell(place, cell, hearer):
     """Train and measure. Returns (line of the result, 0), or (None, the code of a signal)."""
     hearer.run_begins(f"{cell.experiment.name}: {cell.arm}, seed {cell.seed}")
     run = directory_of(place, cell) / "run"
-    result = pretrain(placed(place, cell), run, observer=hearer)
+    result = pretrain(placed(place, cell.trained), run, observer=hearer)
     if result.code:
         return None, result.code
     begin = time.perf_counter()
-    scores = cell.experiment.measure(result.model, cell.held_out(place))
+    scores = cell.experiment.measure(result.model, cell.held_out(place)._replace(run=run))
     return results.add(place, cell, result, scores, time.perf_counter() - begin), 0
 
 

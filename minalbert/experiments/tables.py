@@ -1,9 +1,25 @@
 """All tables, in the order of the page."""
 
 from ..errors import UnknownNameError, nearest
-from . import collisions, counts, depth, dropout, embedding_size, pair_loss, sharing, smoothness, speed, width
+from . import (
+    collisions,
+    counts,
+    depth,
+    dropout,
+    embedding_size,
+    fine_tuning,
+    optimiser,
+    pair_loss,
+    pair_tasks,
+    same_time,
+    sharing,
+    smoothness,
+    speed,
+    width,
+)
 
-FILES = (counts, speed, embedding_size, sharing, pair_loss, collisions, dropout, depth, width, smoothness)
+FILES = (counts, speed, embedding_size, sharing, pair_loss, pair_tasks, collisions, same_time, dropout, depth, width,
+         smoothness, optimiser, fine_tuning)
 TABLES = {module.EXPERIMENT.name: module.EXPERIMENT for module in FILES}
 
 

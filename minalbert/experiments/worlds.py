@@ -46,6 +46,7 @@ class HeldOut(NamedTuple):
     recipe: Recipe                                   # of the arm's training
     seed: int = JUDGED
     most: int = 2**31                                # instances of a batch
+    run: Path | None = None                          # the directory that the model was trained in
 
     def batch(self, count, seed=None, **recipe):
         """`count` instances by the arm's recipe, or a changed one; always the same ones."""
