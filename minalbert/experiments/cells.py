@@ -13,7 +13,8 @@ from ..analysis.cost import training_operations
 from ..data.tiny_worlds import TinyWorlds
 from ..train.settings import Settings
 from .experiment import Experiment
-from .worlds import JUDGED, TRIED, HeldOut, vars_that_differ
+from .texts import Texts
+from .worlds import JUDGED, TRIED, HeldOut, vars_that_differ, vocabulary
 
 FULL, QUICK, TRYING = "full", "quick", "tried"
 FIRST_SEED = 100                                     # 0 to 9 are those that recipes were first tried with
@@ -27,7 +28,7 @@ class TableCell(NamedTuple):
     arm: str
     seed: int
     settings: Settings
-    worlds: TinyWorlds
+    worlds: TinyWorlds | Texts
     stories: int
     choice: dict                                     # what is tried
     home: tuple | None = None                        # the cell of another table, whose run this one measures
@@ -88,5 +89,5 @@ def cell_of(experiment, size, arm, seed, choice={}):  # noqa: B006
     if size == QUICK:
         settings, stories = settings.change(**experiment.quick), min(stories, QUICK_STORIES)
     worlds = dataclasses.replace(experiment.worlds, seed=seed)
-    settings = settings.change(vocab_size=5 + len(worlds.words()))
+    settings = settings.change(vocab_size=vocabulary(worlds))
     return TableCell(experiment, size, arm, seed, settings, worlds, stories, dict(choice))

@@ -22,7 +22,7 @@ from ..train.run_directory import CONFIG
 from ..train.trained import open_trained
 from . import results
 from .cells import cell_of, cells_of
-from .tables import open_table
+from .tables import open_table, reads_text
 from .worlds import HELD_OUT, corpus_of
 
 WAIT = 2.0                                           # seconds between looks at cells that another process is at
@@ -46,9 +46,11 @@ class Hearer(Observer):
 
 def run_table(name, place, size="full", seeds=None, jobs=1, hearer=None):
     """Run every cell of a table that has no result yet. Returns an TableOutcome."""
-    experiment = open_table(name)
+    experiment = open_table(name, place)
     planned = cells_of(experiment, size, seeds)
     Path(place).mkdir(parents=True, exist_ok=True)
+    if reads_text(experiment):
+        corpus_of(place, experiment.worlds, 0)       # raises an error if there is none
     hearer = hearer or Hearer()
     missing = without_result(place, planned)
     hearer.cells(len(planned) - len(missing), missing)
@@ -73,7 +75,7 @@ def start_another(name, place, size, seeds):
 
 
 def run_quietly(name, place, size, seeds):
-    work(place, cells_of(open_table(name), size, seeds), Hearer())
+    work(place, cells_of(open_table(name, place), size, seeds), Hearer())
 
 
 def without_result(place, planned):
