@@ -29,7 +29,8 @@ each seed. The claim **shows** if the interval of its mean lies above 0, **shows
 
 **What was tried before.** Rates were chosen on a seed and on stories of their own; these runs are stored beside the
 others, as `"size": "tried"`, and a test finds no better rate among them than the one that was taken. `abandoned.jsonl`
-has runs of recipes that were given up: four layers that had not left the plateau of word frequencies after 1,000 steps.
+has runs of recipes that were given up: four layers, and twelve, that had not left the plateau of word frequencies after
+1,000 steps.
 The recipe of Table 5 is that of `minalbert demo`, whose length was chosen on seeds 0 to 2; seeds here begin at 100.
 """
 
