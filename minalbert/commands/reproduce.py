@@ -6,12 +6,14 @@ from pathlib import Path
 from .. import plots
 from ..arguments import whole
 from ..capacity import cores
+from ..data.documents import LAYOUT_HELP, LAYOUTS
 from ..errors import MinalbertError
 from ..experiments import results
 from ..experiments.cells import FULL, QUICK, TRYING, cells_of
 from ..experiments.report import figure, figure_name, has_figure, measured, page, rows, summary, text, verdict_text
 from ..experiments.running import Hearer, run_table
-from ..experiments.tables import TABLES, open_table
+from ..experiments.tables import TABLES, open_table, reads_text
+from ..experiments.texts import prepare, texts_of
 from ..files import write_atomically
 from .printing import counted, print_result
 from .progress import Progress, clock
@@ -41,6 +43,9 @@ def add_run(parser):
     size.add_argument("--quick", action="store_true", help="a few steps and one seed: does it run? No verdicts")
     size.add_argument("--try", action="store_true", dest="trying", help="try each arm's rates, on a seed and stories "
                       "of their own; the experiments' files have the rates that were chosen so")
+    parser.add_argument("--text", metavar="FOLDER", help="of text files, for real_text; once for a DIR")
+    parser.add_argument("--layout", choices=LAYOUTS, default="long-lines",
+                        help=f"of the text: {LAYOUT_HELP.replace(' (the default)', '')}; default: long-lines")
     parser.add_argument("--jobs", type=int, default=cores(), metavar="N",
                         help="processes that share the runs; default: one for each core")
     add_common(parser)
@@ -87,7 +92,11 @@ def run_tables(options):
     whole("jobs", options.jobs, 1)
     if options.seeds is not None:
         whole("seeds", options.seeds, 1)
-    names = TABLES if options.table == ALL else [options.table]
+    if options.text:
+        prepare(options.out, options.text, options.layout)
+    names = [options.table]
+    if options.table == ALL:                         # without text, all but what reads it
+        names = [name for name, table in TABLES.items() if not reads_text(table) or texts_of(options.out)]
     size = QUICK if options.quick else TRYING if options.trying else FULL
     found, lines = {}, []
     for name in names:
@@ -95,7 +104,7 @@ def run_tables(options):
         if outcome.code:
             return outcome.code
         found[name] = outcome.lines
-        lines += [*text(name, outcome.lines, size), ""]
+        lines += [*text(name, outcome.lines, size, options.out), ""]
     print_result(options, found, lines[:-1])
     return 0
 
@@ -109,12 +118,12 @@ def show(options):
     check_out(options)
     experiment = open_table(options.table)
     own = results.own(options.out, experiment)
-    table = measured(options.table, own or None)
+    table = measured(options.table, own or None, place=options.out if own else None)
     source = f"results in {options.out}" if own else "stored results, those of docs/paper.md"
     print_result(options, {
         "table": options.table, "source": source, "rows": list(rows(table)),
         "verdicts": {verdict.says: verdict_text(verdict) for verdict in table.verdicts()}, "results": table.lines,
-    }, [*text(options.table, own or None), f"({source})"])  # fmt: skip
+    }, [*text(options.table, own or None, place=options.out if own else None), f"({source})"])  # fmt: skip
     return 0
 
 

@@ -13,7 +13,8 @@ from ..analysis.cost import training_operations
 from ..data.tiny_worlds import TinyWorlds
 from ..train.settings import Settings
 from .experiment import Experiment
-from .worlds import JUDGED, TRIED, HeldOut, vars_that_differ
+from .texts import Texts
+from .worlds import JUDGED, TRIED, HeldOut, vars_that_differ, vocabulary
 
 FULL, QUICK, TRYING = "full", "quick", "tried"
 FIRST_SEED = 100                                     # 0 to 9 are those that recipes were first tried with
@@ -27,9 +28,15 @@ class TableCell(NamedTuple):
     arm: str
     seed: int
     settings: Settings
-    worlds: TinyWorlds
+    worlds: TinyWorlds | Texts
     stories: int
     choice: dict                                     # what is tried
+    home: tuple | None = None                        # the cell of another table, whose run this one measures
+
+    @property
+    def trained(self):
+        """The cell whose directory has the run."""
+        return self.home or self
 
     @property
     def name(self):
@@ -73,10 +80,14 @@ def cells_of(experiment, size=FULL, seeds=None):
 
 def cell_of(experiment, size, arm, seed, choice={}):  # noqa: B006
     changed = experiment.arms[arm]
+    if changed.run_of:
+        other, its_arm = changed.run_of
+        cell = cell_of(other, size, its_arm, seed, choice)
+        return cell._replace(experiment=experiment, arm=arm, home=cell.trained)
     settings = experiment.settings.change(**changed.settings | {"seed": seed} | choice)
     stories = changed.stories or experiment.stories
     if size == QUICK:
         settings, stories = settings.change(**experiment.quick), min(stories, QUICK_STORIES)
     worlds = dataclasses.replace(experiment.worlds, seed=seed)
-    settings = settings.change(vocab_size=5 + len(worlds.words()))
+    settings = settings.change(vocab_size=vocabulary(worlds))
     return TableCell(experiment, size, arm, seed, settings, worlds, stories, dict(choice))

@@ -12,6 +12,7 @@ from .experiment import Column
 INSTANCES = 3000                                     # that a model is judged by
 STORIES = 30_000
 KNOBS = {"p_branch": 0.0, "p_handover": 0.0, "p_long": 0.0, "p_fill": 0.1}       # as in `minalbert demo`
+SPREAD = 0.125                                       # of first weights, 1 / √H
 WORLDS = TinyWorlds(ring_fraction=0.5, **KNOBS)
 RECIPE = Settings().change(
     preset="tiny", num_hidden_layers=3, max_position_embeddings=32, max_length=32, max_predictions=3,

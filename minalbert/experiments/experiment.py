@@ -14,6 +14,7 @@ class Arm(NamedTuple):
     start: Callable | None = None                    # (config, seed, model of another arm) -> the model it begins with
     after: str = ""                                  # that other arm
     stories: int = 0                                 # to train on, instead of the experiment's
+    run_of: tuple = ()                               # (another experiment, its arm), whose run this one measures
 
 
 class Rule(NamedTuple):

@@ -29,7 +29,8 @@ each seed. The claim **shows** if the interval of its mean lies above 0, **shows
 
 **What was tried before.** Rates were chosen on a seed and on stories of their own; these runs are stored beside the
 others, as `"size": "tried"`, and a test finds no better rate among them than the one that was taken. `abandoned.jsonl`
-has runs of recipes that were given up: four layers that had not left the plateau of word frequencies after 1,000 steps.
+has runs of recipes that were given up: four layers, and twelve, that had not left the plateau of word frequencies after
+1,000 steps.
 The recipe of Table 5 is that of `minalbert demo`, whose length was chosen on seeds 0 to 2; seeds here begin at 100.
 """
 
@@ -55,9 +56,9 @@ class Measured(NamedTuple):
         return [judge(rule, self.scores) for rule in rules]
 
 
-def measured(name, lines=None, size=FULL):
-    """A table with the stored results, or with others."""
-    experiment = open_table(name)
+def measured(name, lines=None, size=FULL, place=None):
+    """A table with the stored results, or with others, made in a place."""
+    experiment = open_table(name, place)
     if experiment.exact is not None:
         return Measured(experiment, {0: experiment.exact()}, [])
     lines = results.stored(experiment) if lines is None else lines
@@ -138,14 +139,18 @@ def price(table):
     weights = sorted({line["weights"] for line in lines})
     sizes = f"{weights[0]:,}" if len(weights) == 1 else f"{weights[0]:,} to {weights[-1]:,}"
     days = sorted({line["date"] for line in lines})
+    if others := list(dict.fromkeys(arm.run_of[0].name for arm in table.experiment.arms.values() if arm.run_of)):
+        return (f"{len(lines)} runs of {' and '.join(others)}, measured in "
+                f"{sum(line['measured_in'] for line in lines) / 60:,.0f} minutes on one busy core each, "
+                f"{' to '.join(dict.fromkeys((days[0], days[-1])))}.")
     return (f"{len(lines)} runs of models with {sizes} weights: {tokens / 1e6:,.0f} million tokens, "
             f"{operations / 1e12:,.1f}·10¹² operations, {seconds / 60:,.0f} minutes on one busy core each, "
             f"{' to '.join(dict.fromkeys((days[0], days[-1])))}.")
 
 
-def text(name, lines=None, size=FULL):
+def text(name, lines=None, size=FULL, place=None):
     """Lines for a terminal."""
-    table = measured(name, lines, size)
+    table = measured(name, lines, size, place)
     experiment = table.experiment
     cells = list(rows(table))
     widths = [max(len(row[place]) for row in cells) for place in range(len(cells[0]))]

@@ -22,7 +22,7 @@ from ..train.run_directory import CONFIG
 from ..train.trained import open_trained
 from . import results
 from .cells import cell_of, cells_of
-from .tables import open_table
+from .tables import open_table, reads_text
 from .worlds import HELD_OUT, corpus_of
 
 WAIT = 2.0                                           # seconds between looks at cells that another process is at
@@ -46,9 +46,11 @@ class Hearer(Observer):
 
 def run_table(name, place, size="full", seeds=None, jobs=1, hearer=None):
     """Run every cell of a table that has no result yet. Returns an TableOutcome."""
-    experiment = open_table(name)
+    experiment = open_table(name, place)
     planned = cells_of(experiment, size, seeds)
     Path(place).mkdir(parents=True, exist_ok=True)
+    if reads_text(experiment):
+        corpus_of(place, experiment.worlds, 0)       # raises an error if there is none
     hearer = hearer or Hearer()
     missing = without_result(place, planned)
     hearer.cells(len(planned) - len(missing), missing)
@@ -73,7 +75,7 @@ def start_another(name, place, size, seeds):
 
 
 def run_quietly(name, place, size, seeds):
-    work(place, cells_of(open_table(name), size, seeds), Hearer())
+    work(place, cells_of(open_table(name, place), size, seeds), Hearer())
 
 
 def without_result(place, planned):
@@ -87,7 +89,7 @@ def work(place, planned, hearer):
     while missing := without_result(place, planned):
         taken = 0
         for cell in missing:
-            if cell_before(cell) and without_result(place, [cell_before(cell)]):
+            if (before := cell_before(cell.trained)) and without_result(place, [before]):
                 continue
             with ExitStack() as held:
                 if not claimed(held, place, cell) or not without_result(place, [cell]):
@@ -109,7 +111,7 @@ def cell_before(cell):
 
 
 def directory_of(place, cell):
-    return Path(place) / "runs" / cell.experiment.name / cell.name
+    return Path(place) / "runs" / cell.trained.experiment.name / cell.trained.name
 
 
 def claimed(held, place, cell):
@@ -127,11 +129,11 @@ def run_cell(place, cell, hearer):
     """Train and measure. Returns (line of the result, 0), or (None, the code of a signal)."""
     hearer.run_begins(f"{cell.experiment.name}: {cell.arm}, seed {cell.seed}")
     run = directory_of(place, cell) / "run"
-    result = pretrain(placed(place, cell), run, observer=hearer)
+    result = pretrain(placed(place, cell.trained), run, observer=hearer)
     if result.code:
         return None, result.code
     begin = time.perf_counter()
-    scores = cell.experiment.measure(result.model, cell.held_out(place))
+    scores = cell.experiment.measure(result.model, cell.held_out(place)._replace(run=run))
     return results.add(place, cell, result, scores, time.perf_counter() - begin), 0
 
 

@@ -8,7 +8,7 @@ nothing is smooth by itself.
 from ..albert import Albert
 from ..analysis.smoothness import roughness, smoothness
 from .common import QUICK, RECIPE, STORIES, WORLDS
-from .depth import RATE
+from .depth import sizes
 from .experiment import Arm, Column, Experiment, Panel, Rule
 
 SEQUENCES = 128
@@ -55,7 +55,7 @@ EXPERIMENT = Experiment(
              lambda arms: arms["all"]["angle of the last layers"] - 1.0),
     ),
     changed="whether the twelve layers share their weights",
-    equal="first weights of a layer, stories, masks, 2,000 steps of 64, rate 0.001; hidden states of 64",
+    equal="first weights of a layer, stories, masks, 2,000 steps of 64; rate and spread of Table 11's 12 layers",
     means="""
         The values of the paper's curves are not printed in it, so that only their shape is compared. The models here
         are as deep as ALBERT-base and narrow, and have read 128,000 pairs of segments.
@@ -63,7 +63,7 @@ EXPERIMENT = Experiment(
     panels=(Panel("ours: roughness of distances", ours="distance roughness", form="{:.2f}", reverse=True),
             Panel("ours: roughness of angles, degrees", ours="angle roughness", form="{:.1f}", reverse=True)),
     arms={sharing: Arm({"sharing": sharing}) for sharing in ("all", "none")},
-    settings=RECIPE.change(num_hidden_layers=12, rate=RATE, steps=2000),
+    settings=RECIPE.change(**sizes(12), steps=2000),
     worlds=WORLDS,
     stories=STORIES,
     measure=measure,

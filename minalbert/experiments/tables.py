@@ -1,14 +1,38 @@
 """All tables, in the order of the page."""
 
 from ..errors import UnknownNameError, nearest
-from . import collisions, counts, depth, dropout, embedding_size, pair_loss, sharing, smoothness, speed, width
+from . import (
+    collisions,
+    counts,
+    depth,
+    dropout,
+    embedding_size,
+    fine_tuning,
+    optimiser,
+    pair_loss,
+    pair_tasks,
+    real_text,
+    same_time,
+    sharing,
+    smoothness,
+    speed,
+    width,
+)
+from .texts import Texts, texts_of
 
-FILES = (counts, speed, embedding_size, sharing, pair_loss, collisions, dropout, depth, width, smoothness)
+FILES = (counts, speed, embedding_size, sharing, pair_loss, pair_tasks, collisions, real_text, same_time, dropout,
+         depth, width, smoothness, optimiser, fine_tuning)
 TABLES = {module.EXPERIMENT.name: module.EXPERIMENT for module in FILES}
 
 
-def open_table(name):
-    """The Experiment of this name."""
+def open_table(name, place=None):
+    """The Experiment of this name; one that reads real text reads that of the place, if there is one."""
     if name not in TABLES:
         raise UnknownNameError(f"there is no table {name!r}; {nearest(name, TABLES)}")
-    return TABLES[name]
+    experiment = TABLES[name]
+    own = texts_of(place) if place and reads_text(experiment) else None
+    return experiment._replace(worlds=own) if own else experiment
+
+
+def reads_text(experiment):
+    return isinstance(experiment.worlds, Texts)

@@ -18,13 +18,17 @@ from ..data.shards import Corpus
 from ..data.sources import story_sources
 from ..data.tiny_worlds import TinyWorlds
 from ..data.word_tokenizer import WordTokenizer
+from .texts import Texts
 
 JUDGED, PROBED, TRIED = 10_000, 10_001, 20_000       # seeds of stories that no run trains on
 HELD_OUT = 3000                                      # stories
+ROLES = {JUDGED: "judged", PROBED: "probed", TRIED: "probed"}          # of real text's documents; the others' is train
 
 
 def corpus_of(place, worlds, stories):
     """The directory of a corpus, built unless it is there."""
+    if isinstance(worlds, Texts):
+        return worlds.directory(place, ROLES.get(worlds.seed, "train"))
     knobs = [f"{name}-{value:g}" for name, value in vars_that_differ(worlds).items()]
     directory = Path(place) / "worlds" / "-".join([*knobs, str(stories)])
     directory.parent.mkdir(parents=True, exist_ok=True)
@@ -34,18 +38,26 @@ def corpus_of(place, worlds, stories):
 
 def vars_that_differ(worlds):
     """{knob: value} of those that are not the default."""
+    if isinstance(worlds, Texts):
+        return worlds.key
     fields = {item.name: item.default for item in dataclasses.fields(worlds)}
     return {name: getattr(worlds, name) for name in fields if getattr(worlds, name) != fields[name] or name == "seed"}
+
+
+def vocabulary(worlds):
+    """The number of pieces."""
+    return worlds.pieces if isinstance(worlds, Texts) else 5 + len(worlds.words())
 
 
 class HeldOut(NamedTuple):
     """Stories that no run trains on."""
 
     place: Path
-    worlds: TinyWorlds
+    worlds: TinyWorlds | Texts
     recipe: Recipe                                   # of the arm's training
     seed: int = JUDGED
     most: int = 2**31                                # instances of a batch
+    run: Path | None = None                          # the directory that the model was trained in
 
     def batch(self, count, seed=None, **recipe):
         """`count` instances by the arm's recipe, or a changed one; always the same ones."""

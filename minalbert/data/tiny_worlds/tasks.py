@@ -21,7 +21,7 @@ from itertools import islice, product
 from random import Random
 from typing import NamedTuple
 
-from ...arguments import path_of, whole
+from ...arguments import one_of, path_of, whole
 from ...errors import DataError, FileError
 from ...files import read, write_atomically
 from . import grammar_tasks as grammar
@@ -50,13 +50,13 @@ class WrittenTask(NamedTuple):
     question: str
 
 
-def write_tasks(out, seed=0, train=1000, dev=500):
-    """Write all tasks below the directory `out` and return a list of WrittenTask."""
+def write_tasks(out, seed=0, train=1000, dev=500, names=None):
+    """Write tasks below the directory `out` and return a list of WrittenTask. names: of the tasks; None: all"""
     out, seed = path_of("out", out, DataError), whole("seed", seed, error=DataError)
     counts = {"train": whole("train", train, 1, MOST, DataError), "dev": whole("dev", dev, 1, MOST, DataError)}
     written, files = [], {}
-    for name, task in TASKS.items():
-        longest = 0
+    for name in TASKS if names is None else [one_of("a task's name", name, TASKS, DataError) for name in names]:
+        task, longest = TASKS[name], 0
         for split, count in counts.items():
             found = [example.fields for example in islice(examples(name, split, seed), count)]
             texts = task.files(name, split, found)

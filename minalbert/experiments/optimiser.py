@@ -1,0 +1,113 @@
+"""LAMB and AdamW by batch and rate: at which rates each of them learns, and what LAMB's trust ratios are.
+
+Every arm reads the same 32,768 instances once, in 2,048 batches of 16 or in 128 of 256. The rates of an arm are a
+factor of 2 apart. A rate is *good* if its loss is within 0.1 nats of the best one of the same optimiser and batch.
+
+The √batch rule says that a batch 16 times as large wants a rate 4 times as high, which is two steps of the grid.
+"""
+
+import math
+
+import numpy as np
+
+from ..train.curves import read_curves
+from .common import COLUMNS, QUICK, RECIPE, STORIES, WORLDS
+from .common import measure as measure_losses
+from .experiment import Arm, Column, Experiment, Panel, Rule
+
+READ = 32_768                                        # instances
+BATCHES = (16, 256)
+RATES = {"LAMB": (0.001, 0.002, 0.004, 0.008, 0.016), "AdamW": (0.0005, 0.001, 0.002, 0.004, 0.008)}
+CLOSE = 0.1                                          # nats
+
+
+def name_of(optimiser, batch, rate):
+    return f"{optimiser}, {batch}, {rate:g}"
+
+
+def measure(model, held_out):
+    """The losses, and the largest and the smallest trust ratio of a tensor in the second half of the run."""
+    ratios = dict(read_curves(held_out.run).ratios)
+    ratios.pop("step", None)
+    middle = [float(np.median(values[len(values) // 2 :])) for values in ratios.values()]
+    return measure_losses(model, held_out) | ({"largest": max(middle), "smallest": min(middle)} if middle else {})
+
+
+def losses(arms, optimiser, batch):
+    """{rate: loss}"""
+    return {rate: arms[name_of(optimiser, batch, rate)]["mlm loss"] for rate in RATES[optimiser]}
+
+
+def best(arms, optimiser, batch):
+    """(lowest loss, its rate)"""
+    return min((loss, rate) for rate, loss in losses(arms, optimiser, batch).items())
+
+
+def good(arms, optimiser, batch):
+    """The number of good rates."""
+    lowest, _ = best(arms, optimiser, batch)
+    return sum(loss < lowest + CLOSE for loss in losses(arms, optimiser, batch).values())
+
+
+def lost(arms, optimiser):
+    """How much higher the best loss is with the large batch."""
+    return best(arms, optimiser, BATCHES[1])[0] - best(arms, optimiser, BATCHES[0])[0]
+
+
+def near_the_rule(optimiser):
+    """A rule's value: positive if the best rate of the large batch is that of the √batch rule, or a step beside it."""
+
+    def value(arms):
+        small, large = (best(arms, optimiser, batch)[1] for batch in BATCHES)
+        return 1.5 - abs(math.log2(large / small) - math.log2(BATCHES[1] / BATCHES[0]) / 2)
+
+    return value
+
+
+EXPERIMENT = Experiment(
+    name="optimiser",
+    tables="LAMB, batch 4,096, rate 0.00176",
+    claim="""
+        ALBERT is trained with LAMB, in batches of 4,096 at a rate of 0.00176. The paper compares it with nothing.
+        LAMB's own says that it keeps what a model learns as batches grow, with rates by the √batch rule, where Adam
+        does not.
+    """,
+    paper={},
+    paper_columns={},
+    columns=COLUMNS | {"largest": Column("largest trust ratio of a tensor", "{:.2f}"),
+                       "smallest": Column("smallest", "{:.3f}")},
+    rules=(
+        Rule("in batches of 256, LAMB's best loss is lower than AdamW's",
+             lambda arms: best(arms, "AdamW", 256)[0] - best(arms, "LAMB", 256)[0]),
+        Rule("in batches of 16, LAMB's best loss is lower than AdamW's",
+             lambda arms: best(arms, "AdamW", 16)[0] - best(arms, "LAMB", 16)[0]),
+        Rule("both lose by the large batch; LAMB", lambda arms: lost(arms, "LAMB")),
+        Rule("AdamW", lambda arms: lost(arms, "AdamW")),
+        Rule("LAMB loses less by it than AdamW", lambda arms: lost(arms, "AdamW") - lost(arms, "LAMB")),
+        Rule("LAMB's best rate is where the √batch rule says, or a factor of 2 beside it", near_the_rule("LAMB")),
+        Rule("so is AdamW's", near_the_rule("AdamW")),
+        Rule("in batches of 256, more of LAMB's rates are good than of AdamW's",
+             lambda arms: good(arms, "LAMB", 256) - good(arms, "AdamW", 256)),
+        Rule("LAMB's trust ratios differ by more than a factor of 10 between tensors (256, rate 0.004)",
+             lambda arms: arms[name_of("LAMB", 256, 0.004)]["largest"]
+             - 10 * arms[name_of("LAMB", 256, 0.004)]["smallest"]),
+    ),
+    changed="optimiser, batch and rate",
+    equal="the instances that are read, each once, masks, β = 0.9 and 0.98, decay 0.01; two shared layers of 64",
+    means="""
+        A best rate is the best of five on the stories that judge, for both optimisers alike. Later work found that
+        Adam, with all of its settings tuned, keeps up with LAMB in much larger batches; 256 short pairs are no test of
+        that. What a map like this one shows is which rates are safe, and that the two optimisers' rates mean different
+        things: LAMB's is the share of a tensor's norm that a step changes, AdamW's is a length.
+    """,
+    panels=(Panel("loss on masked words, nats", ours="mlm loss", form="{:.2f}", reverse=True),
+            Panel("largest trust ratio of a tensor", ours="largest", form="{:.2f}")),
+    arms={name_of(optimiser, batch, rate): Arm({"optimiser": optimiser.lower(), "rate": rate, "batch": batch,
+                                                "micro_batch": min(batch, 32), "steps": READ // batch})
+          for optimiser, rates in RATES.items() for batch in BATCHES for rate in rates},
+    settings=RECIPE.change(num_hidden_layers=2, spikes="note"),
+    worlds=WORLDS,
+    stories=STORIES,
+    measure=measure,
+    quick=QUICK,
+)

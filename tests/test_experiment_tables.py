@@ -1,0 +1,133 @@
+"""What single tables of the paper compute besides losses: rules over a grid of rates, equal operations, fine-tuning."""
+
+import json
+
+import pytest
+
+from minalbert.data import TinyWorlds
+from minalbert.experiments import cells, fine_tuning, optimiser, running, same_time, tables
+from minalbert.experiments.experiment import Arm, Experiment
+from minalbert.experiments.labelled import fine_tuned
+from minalbert.train import Settings
+
+SETTINGS = Settings().change(
+    hidden_size=16, embedding_size=8, num_attention_heads=2, num_hidden_layers=2, intermediate_size=32,
+    max_position_embeddings=32, max_length=32, max_predictions=3, short_fraction=0.5, steps=4, batch=8, micro_batch=4,
+    every=4, evaluate_every=4, evaluate_instances=20, log_every=1, optimiser="lamb",
+)  # fmt: skip
+TRAINED = Experiment(
+    name="trained", tables="Table 0", claim="", paper={}, paper_columns={}, columns={}, rules=(), changed="", equal="",
+    means="", arms={"one": Arm(), "two": Arm({"rate": 0.5})}, settings=SETTINGS, worlds=TinyWorlds(), stories=40,
+    measure=lambda model, held_out: {"first": model.params.flat[0]}, seeds=1,
+)  # fmt: skip
+MEASURED = TRAINED._replace(name="measured", arms={"its": Arm(run_of=(TRAINED, "two"))},
+                            measure=lambda model, held_out: {"last": model.params.flat[-1]})  # fmt: skip
+
+
+@pytest.fixture
+def small(monkeypatch):
+    for experiment in (TRAINED, MEASURED):
+        monkeypatch.setitem(tables.TABLES, experiment.name, experiment)
+    monkeypatch.setattr("minalbert.experiments.worlds.HELD_OUT", 30)
+    monkeypatch.setattr(running, "HELD_OUT", 30)
+
+
+# A table that measures the runs of another one
+
+
+def test_a_run_of_another_table_is_measured_and_not_made_again(small, tmp_path):
+    running.run_table("trained", tmp_path)
+    model = running.open_trained(tmp_path / "runs" / "trained" / "full_two_seed-100" / "run").model
+    made = sorted(tmp_path.rglob("model.safetensors"))
+    (line,) = running.run_table("measured", tmp_path).lines
+    assert line["scores"] == {"last": round(float(model.params.flat[-1]), 6)}
+    assert (line["table"], line["arm"], line["settings"]["rate"]) == ("measured", "its", 0.5)
+    assert sorted(tmp_path.rglob("model.safetensors")) == made
+
+
+def test_such_a_run_is_made_if_it_is_not_there_and_then_serves_the_other_table(small, tmp_path, monkeypatch):
+    running.run_table("measured", tmp_path)
+    steps = []
+    hearer = running.Hearer()
+    hearer.step = lambda step, *more: steps.append(step)
+    running.run_table("trained", tmp_path, hearer=hearer)
+    assert steps == [1, 2, 3, 4], "only arm one was left to train"
+
+
+# LAMB and AdamW
+
+
+def grid(lamb_16, lamb_256, adamw_16, adamw_256):
+    """Arms' losses at five rates each, and trust ratios."""
+    arms = {}
+    for name, batch, losses in (("LAMB", 16, lamb_16), ("LAMB", 256, lamb_256), ("AdamW", 16, adamw_16),
+                                ("AdamW", 256, adamw_256)):  # fmt: skip
+        for rate, loss in zip(optimiser.RATES[name], losses, strict=True):
+            arms[optimiser.name_of(name, batch, rate)] = {"mlm loss": loss, "largest": 0.5, "smallest": 0.06}
+    return arms
+
+
+ARMS = grid([5.0, 4.0, 4.05, 4.3, 5.4], [5.3, 5.2, 4.5, 4.45, 4.54],
+            [5.0, 4.1, 4.0, 5.4, 5.4], [5.3, 5.2, 5.0, 4.9, 5.4])  # fmt: skip
+
+
+def test_the_rules_over_a_grid_of_rates():
+    assert optimiser.best(ARMS, "LAMB", 16) == (4.0, 0.002)
+    assert optimiser.good(ARMS, "LAMB", 256) == 3
+    assert optimiser.good(ARMS, "AdamW", 256) == 1
+    assert optimiser.lost(ARMS, "AdamW") == pytest.approx(0.9)
+    values = [rule.value(ARMS) for rule in optimiser.EXPERIMENT.rules]
+    assert values == pytest.approx([0.45, 0.0, 0.45, 0.9, 0.45, 1.5, 0.5, 2, -0.1])
+
+
+def test_a_best_rate_two_steps_off_is_not_near_the_rule():
+    far = grid([9, 4, 9, 9, 9], [9, 4, 9, 9, 9], [4, 9, 9, 9, 9], [9, 9, 9, 9, 4])
+    assert optimiser.near_the_rule("LAMB")(far) == -0.5
+    assert optimiser.near_the_rule("AdamW")(far) == -0.5
+
+
+def test_trust_ratios_are_those_of_the_runs_second_half(small, tmp_path):
+    running.run_table("trained", tmp_path)
+    run = tmp_path / "runs" / "trained" / "full_one_seed-100" / "run"
+    held_out = cells.cells_of(TRAINED)[0].held_out(tmp_path)._replace(run=run)
+    found = optimiser.measure(running.open_trained(run).model, held_out)
+    lines = [json.loads(text) for text in (run / "metrics.jsonl").read_text().splitlines()]
+    third, fourth = (line["trust_ratios"] for line in lines if line.get("step") in (3, 4) and "trust_ratios" in line)
+    middles = [(third[name] + fourth[name]) / 2 for name in third]
+    assert (found["largest"], found["smallest"]) == pytest.approx((max(middles), min(middles)))
+
+
+# Equal operations
+
+
+def test_both_models_of_table_6_are_given_the_same_operations():
+    wide, narrow = (next(cell.operations for cell in cells.cells_of(same_time.EXPERIMENT) if cell.arm == arm)
+                    for arm in (same_time.WIDE, same_time.NARROW))  # fmt: skip
+    assert wide / narrow == pytest.approx(1, abs=1e-3)
+
+
+# Fine-tuning
+
+
+def test_a_fine_tuning_is_judged_by_the_sweep_that_users_have(small, tmp_path):
+    """A rate of 1e-12 changes nothing, so that fresh weights guess; seeds choose other labels."""
+    running.run_table("trained", tmp_path)
+    run = tmp_path / "runs" / "trained" / "full_one_seed-100" / "run"
+    held_out = cells.cells_of(TRAINED)[0].held_out(tmp_path)._replace(run=run)
+    runs = fine_tuned(held_out, "topic", 32, [1e-12], seeds=(0, 1))
+    assert [(found.rate, found.seed, found.step) for found in runs] == [(1e-12, 0, 10), (1e-12, 1, 10)]
+    assert all(found.failed and found.score < 0.2 for found in runs)
+    assert not list(tmp_path.glob("tmp*"))
+
+
+def test_shares_of_failed_runs_are_means_over_rates_and_orders(monkeypatch):
+    class Run:
+        def __init__(self, rate, failed, score):
+            self.rate, self.failed, self.score = rate, failed, score
+
+    runs = [Run(rate, rate == 0.01 and seed < 2, 0.9 - rate) for rate in fine_tuning.RATES for seed in range(3)]
+    monkeypatch.setattr(fine_tuning, "fine_tuned", lambda *given: runs)
+    found = fine_tuning.measure(None, None)
+    assert found["failed at 0.01"] == pytest.approx(2 / 3)
+    assert found["failed"] == pytest.approx(1 / 6)
+    assert found["best"] == pytest.approx(0.8997)
