@@ -8,7 +8,7 @@ from minalbert import commands
 from minalbert.data import Corpus, TinyWorlds
 from minalbert.errors import DataError
 from minalbert.experiments import cells, pair_loss, running, tables
-from minalbert.experiments.texts import Texts, prepare, texts_of
+from minalbert.experiments.texts import RealText, prepare, texts_of
 from minalbert.experiments.worlds import JUDGED, PROBED, corpus_of
 
 pytest.importorskip("sentencepiece", reason="the vocabulary of a text is trained by sentencepiece")
@@ -40,7 +40,7 @@ def sentences(corpus):
 
 def test_a_document_is_trained_on_or_judges_or_is_probed(place):
     texts = texts_of(place)
-    corpora = {seed: Corpus.open(corpus_of(place, Texts(texts.digest, texts.pieces, seed), 0))
+    corpora = {seed: Corpus.open(corpus_of(place, RealText(texts.digest, texts.pieces, seed), 0))
                for seed in (100, JUDGED, PROBED)}  # fmt: skip
     assert [corpus.totals()["documents"] for corpus in corpora.values()] == [60, 10, 10]
     told = [story.sentences for story in TinyWorlds().documents(0, 80)]

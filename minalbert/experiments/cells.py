@@ -13,7 +13,7 @@ from ..analysis.cost import training_operations
 from ..data.tiny_worlds import TinyWorlds
 from ..train.settings import Settings
 from .experiment import Experiment
-from .texts import Texts
+from .texts import RealText
 from .worlds import JUDGED, TRIED, HeldOut, vars_that_differ, vocabulary
 
 FULL, QUICK, TRYING = "full", "quick", "tried"
@@ -28,7 +28,7 @@ class TableCell(NamedTuple):
     arm: str
     seed: int
     settings: Settings
-    worlds: TinyWorlds | Texts
+    worlds: TinyWorlds | RealText
     stories: int
     choice: dict                                     # what is tried
     home: tuple | None = None                        # the cell of another table, whose run this one measures

@@ -11,9 +11,9 @@ same chapters, which no run trains on.
 from ..train.curves import read_curves
 from .experiment import Column, Experiment, Panel, Rule
 from .pair_loss import EXPERIMENT as PAIR_LOSS
-from .texts import Texts
+from .texts import RealText
 
-NOVELS = Texts("6918d44e042a6f8dadcd091eab4430330e407bc324892021159e086732fd9890", 2000)
+NOVELS = RealText("6918d44e042a6f8dadcd091eab4430330e407bc324892021159e086732fd9890", 2000)
 
 
 def measure(model, held_out):

@@ -18,7 +18,7 @@ from . import (
     speed,
     width,
 )
-from .texts import Texts, texts_of
+from .texts import RealText, texts_of
 
 FILES = (counts, speed, embedding_size, sharing, pair_loss, pair_tasks, collisions, real_text, same_time, dropout,
          depth, width, smoothness, optimiser, fine_tuning)
@@ -35,4 +35,4 @@ def open_table(name, place=None):
 
 
 def reads_text(experiment):
-    return isinstance(experiment.worlds, Texts)
+    return isinstance(experiment.worlds, RealText)

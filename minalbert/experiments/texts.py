@@ -25,7 +25,7 @@ FACTS = "text.json"
 
 
 @dataclass(frozen=True)
-class Texts:
+class RealText:
     """The text of a folder, as TinyWorlds are the stories of a seed. A seed chooses the part of it: see `worlds`."""
 
     digest: str                                      # SHA-256 of all sentences
@@ -46,7 +46,7 @@ class Texts:
 
 
 def prepare(place, folder, layout):
-    """Build the corpora of a folder's documents in a place. Returns its Texts."""
+    """Build the corpora of a folder's documents in a place. Returns its RealText."""
     documents = list(read_documents([folder], layout))
     if len(documents) < FEWEST_DOCUMENTS:
         raise DataError(f"{folder} has {len(documents)} documents; it must have {FEWEST_DOCUMENTS} at least, so that "
@@ -56,7 +56,7 @@ def prepare(place, folder, layout):
         parts[ROLES[number % len(ROLES)]].append(document)
     sentences = [sentence for document in parts["train"] for sentence in document.sentences]
     words = len({word for sentence in sentences for word in sentence.split()})
-    texts = Texts(digest_of(documents), min(MOST_PIECES, words // 2))
+    texts = RealText(digest_of(documents), min(MOST_PIECES, words // 2))
     tokenizer = sentencepiece_training.train(sentences, texts.pieces)
     directory = Path(place) / "texts"
     for role, some in parts.items():
@@ -71,6 +71,6 @@ def digest_of(documents):
 
 
 def texts_of(place):
-    """The Texts that were prepared in a place, or None."""
+    """The RealText that were prepared in a place, or None."""
     path = Path(place) / "texts" / FACTS
-    return Texts(**read_json(path, "name the folder again: --text FOLDER")) if path.exists() else None
+    return RealText(**read_json(path, "name the folder again: --text FOLDER")) if path.exists() else None

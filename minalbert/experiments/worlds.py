@@ -18,7 +18,7 @@ from ..data.shards import Corpus
 from ..data.sources import story_sources
 from ..data.tiny_worlds import TinyWorlds
 from ..data.word_tokenizer import WordTokenizer
-from .texts import Texts
+from .texts import RealText
 
 JUDGED, PROBED, TRIED = 10_000, 10_001, 20_000       # seeds of stories that no run trains on
 HELD_OUT = 3000                                      # stories
@@ -27,7 +27,7 @@ ROLES = {JUDGED: "judged", PROBED: "probed", TRIED: "probed"}          # of real
 
 def corpus_of(place, worlds, stories):
     """The directory of a corpus, built unless it is there."""
-    if isinstance(worlds, Texts):
+    if isinstance(worlds, RealText):
         return worlds.directory(place, ROLES.get(worlds.seed, "train"))
     knobs = [f"{name}-{value:g}" for name, value in vars_that_differ(worlds).items()]
     directory = Path(place) / "worlds" / "-".join([*knobs, str(stories)])
@@ -38,7 +38,7 @@ def corpus_of(place, worlds, stories):
 
 def vars_that_differ(worlds):
     """{knob: value} of those that are not the default."""
-    if isinstance(worlds, Texts):
+    if isinstance(worlds, RealText):
         return worlds.key
     fields = {item.name: item.default for item in dataclasses.fields(worlds)}
     return {name: getattr(worlds, name) for name in fields if getattr(worlds, name) != fields[name] or name == "seed"}
@@ -46,14 +46,14 @@ def vars_that_differ(worlds):
 
 def vocabulary(worlds):
     """The number of pieces."""
-    return worlds.pieces if isinstance(worlds, Texts) else 5 + len(worlds.words())
+    return worlds.pieces if isinstance(worlds, RealText) else 5 + len(worlds.words())
 
 
 class HeldOut(NamedTuple):
     """Stories that no run trains on."""
 
     place: Path
-    worlds: TinyWorlds | Texts
+    worlds: TinyWorlds | RealText
     recipe: Recipe                                   # of the arm's training
     seed: int = JUDGED
     most: int = 2**31                                # instances of a batch
