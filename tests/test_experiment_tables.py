@@ -4,8 +4,9 @@ import json
 
 import pytest
 
+from minalbert import commands
 from minalbert.data import TinyWorlds
-from minalbert.experiments import cells, fine_tuning, optimiser, running, same_time, tables
+from minalbert.experiments import cells, fine_tuning, optimiser, report, running, same_time, tables
 from minalbert.experiments.experiment import Arm, Experiment
 from minalbert.experiments.labelled import fine_tuned
 from minalbert.train import Settings
@@ -131,3 +132,24 @@ def test_shares_of_failed_runs_are_means_over_rates_and_orders(monkeypatch):
     assert found["failed at 0.01"] == pytest.approx(2 / 3)
     assert found["failed"] == pytest.approx(1 / 6)
     assert found["best"] == pytest.approx(0.8997)
+
+
+# Larger models
+
+
+def test_a_larger_table_has_wider_models_and_more_steps_and_verdicts_of_its_own(small, tmp_path):
+    size = cells.Larger(2)
+    (line,) = running.run_table("trained", tmp_path, size, seeds=1).lines[:1]
+    assert line["size"] == "2 times, cpu"
+    found, before = line["settings"], cells.cells_of(TRAINED)[0].settings
+    assert (found["hidden_size"], found["embedding_size"], found["num_attention_heads"]) == (32, 16, 4)
+    assert found["steps"] == 2 * before.training.steps
+    assert found["rate"] == pytest.approx(before.peak_rate / 2**0.5)
+    assert found["device"] == "cpu"
+    text = "\n".join(report.text("trained", [line], size))
+    assert "no verdicts" not in text
+
+
+def test_a_gpu_is_for_larger_models(tmp_path, capsys):
+    assert commands.main(["reproduce", "run", "sharing", "--device", "cuda", "--out", str(tmp_path)]) == 2
+    assert "give --times, too" in capsys.readouterr().err

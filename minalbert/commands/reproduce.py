@@ -9,7 +9,7 @@ from ..capacity import cores
 from ..data.documents import LAYOUT_HELP, LAYOUTS
 from ..errors import MinalbertError
 from ..experiments import results
-from ..experiments.cells import FULL, QUICK, TRYING, cells_of
+from ..experiments.cells import FULL, QUICK, TRYING, Larger, cells_of
 from ..experiments.report import figure, figure_name, has_figure, measured, page, rows, summary, text, verdict_text
 from ..experiments.running import Hearer, run_table
 from ..experiments.tables import TABLES, open_table, reads_text
@@ -43,6 +43,8 @@ def add_run(parser):
     size.add_argument("--quick", action="store_true", help="a few steps and one seed: does it run? No verdicts")
     size.add_argument("--try", action="store_true", dest="trying", help="try each arm's rates, on a seed and stories "
                       "of their own; the experiments' files have the rates that were chosen so")
+    size.add_argument("--times", type=int, metavar="K", help="models K times as wide, with K times the steps")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="of --times: cuda is a GPU")
     parser.add_argument("--text", metavar="FOLDER", help="of text files, for real_text; once for a DIR")
     parser.add_argument("--layout", choices=LAYOUTS, default="long-lines",
                         help=f"of the text: {LAYOUT_HELP.replace(' (the default)', '')}; default: long-lines")
@@ -97,7 +99,7 @@ def run_tables(options):
     names = [options.table]
     if options.table == ALL:                         # without text, all but what reads it
         names = [name for name, table in TABLES.items() if not reads_text(table) or texts_of(options.out)]
-    size = QUICK if options.quick else TRYING if options.trying else FULL
+    size = size_of(options)
     found, lines = {}, []
     for name in names:
         outcome = run_table(name, options.out, size, options.seeds, options.jobs, CellProgress(quiet=options.json))
@@ -107,6 +109,14 @@ def run_tables(options):
         lines += [*text(name, outcome.lines, size, options.out), ""]
     print_result(options, found, lines[:-1])
     return 0
+
+
+def size_of(options):
+    if options.times is not None:
+        return Larger(whole("times", options.times, 2, 64), options.device)
+    if options.device != "cpu":
+        raise MinalbertError("device is 'cuda'; a GPU is for models that are larger: give --times, too")
+    return QUICK if options.quick else TRYING if options.trying else FULL
 
 
 def check_out(options):

@@ -1,8 +1,9 @@
 """The runs that a table asks for: an arm with a seed, in a size.
 
-A size is "full", "quick" (a few steps, no verdict) or "tried": what a rate is chosen by, with a seed and with stories
-that are no others'. A cell is the same as another if its settings and stories are: that is what `key` says, and a
-result that has a cell's key is that cell's.
+A size is "full", "quick" (a few steps, no verdict), "tried": what a rate is chosen by, with a seed and with stories
+that are no others'; or Larger: the same table with wider models and more steps, on a GPU if there is one. A cell is
+the same as another if its settings and stories are: that is what `key` says, and a result that has a cell's key is
+that cell's.
 """
 
 import dataclasses
@@ -20,11 +21,29 @@ FULL, QUICK, TRYING = "full", "quick", "tried"
 FIRST_SEED = 100                                     # 0 to 9 are those that recipes were first tried with
 TRIED_SEED = 1000
 QUICK_STORIES, QUICK_INSTANCES = 400, 200
+WIDTHS = "hidden_size", "embedding_size", "num_attention_heads", "intermediate_size"
+
+
+class Larger(NamedTuple):
+    """Models so many times as wide, with as many times the steps. Rates and spreads of weights fall by its root."""
+
+    times: int
+    device: str = "cpu"
+
+    def __str__(self):
+        return f"{self.times} times, {self.device}"
+
+    def __call__(self, settings):
+        """The settings in this size."""
+        model, more = settings.model, self.times
+        wider = {name: more * getattr(model, name) for name in WIDTHS}
+        return settings.change(**wider, initializer_range=model.initializer_range / more**0.5, device=self.device,
+                               rate=settings.peak_rate / more**0.5, steps=more * settings.training.steps)
 
 
 class TableCell(NamedTuple):
     experiment: Experiment
-    size: str
+    size: str | Larger
     arm: str
     seed: int
     settings: Settings
@@ -42,12 +61,13 @@ class TableCell(NamedTuple):
     def name(self):
         """The name of its directory."""
         tried = [f"{name}-{value:g}" for name, value in self.choice.items()]
-        return " ".join([self.size, self.arm, *tried, f"seed-{self.seed}"]).replace(" ", "_").replace("=", "-")
+        size = str(self.size).replace(",", "")
+        return " ".join([size, self.arm, *tried, f"seed-{self.seed}"]).replace(" ", "_").replace("=", "-")
 
     @property
     def key(self):
         given = {name: value for table in self.settings.given.values() for name, value in table.items()}
-        return {"table": self.experiment.name, "size": self.size, "arm": self.arm, "seed": self.seed,
+        return {"table": self.experiment.name, "size": str(self.size), "arm": self.arm, "seed": self.seed,
                 "preset": self.settings.preset, "settings": given, "worlds": vars_that_differ(self.worlds),
                 "stories": self.stories}
 
@@ -86,6 +106,8 @@ def cell_of(experiment, size, arm, seed, choice={}):  # noqa: B006
         return cell._replace(experiment=experiment, arm=arm, home=cell.trained)
     settings = experiment.settings.change(**changed.settings | {"seed": seed} | choice)
     stories = changed.stories or experiment.stories
+    if isinstance(size, Larger):
+        settings = size(settings)
     if size == QUICK:
         settings, stories = settings.change(**experiment.quick), min(stories, QUICK_STORIES)
     worlds = dataclasses.replace(experiment.worlds, seed=seed)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ..plots.compared import compared, described
 from . import results
-from .cells import FULL
+from .cells import FULL, QUICK, TRYING
 from .intervals import FAILS, HOLDS, NOTHING, OPPOSITE, SHOWS, interval_of, judge, judge_exact
 from .tables import TABLES, open_table
 
@@ -161,7 +161,7 @@ def text(name, lines=None, size=FULL, place=None):
         yield "  ".join(text.ljust(width) if place == 0 else text.rjust(width)
                         for place, (text, width) in enumerate(zip(row, widths, strict=True))).rstrip()
     yield ""
-    if size == FULL:
+    if size not in (QUICK, TRYING):
         for verdict in table.verdicts():
             yield f"{verdict.says}: {verdict_text(verdict)}"
     else:

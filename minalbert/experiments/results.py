@@ -68,7 +68,7 @@ def found(cell, lines):
 def scores_of(experiment, lines, size):
     """{seed: {arm: {measure: number}}} of all finished cells of a size, and the lines that they are from."""
     scores, used = {}, []
-    seeds = max((line["seed"] + 1 for line in lines if line["size"] == size), default=FIRST_SEED) - FIRST_SEED
+    seeds = max((line["seed"] + 1 for line in lines if line["size"] == str(size)), default=FIRST_SEED) - FIRST_SEED
     for cell in cells_of(experiment, size, seeds):
         if line := found(cell, lines):
             scores.setdefault(cell.seed, {})[cell.arm] = line["scores"]
