@@ -6,7 +6,7 @@ import pytest
 
 from minalbert import commands
 from minalbert.data import TinyWorlds
-from minalbert.experiments import cells, fine_tuning, optimiser, report, running, same_time, tables
+from minalbert.experiments import cells, fine_tuning, optimiser, report, running, same_time, speed, tables
 from minalbert.experiments.experiment import Arm, Experiment
 from minalbert.experiments.labelled import fine_tuned
 from minalbert.train import Settings
@@ -153,3 +153,14 @@ def test_a_larger_table_has_wider_models_and_more_steps_and_verdicts_of_its_own(
 def test_a_gpu_is_for_larger_models(tmp_path, capsys):
     assert commands.main(["reproduce", "run", "sharing", "--device", "cuda", "--out", str(tmp_path)]) == 2
     assert "give --times, too" in capsys.readouterr().err
+
+
+# Speed
+
+
+def test_measured_speeds_are_multiples_of_bert_bases_in_the_same_place():
+    taken = {"ALBERT-base": {"one rank": 2.0, "two ranks": 2.5}, "BERT-base": {"one rank": 2.2, "two ranks": 5.0}}
+    lines = [{"model": model, "place": place, "seconds": seconds} for model, places in taken.items()
+             for place, seconds in places.items()]  # fmt: skip
+    assert speed.times_as_fast(lines)["ALBERT-base"] == pytest.approx({"one rank": 1.1, "two ranks": 2.0})
+    assert speed.times_as_fast(lines)["BERT-base"] == {"one rank": 1, "two ranks": 1}

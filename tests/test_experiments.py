@@ -195,7 +195,7 @@ def test_the_cells_of_another_process_are_left_to_it(small, tmp_path):
 @pytest.mark.parametrize("name", TRAINED)
 def test_stored_results_are_those_of_the_files_as_they_are(name):
     experiment = tables.TABLES[name]
-    for line in results.stored(experiment):
+    for line in results.stored(experiment.name):
         found = (cells.cells_of(experiment, cells.TRYING) if line["size"] == cells.TRYING
                  else cells.cells_of(experiment, seeds=line["seed"] - cells.FIRST_SEED + 1))  # fmt: skip
         assert any(results.found(cell, [line]) for cell in found), line
@@ -252,7 +252,7 @@ def test_results_of_a_directory_are_stored_and_reported(small, tmp_path, monkeyp
     monkeypatch.setattr(results, "STORED", tmp_path / "stored")
     running.run_table("small", tmp_path)
     said(capsys, "report", "--store", "--out", str(tmp_path), "--page", str(tmp_path / "page.md"))
-    assert results.stored(SMALL) == results.own(tmp_path, SMALL)
+    assert results.stored(SMALL.name) == results.own(tmp_path, SMALL)
     assert "## Table 0: small" in (tmp_path / "page.md").read_text(encoding="utf-8")
 
 
@@ -265,7 +265,7 @@ def test_a_table_that_is_not_there_is_one_sentence(capsys):
 @pytest.mark.parametrize("name", TRAINED)
 def test_no_rate_was_chosen_that_another_one_tried_was_better_than(name):
     experiment, found = tables.TABLES[name], {}
-    lines = results.stored(experiment)
+    lines = results.stored(experiment.name)
     for cell in cells.cells_of(experiment, cells.TRYING):
         if line := results.found(cell, lines):
             found.setdefault(cell.arm, []).append((line["scores"]["mlm loss"], cell.choice))

@@ -27,11 +27,11 @@ of each verdict were written down before the runs: each is a number that is posi
 each seed. The claim **shows** if the interval of its mean lies above 0, **shows the opposite** if it lies below, and
 **does not show** if 0 is in it. That is a verdict about these models, not about the paper's.
 
-**What was tried before.** Rates were chosen on a seed and on stories of their own; these runs are stored beside the
-others, as `"size": "tried"`, and a test finds no better rate among them than the one that was taken. `abandoned.jsonl`
-has runs of recipes that were given up: four layers, and twelve, that had not left the plateau of word frequencies after
-1,000 steps.
-The recipe of Table 5 is that of `minalbert demo`, whose length was chosen on seeds 0 to 2; seeds here begin at 100.
+**What was tried before.** Where a table says so, rates were chosen on a seed and on stories of their own; these runs
+are stored beside the others, as `"size": "tried"`, and a test finds no better rate among them than the one that was
+taken. `abandoned.jsonl` has runs of recipes that were given up: four layers, and twelve, that had not left the plateau
+of word frequencies after 1,000 steps. The recipe of Table 5 is that of `minalbert demo`, whose length was chosen on
+seeds 0 to 2; seeds here begin at 100.
 """
 
 
@@ -61,7 +61,7 @@ def measured(name, lines=None, size=FULL, place=None):
     experiment = open_table(name, place)
     if experiment.exact is not None:
         return Measured(experiment, {0: experiment.exact()}, [])
-    lines = results.stored(experiment) if lines is None else lines
+    lines = results.stored(experiment.name) if lines is None else lines
     return Measured(experiment, *results.scores_of(experiment, lines, size))
 
 

@@ -41,9 +41,9 @@ def own(place, experiment):
     return [line for name in names for line in lines_of(directory / name)]
 
 
-def stored(experiment):
-    """The lines that come with the package."""
-    path = STORED / f"{experiment.name}.jsonl"
+def stored(name):
+    """The lines of a table that come with the package."""
+    path = STORED / f"{name}.jsonl"
     return lines_of(path) if path.exists() else []
 
 
