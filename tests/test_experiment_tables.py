@@ -146,6 +146,7 @@ def test_a_larger_table_has_wider_models_and_more_steps_and_verdicts_of_its_own(
     assert found["steps"] == 2 * before.training.steps
     assert found["rate"] == pytest.approx(before.peak_rate / 2**0.5)
     assert found["device"] == "cpu"
+    assert report.measured("trained", [line], size).scores == {100: {"one": line["scores"]}}
     text = "\n".join(report.text("trained", [line], size))
     assert "no verdicts" not in text
 
