@@ -3,11 +3,12 @@
 import signal
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 from test_cli import refused
 
-from minalbert.parallel.heartbeat import Heartbeat, heard
+from minalbert.parallel.heartbeat import VARIABLE, Heartbeat, heard
 from minalbert.parallel.supervisor import Supervisor
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGUSR1")
@@ -98,6 +99,17 @@ def test_it_asks_the_ranks_to_save_when_it_is_asked_to_stop(number, code):
     threading.Timer(0.3, supervisor.stop, [number]).start()
     assert supervisor.run(2) == code
     assert (started, said) == ([2], [])
+
+
+def test_heartbeats_are_where_the_environment_says(tmp_path, monkeypatch):
+    """A directory that several hosts see."""
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    supervisor, _, _ = supervised(("ended-0,ended-0", 0, 0))
+    made, watch = [], supervisor.watch
+    supervisor.watch = lambda beats, job: made.append(beats.heartbeats) or watch(beats, job)
+    assert supervisor.run(2) == 0
+    assert [Path(place).parent for place in made] == [tmp_path]
+    assert not any(tmp_path.iterdir())
 
 
 def test_a_heartbeat_is_heard(tmp_path):

@@ -46,7 +46,8 @@ def run(options):
     inner = parsed(options.command)                  # a mistake in it is reported once, and here
     program = [sys.executable, "-m", "minalbert", *options.command]
     if options.slurm:
-        return in_queue(batch_script(program, options.ranks, options.sbatch), path_of("--slurm", options.slurm))
+        return in_queue(batch_script(supervised(options), options.ranks, options.sbatch),
+                        path_of("--slurm", options.slurm))
     if options.sbatch:
         raise ConfigError(f"--sbatch is {options.sbatch[0]}, without --slurm FILE, whose script would have it")
     mpiexec = launcher(options.mpiexec)
@@ -61,6 +62,13 @@ def run(options):
         return supervisor.run(options.ranks)
     finally:
         give_back(before)
+
+
+def supervised(options):
+    """The command that starts and watches over the ranks inside Slurm's job."""
+    launch = [sys.executable, "-m", "minalbert", "launch", "-n", str(options.ranks), "--patience",
+              f"{options.patience:g}", "--mpiexec", options.mpiexec or "srun"]
+    return [*launch, *options.command]
 
 
 def in_queue(script, path):
