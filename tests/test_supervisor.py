@@ -6,8 +6,11 @@ import threading
 from pathlib import Path
 
 import pytest
+from small_run import train
 from test_cli import refused
 
+from minalbert.commands import launch as command
+from minalbert.commands import main
 from minalbert.parallel.heartbeat import VARIABLE, Heartbeat, heard
 from minalbert.parallel.supervisor import Supervisor
 
@@ -110,6 +113,27 @@ def test_heartbeats_are_where_the_environment_says(tmp_path, monkeypatch):
     assert supervisor.run(2) == 0
     assert [Path(place).parent for place in made] == [tmp_path]
     assert not any(tmp_path.iterdir())
+
+
+@pytest.fixture
+def fewest(monkeypatch):
+    """fewest(command line) -> with how many ranks its supervisor would still start the run."""
+    monkeypatch.setattr(command, "launcher", lambda given: "mpiexec")
+    monkeypatch.setattr(Supervisor, "run", lambda self, ranks: found.append(self.fewest) or 0)
+    found = []
+    return lambda *argv: main(["launch", "-n", "4", *map(str, argv)]) == 0 and found.pop()
+
+
+def test_the_ranks_that_a_model_needs_stand_in_an_option_a_file_or_the_run(tmp_path, fewest):
+    (tmp_path / "settings.toml").write_text("[training]\nmodel_ranks = 4\n")
+    train(tmp_path / "run", steps=2, workers=1)
+    config = tmp_path / "run" / "config.toml"
+    config.write_text(config.read_text().replace("model_ranks = 1", "model_ranks = 2"))
+    assert fewest("pretrain", tmp_path / "new") == 1
+    assert fewest("pretrain", tmp_path / "new", "--model-ranks", 2) == 2
+    assert fewest("pretrain", tmp_path / "new", "--config", tmp_path / "settings.toml") == 4
+    assert fewest("pretrain", tmp_path / "run") == 2
+    assert fewest("finetune", tmp_path / "tuned", "--task", "sst2", "--data", "d", "--model", tmp_path / "run") == 1
 
 
 def test_a_heartbeat_is_heard(tmp_path):

@@ -16,6 +16,7 @@ from ..parallel.supervisor import Supervisor
 from ..train.process import give_back, take_signals
 from ..train.saved_steps import steps
 from . import parsed
+from .options import settings_of
 
 TRAINING = "pretrain", "finetune"
 MOST = 2**14                                         # ranks
@@ -55,13 +56,17 @@ def run(options):
     def start(count):
         return [mpiexec, "-n", str(count), *program]
 
-    fewest = getattr(inner, "model_ranks", None) or 1
-    supervisor = Supervisor(start, lambda: max(steps(inner.run), default=-1), alert, options.patience, fewest)
+    supervisor = Supervisor(start, lambda: max(steps(inner.run), default=-1), alert, options.patience, fewest(inner))
     before = take_signals(supervisor.stop)
     try:
         return supervisor.run(options.ranks)
     finally:
         give_back(before)
+
+
+def fewest(training):
+    """The ranks that the model needs, by the options, their file or the run's own settings."""
+    return settings_of(training, training.run).training.model_ranks if hasattr(training, "model_ranks") else 1
 
 
 def supervised(options):
