@@ -52,6 +52,13 @@ def test_eighteen_shards_of_few_documents_give_the_share():
     assert halves.tolist() == [7, 7]
 
 
+def test_how_many_stretches_are_looked_at_together_changes_nothing(monkeypatch):
+    whole = held_out([700, 311], 0.13, 5)
+    for at_once in (1, 2, 7, 131, 132):
+        monkeypatch.setattr("minalbert.data.held_out.AT_ONCE", at_once)
+        np.testing.assert_array_equal(held_out([700, 311], 0.13, 5), whole)
+
+
 def test_a_seed_is_a_choice():
     chosen = [held_out([1000], 0.1, seed) for seed in range(20)]
     assert len({tuple(np.flatnonzero(one)) for one in chosen}) == 20

@@ -62,7 +62,7 @@ def refused(directory, kind=DamagedError):
 
 
 def read_all(corpus):
-    return np.concatenate([shard.tokens[:] for shard in corpus.shards])
+    return [array[:] for shard in corpus.shards for array in shard]
 
 
 def file_of(corpus, ending, shard=-1):
@@ -140,10 +140,14 @@ def test_what_was_built_is_opened(corpus):
     assert not (corpus.directory / "verified.json").exists()
 
 
-def test_the_tokens_of_a_large_corpus_stay_in_their_files(large):
+def test_a_large_corpus_stays_in_its_files(large):
     reopened = Corpus.open(large.directory)
     for shard, before in zip(reopened.shards, large.shards, strict=True):
         assert isinstance(shard.tokens, TokenFile)
+        for array, same in zip(shard, before, strict=True):
+            assert len(array) == len(same)
+            np.testing.assert_array_equal(array, same)
+            assert np.asarray(array).dtype == same.dtype
         assert shard.tokens[3:8].tolist() == before.tokens[3:8].tolist()
         assert shard.tokens.nbytes == before.tokens.nbytes
         np.testing.assert_array_equal(np.bincount(shard.tokens), np.bincount(before.tokens))
@@ -208,7 +212,7 @@ def test_what_was_verified_is_remembered_until_it_changes(large, monkeypatch):
     read_all(Corpus.open(large.directory))
     assert hashed == [path.name]
     Corpus.open(large.directory, verify=True)
-    assert hashed[1:] == [f"{shard['name']}.tok" for shard in large.manifest["shards"]]
+    assert hashed[1:] == [f"{shard['name']}.{ending}" for shard in large.manifest["shards"] for ending in ENDINGS]
 
 
 def test_what_was_changed_just_now_is_not_remembered(large, monkeypatch):
@@ -253,9 +257,13 @@ def test_an_id_beyond_the_vocabulary_is_named(corpus, monkeypatch, memory):
     assert "holds the id 65; the vocabulary has 65 pieces; build it again" in refused(corpus.directory)
 
 
+@pytest.mark.parametrize("memory", [0, 2**28])
+@pytest.mark.parametrize("block", [8, 2**20])
 @pytest.mark.parametrize("ending", ["sent", "doc"])
-@pytest.mark.parametrize(("place", "value"), [(0, 1), (1, 0), (2, 10**6), (-1, 0)])
-def test_offsets_that_do_not_ascend_are_named(corpus, ending, place, value):
+@pytest.mark.parametrize(("place", "value"), [(0, 1), (1, 0), (2, 10**6), (-1, 0), (-1, 10**6)])
+def test_offsets_that_do_not_ascend_are_named(corpus, monkeypatch, memory, block, ending, place, value):
+    monkeypatch.setattr(shards, "IN_MEMORY", memory)
+    monkeypatch.setattr(files, "BLOCK", block)
     offsets = getattr(corpus.shards[-1], {"sent": "sentences", "doc": "documents"}[ending]).copy()
     offsets[place] = value
     forge(corpus, ending, offsets.tobytes())

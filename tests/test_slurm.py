@@ -1,9 +1,14 @@
-"""The batch script for Slurm: its text, and what it does when srun ends, with scripts in place of Slurm's programs."""
+"""The batch script for Slurm: its text, and what it does when the supervisor ends, with scripts in place of programs.
+
+tests/parity/test_slurm_runs.py has a real Slurm.
+"""
 
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 from test_cli import printed, refused
@@ -11,7 +16,7 @@ from test_cli import printed, refused
 from minalbert import commands
 from minalbert.parallel.slurm import batch_script
 
-COMMAND = ["python", "-m", "minalbert", "pretrain", "runs/a first one", "--corpus", "worlds"]
+COMMAND = ["supervisor", "-n", "4", "pretrain", "runs/a first one", "--corpus", "worlds"]
 
 
 @pytest.fixture
@@ -20,9 +25,9 @@ def cluster(tmp_path, monkeypatch):
     place = tmp_path / "programs"
     place.mkdir()
 
-    def program(name, code=0):
+    def program(name, code=0, before=""):
         path = place / name
-        path.write_text(f'#!/bin/sh\necho "{name} $*" >> {place}/called\nexit {code}\n')
+        path.write_text(f'#!/bin/sh\n{before}\necho "{name} $*" >> {place}/called\nexit {code}\n')
         path.chmod(0o755)
 
     program.called = lambda: (place / "called").read_text().splitlines()
@@ -35,23 +40,42 @@ def test_the_text():
     lines = batch_script(COMMAND, 4, ["--time=8:00:00"]).splitlines()
     assert lines[0] == "#!/bin/sh"
     assert [line.removeprefix("#SBATCH ") for line in lines if line.startswith("#SBATCH")] == [
-        "--ntasks=4", "--job-name=minalbert", "--signal=USR1@120", "--requeue", "--open-mode=append", "--time=8:00:00",
+        "--ntasks=4", "--job-name=minalbert", "--signal=B:USR1@120", "--requeue", "--open-mode=append",
+        "--time=8:00:00",
     ]  # fmt: skip
-    (srun,) = [line for line in lines if line.startswith("srun ")]
-    assert shlex.split(srun) == ["srun", "--mpi=pmi2", "-K1", *COMMAND]
+    (supervisor,) = [line for line in lines if line.endswith(" &")]
+    assert shlex.split(supervisor) == [*COMMAND, "&"]
+    assert 'export SLURM_MPI_TYPE="${SLURM_MPI_TYPE:-pmi2}" SLURM_KILL_BAD_EXIT=1' in lines
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no sh")
 @pytest.mark.parametrize("code", [0, 1, 75])
 def test_it_waits_in_the_queue_again_after_75_alone(tmp_path, cluster, code):
-    cluster("srun", code)
+    cluster("supervisor", code)
     cluster("scontrol")
     path = tmp_path / "job.sh"
     path.write_text(batch_script(COMMAND, 4))
     assert subprocess.run(["sh", path]).returncode == code
     called = cluster.called()
-    assert called[0] == f"srun --mpi=pmi2 -K1 {' '.join(COMMAND)}"
+    assert called[0] == " ".join(COMMAND)
     assert called[1:] == (["scontrol requeue 4711"] if code == 75 else [])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no sh")
+def test_a_signal_reaches_the_supervisor_which_saves_before_the_job_ends(tmp_path, cluster):
+    ready = tmp_path / "ready"
+    cluster(
+        "supervisor", 75, before=f"trap asked=1 USR1\ntouch {ready}\nuntil [ $asked ]; do sleep 0.02; done\nsleep 0.2"
+    )
+    cluster("scontrol")
+    path = tmp_path / "job.sh"
+    path.write_text(batch_script(COMMAND, 4))
+    job = subprocess.Popen(["sh", path])
+    while not ready.exists():
+        time.sleep(0.01)
+    job.send_signal(signal.SIGUSR1)
+    assert job.wait(10) == 75
+    assert cluster.called() == [" ".join(COMMAND), "scontrol requeue 4711"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no sh")
@@ -59,10 +83,11 @@ def test_it_waits_in_the_queue_again_after_75_alone(tmp_path, cluster, code):
 def test_launch_writes_and_submits_it(tmp_path, cluster, code):
     cluster("sbatch", code)
     path, run = tmp_path / "job.sh", str(tmp_path / "run")
-    argv = ["launch", "-n", "8", "--slurm", str(path), "--sbatch=--time=1:00", "pretrain", run, "--steps", "5"]
+    training = ["pretrain", run, "--steps", "5"]
+    argv = ["launch", "-n", "8", "--patience", "90", "--slurm", str(path), "--sbatch=--time=1:00", *training]
     assert commands.main(argv) == code
-    program = [sys.executable, "-m", "minalbert", "pretrain", run, "--steps", "5"]
-    assert path.read_text() == batch_script(program, 8, ["--time=1:00"])
+    supervisor = ["launch", "-n", "8", "--patience", "90", "--mpiexec", "srun", *training]
+    assert path.read_text() == batch_script([sys.executable, "-m", "minalbert", *supervisor], 8, ["--time=1:00"])
     assert cluster.called() == [f"sbatch {path}"]
 
 

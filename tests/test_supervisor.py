@@ -3,11 +3,15 @@
 import signal
 import sys
 import threading
+from pathlib import Path
 
 import pytest
+from small_run import train
 from test_cli import refused
 
-from minalbert.parallel.heartbeat import Heartbeat, heard
+from minalbert.commands import launch as command
+from minalbert.commands import main
+from minalbert.parallel.heartbeat import VARIABLE, Heartbeat, heard
 from minalbert.parallel.supervisor import Supervisor
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGUSR1")
@@ -98,6 +102,38 @@ def test_it_asks_the_ranks_to_save_when_it_is_asked_to_stop(number, code):
     threading.Timer(0.3, supervisor.stop, [number]).start()
     assert supervisor.run(2) == code
     assert (started, said) == ([2], [])
+
+
+def test_heartbeats_are_where_the_environment_says(tmp_path, monkeypatch):
+    """A directory that several hosts see."""
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    supervisor, _, _ = supervised(("ended-0,ended-0", 0, 0))
+    made, watch = [], supervisor.watch
+    supervisor.watch = lambda beats, job: made.append(beats.heartbeats) or watch(beats, job)
+    assert supervisor.run(2) == 0
+    assert [Path(place).parent for place in made] == [tmp_path]
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.fixture
+def fewest(monkeypatch):
+    """fewest(command line) -> with how many ranks its supervisor would still start the run."""
+    monkeypatch.setattr(command, "launcher", lambda given: "mpiexec")
+    monkeypatch.setattr(Supervisor, "run", lambda self, ranks: found.append(self.fewest) or 0)
+    found = []
+    return lambda *argv: main(["launch", "-n", "4", *map(str, argv)]) == 0 and found.pop()
+
+
+def test_the_ranks_that_a_model_needs_stand_in_an_option_a_file_or_the_run(tmp_path, fewest):
+    (tmp_path / "settings.toml").write_text("[training]\nmodel_ranks = 4\n")
+    train(tmp_path / "run", steps=2, workers=1)
+    config = tmp_path / "run" / "config.toml"
+    config.write_text(config.read_text().replace("model_ranks = 1", "model_ranks = 2"))
+    assert fewest("pretrain", tmp_path / "new") == 1
+    assert fewest("pretrain", tmp_path / "new", "--model-ranks", 2) == 2
+    assert fewest("pretrain", tmp_path / "new", "--config", tmp_path / "settings.toml") == 4
+    assert fewest("pretrain", tmp_path / "run") == 2
+    assert fewest("finetune", tmp_path / "tuned", "--task", "sst2", "--data", "d", "--model", tmp_path / "run") == 1
 
 
 def test_a_heartbeat_is_heard(tmp_path):

@@ -16,6 +16,7 @@ from ..parallel.supervisor import Supervisor
 from ..train.process import give_back, take_signals
 from ..train.saved_steps import steps
 from . import parsed
+from .options import settings_of
 
 TRAINING = "pretrain", "finetune"
 MOST = 2**14                                         # ranks
@@ -46,7 +47,8 @@ def run(options):
     inner = parsed(options.command)                  # a mistake in it is reported once, and here
     program = [sys.executable, "-m", "minalbert", *options.command]
     if options.slurm:
-        return in_queue(batch_script(program, options.ranks, options.sbatch), path_of("--slurm", options.slurm))
+        return in_queue(batch_script(supervised(options), options.ranks, options.sbatch),
+                        path_of("--slurm", options.slurm))
     if options.sbatch:
         raise ConfigError(f"--sbatch is {options.sbatch[0]}, without --slurm FILE, whose script would have it")
     mpiexec = launcher(options.mpiexec)
@@ -54,13 +56,24 @@ def run(options):
     def start(count):
         return [mpiexec, "-n", str(count), *program]
 
-    fewest = getattr(inner, "model_ranks", None) or 1
-    supervisor = Supervisor(start, lambda: max(steps(inner.run), default=-1), alert, options.patience, fewest)
+    supervisor = Supervisor(start, lambda: max(steps(inner.run), default=-1), alert, options.patience, fewest(inner))
     before = take_signals(supervisor.stop)
     try:
         return supervisor.run(options.ranks)
     finally:
         give_back(before)
+
+
+def fewest(training):
+    """The ranks that the model needs, by the options, their file or the run's own settings."""
+    return settings_of(training, training.run).training.model_ranks if hasattr(training, "model_ranks") else 1
+
+
+def supervised(options):
+    """The command that starts and watches over the ranks inside Slurm's job."""
+    launch = [sys.executable, "-m", "minalbert", "launch", "-n", str(options.ranks), "--patience",
+              f"{options.patience:g}", "--mpiexec", options.mpiexec or "srun"]
+    return [*launch, *options.command]
 
 
 def in_queue(script, path):

@@ -19,6 +19,8 @@ from .chunks import BEFORE_ALL
 from .random_draws import Choice, bits, keys
 from .recipe import whole_number
 
+AT_ONCE = 2**16                                      # stretches
+
 
 class Split(NamedTuple):
     """What decides which documents are held out, besides their share. As a text, the note in a run's checkpoints."""
@@ -51,11 +53,12 @@ def one_of_each_stretch(counts, share, seed):
     documents = sum(counts)
     wanted = round(share * documents)
     chosen = np.zeros(documents, bool)
-    if wanted:
-        drawn = bits(keys(seed, BEFORE_ALL, np.arange(documents)), Choice.HELD_OUT)
-        stretch = np.arange(documents) * wanted // documents                      # (D,) of each document
-        order = np.lexsort((drawn, stretch))
-        chosen[order[np.searchsorted(stretch, np.arange(wanted))]] = True
+    for first in range(0, wanted, AT_ONCE):
+        last = min(first + AT_ONCE, wanted)
+        numbers = np.arange(-(-first * documents // wanted), -(-last * documents // wanted))
+        stretch = numbers * wanted // documents      # of each of these documents
+        order = np.lexsort((bits(keys(seed, BEFORE_ALL, numbers), Choice.HELD_OUT), stretch))
+        chosen[numbers[order[np.searchsorted(stretch, np.arange(first, last))]]] = True
     return chosen
 
 

@@ -8,8 +8,8 @@
 The manifest is written last: a directory without one is a build that did not finish. Whoever opens a corpus gets what
 was built, or an error that names the file: all are compared with their SHA-256, and what they hold is checked.
 
-A corpus of up to 256 MB is read into memory. The tokens of a larger one stay in their files, and slices of them are
-read as they are wanted; those of a shard are verified at their first use, which is remembered (verified.py).
+A corpus of up to 256 MB is read into memory. A larger one stays in its files, of which slices are read as they are
+wanted; a file is verified at its first use, which is remembered (verified.py).
 """
 
 from collections.abc import Iterable
@@ -25,6 +25,7 @@ from ..files import read, verify
 from .documents import Document
 from .held_out import NEWEST, held_out
 from .manifest import AGAIN, read_manifest, shard_files
+from .offset_file import ChosenOffsets, ShardArray, check_offsets, opener
 from .packing import pack
 from .token_file import ChosenTokens, TokenFile, check_ids
 from .tokenizer import Tokenizer
@@ -35,21 +36,22 @@ IN_MEMORY = 2**28                                    # bytes
 
 
 class Shard(NamedTuple):
-    """The arrays of one shard."""
+    """The arrays of one shard; in files, their slices are."""
 
-    tokens: np.ndarray                               # (n,)    uint16 or uint32; in a file, its slices are
+    tokens: np.ndarray                               # (n,)    uint16 or uint32
     sentences: np.ndarray                            # (S+1,)  sentence s is tokens[sentences[s] : sentences[s + 1]]
     documents: np.ndarray                            # (D+1,)  document d has sentences documents[d] : documents[d + 1]
     topics: np.ndarray                               # (D,)    -1 if unknown
 
     def select(self, chosen):
         """A shard of the chosen documents alone; chosen: (D,) bool."""
-        edges = np.flatnonzero(np.diff(np.concatenate([[False], chosen, [False]]))).reshape(-1, 2)
-        ranges = self.sentences[self.documents].astype(np.int64)[edges]           # (R, 2) of tokens
-        if isinstance(self.tokens, np.ndarray):
-            tokens = np.concatenate([self.tokens[start:stop] for start, stop in ranges])
-        else:
-            tokens = ChosenTokens(self.tokens, ranges)
+        ranges = np.flatnonzero(np.diff(np.concatenate([[False], chosen, [False]]))).reshape(-1, 2)
+        of_sentences = np.asarray(self.documents)[ranges].astype(np.int64)        # (R, 2), as `ranges` of documents
+        of_tokens = np.asarray(self.sentences)[of_sentences].astype(np.int64)
+        if not isinstance(self.tokens, np.ndarray):
+            return Shard(ChosenTokens(self.tokens, of_tokens), ChosenOffsets(self.sentences, of_sentences, of_tokens),
+                         ChosenOffsets(self.documents, ranges, of_sentences), ChosenTokens(self.topics, ranges))
+        tokens = np.concatenate([self.tokens[start:stop] for start, stop in of_tokens])
         sentences = np.diff(self.sentences)[np.repeat(chosen, np.diff(self.documents))]
         documents = np.diff(self.documents)[chosen]
         return Shard(tokens, offsets(sentences, self.sentences.dtype), offsets(documents, self.documents.dtype),
@@ -75,11 +77,16 @@ class Corpus:
         vocab_size = manifest["vocab_size"]
         found = [shard_files(directory, shard, vocab_size) for shard in manifest["shards"]]
         size = sum(file.record.size for shard in found for file in shard.values())
-        verified = Verified(directory, len(found)) if size > IN_MEMORY else None
-        shards = [open_shard(files, vocab_size, verified) for files in found]
-        if verify and verified:
+        if size > IN_MEMORY:
+            verified = Verified(directory, sum(map(len, found)))
+            opened = opener(verified)
+            shards = [shard_in_files(files, vocab_size, verified, opened) for files in found]
+        else:
+            shards = [shard_in_memory(files, vocab_size) for files in found]
+        if verify and size > IN_MEMORY:
             for shard in shards:
-                shard.tokens.verify()
+                for one in shard:
+                    one.verify()
         return cls(shards, vocab_size, manifest["tokenizer_digest"], directory, manifest)
 
     @classmethod
@@ -127,27 +134,19 @@ class Corpus:
             )
 
 
-def open_shard(files, vocab_size, verified):
-    """files: {ending: ShardFile}; verified: None for a corpus that is read into memory."""
-    tokens, *offsets_and_topics = files.values()
-    sentences, documents, topics = (array(file) for file in offsets_and_topics)
-    check_offsets(sentences, tokens.length, files["sent"].path)
-    check_offsets(documents, len(sentences) - 1, files["doc"].path)
-    if verified:
-        return Shard(TokenFile(tokens, vocab_size, verified), sentences, documents, topics)
-    in_memory = array(tokens)
-    check_ids(in_memory, vocab_size, tokens.path)
-    return Shard(in_memory, sentences, documents, topics)
+def shard_in_files(files, vocab_size, verified, opened):
+    """files: {ending: ShardFile}; opened: an opener of offset_file.py"""
+    tokens, sentences, documents, topics = files.values()
+    return Shard(TokenFile(tokens, vocab_size, verified), ShardArray(sentences, opened, tokens.length),
+                 ShardArray(documents, opened, sentences.length - 1), ShardArray(topics, opened))
 
 
-def array(file):
-    return np.frombuffer(read(file.path, AGAIN, file.record), file.dtype)
-
-
-def check_offsets(offsets, last, path):
-    """From 0 to `last`, and each greater than the one before: no sentence and no document is empty."""
-    if offsets[0] != 0 or offsets[-1] != last or (offsets[1:] <= offsets[:-1]).any():
-        raise DamagedError(f"{path} does not hold what it must: numbers that ascend from 0 to {last:,}; {AGAIN}")
+def shard_in_memory(files, vocab_size):
+    shard = Shard(*(np.frombuffer(read(file.path, AGAIN, file.record), file.dtype) for file in files.values()))
+    check_offsets(shard.sentences, len(shard.tokens), files["sent"].path)
+    check_offsets(shard.documents, len(shard.sentences) - 1, files["doc"].path)
+    check_ids(shard.tokens, vocab_size, files["tok"].path)
+    return shard
 
 
 def verify_shard(directory, shard, vocab_size):

@@ -23,7 +23,7 @@ def corpus_stats(corpus):
     of_kind("corpus", corpus, Corpus, DataError)
     sentences = [np.diff(shard.sentences) for shard in corpus.shards]
     documents = [np.diff(shard.documents) for shard in corpus.shards]
-    whole = [np.diff(shard.sentences[shard.documents]) for shard in corpus.shards]
+    whole = [np.diff(np.asarray(shard.sentences)[np.asarray(shard.documents)]) for shard in corpus.shards]
     return {
         **corpus.totals(),
         "vocab_size": corpus.vocab_size,

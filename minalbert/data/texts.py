@@ -1,6 +1,6 @@
 """The shards of a corpus as one text: documents are numbered through all shards.
 
-The tokens of a large corpus stay in their files, so nothing here may read a whole shard of them.
+A large corpus stays in its files, so nothing here may read a whole shard of it.
 """
 
 import numpy as np
@@ -48,6 +48,12 @@ class Texts:
 
 def _pick(arrays, which, index):
     """arrays[which[i]][index[i]], of any shape."""
+    if not isinstance(arrays[0], np.ndarray):
+        found = np.empty(which.shape, np.int64)
+        for number in np.unique(which):
+            here = which == number
+            found[here] = arrays[number].at(index[here])
+        return found
     if len(arrays) == 1:
         return arrays[0][index].astype(np.int64)
     pairs = zip(which.ravel().tolist(), index.ravel().tolist(), strict=True)

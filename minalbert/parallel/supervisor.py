@@ -69,7 +69,8 @@ class Supervisor:
         self.asked = signal.Signals(number)
 
     def attempt(self, count):
-        with tempfile.TemporaryDirectory(prefix="minalbert-heartbeat-") as heartbeats:
+        place = os.environ.get(VARIABLE)             # one that all hosts see; None for this one's own
+        with tempfile.TemporaryDirectory(prefix=".minalbert-heartbeat-", dir=place) as heartbeats:
             job = subprocess.Popen(self.start(count), stdin=subprocess.DEVNULL,
                                    env=os.environ | {VARIABLE: heartbeats}, start_new_session=True)
             try:
