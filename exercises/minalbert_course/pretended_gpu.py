@@ -47,6 +47,11 @@ class ndarray:
         raise TypeError("Implicit conversion to a NumPy array is not allowed. Please use `.get()` to construct a NumPy "
                         "array explicitly.")  # fmt: skip
 
+    device, data = types.SimpleNamespace(id=0), types.SimpleNamespace(ptr=0, device_id=0)
+
+    def __dlpack_device__(self):
+        return 2, 0                                  # CUDA, the first card
+
     @property
     def __cuda_array_interface__(self):
         """What tells that an array is on a GPU. The address leads nowhere."""

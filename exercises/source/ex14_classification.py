@@ -47,10 +47,10 @@ def label_numbers(labels, names):
 # %% [markdown]
 # ## The head
 #
-# Dropout is there in training alone: `kept` says which numbers of `pooled` stay (1) and which are dropped (0). What
-# stays is divided by $1 - \text{rate}$, so that its mean is as before. It is done once: the layers' own dropout has
-# been done already, in the layers. In evaluation `kept` is None: then nothing is dropped and nothing divided,
-# whatever the rate. Table 14 of the paper has a rate of 0.1 here, where most tasks have 0 in the layers.
+# Dropout is there in training alone: `kept` says which numbers of `pooled` stay (1) and which are dropped (0), whatever
+# the rate. What stays is divided by $1 - \text{rate}$, so that its mean is as before. It is done once: the layers' own
+# dropout has been done already, in the layers. In evaluation `kept` is None: then nothing is dropped and nothing
+# divided, whatever the rate. Table 14 of the paper has a rate of 0.1 here, where most tasks have 0 in the layers.
 
 # %%
 def head_forward(layers, pooler_w, pooler_b, w, b, kept, rate):

@@ -56,7 +56,7 @@ def _causes(yours, expected, laws, known, suspects):
         if _alike(yours, np.atleast_1d(answer() if callable(answer) else answer), FLOAT32):
             yield says
     if not yours.any() and expected.any():
-        yield f"{SEEN}yours is zero everywhere: this path was never added"
+        yield SEEN + ("yours is zero everywhere: this path was never added" if yours.size > 1 else "yours is zero")
     if not _alike(yours, expected) and _alike(yours, expected, FLOAT32):
         yield "right to seven digits: float32 crept in (an astype, or an array made without the input's dtype)"
     if _alike(yours, expected) and yours.dtype == np.float32:

@@ -38,10 +38,10 @@ def compare_clipped(clipped, grads, factor, limit):
     for name, g in grads.items():
         own = norm({"": g})
         suspects = {
+            "this tensor is as it was: it is not clipped": g,
             "each tensor is clipped alone; one factor, from the norm of all, must hold for all":
                 g * min(1.0, limit / own if own else 1.0),
             "each entry is cut at limit; the whole gradient must keep its direction": np.clip(g, -limit, limit),
-            "g as it was: nothing is clipped": g,
             "g / norm, without limit": g / (whole or 1.0),
             "g limit, without the norm": g * limit,
             "limit / norm, which scales small gradients up": g * limit / (whole or 1.0),
@@ -77,7 +77,7 @@ def add_clip(lesson):
     @lesson.check(1, "clip", of="clip", formula="norm = √(Σ g²) over all tensors,  g ← g limit / norm")
     def clipped(yours, draw):
         for scale, limit, tensors in ((2.0, 1.5, 3), (2.0, 12.0, 6), (0.1, 0.3, 1), (0.2, 0.15, 4), (400.0, 1500.0, 5),
-                                      (1e-4, 1e-5, 3), (1.0, 0.7, 16)):  # fmt: skip
+                                      (1e-9, 1e-10, 3), (1.0, 0.7, 16), (400.0, 0.01, 3)):  # fmt: skip
             grads = gradients(draw, scale, tensors)
             limit = min(limit, 0.8 * norm(grads))
             found, whole = yours.clip(grads, limit)

@@ -41,3 +41,4 @@ def updates_of(draw):
         yield (V, H), draw.integers(0, V, R), draw.normal(R, H, scale=scale)
     yield (4, 3), np.array([3, 0, 3, 3]), draw.normal(4, 3)
     yield (4, 3), np.array([0, 0, 0]), draw.normal(3, 3)
+    yield (4, 3), np.array([2, 0, 2]), np.ones((3, 3))

@@ -74,9 +74,9 @@ def norm_mistakes(x, gain, bias, eps):
             "the variance is divided by H - 1; by H is right":
                 gain * centred / np.sqrt(var * H / max(H - 1, 1) + eps) + bias,
             "the sum stands where the variance's mean must": gain * centred / np.sqrt(var * H + eps) + bias,
-            "gain and bias are left out": centred / root,
             "the gain is left out": centred / root + bias,
             "the bias is left out": gain * centred / root,
+            "gain and bias are left out": centred / root,
             "the bias is subtracted": gain * centred / root - bias,
             "the bias is multiplied by the gain, too": gain * (centred / root + bias),
             "gain and bias have changed places": bias * centred / root + gain,

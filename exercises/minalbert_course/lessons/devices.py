@@ -20,14 +20,19 @@ CAUSES = {
 }  # fmt: skip
 
 
+ONCE = ("one reading is enough: each .get(), float(), int(), bool() or if on an array of the device is a transfer that "
+        "waits")  # fmt: skip
+
+
 @contextmanager
-def explained():
-    """What stopped the function, with what that usually means."""
+def explained(transfer=CAUSES["TransferError"]):
+    """What stopped the function, with what that usually means. transfer: what a reading too much does"""
     with pretending():
         try:
             yield
         except Stopped as error:
-            cause = next((cause for part, cause in CAUSES.items() if part in str(error)), None)
+            causes = CAUSES | {"TransferError": transfer}
+            cause = next((cause for part, cause in causes.items() if part in str(error)), None)
             if cause is None:
                 raise
             raise Wrong(str(error), cause) from error

@@ -57,8 +57,7 @@ LESSONS = [lesson]
 MEAN = "loss = Σ_i w_i (-log p_i[label_i]) / Σ_i w_i"
 DLOGITS = "dlogits_i = dloss (p_i - onehot(label_i)) w_i / Σ w"
 SHIFT = Law(
-    "the rows of dlogits do not sum to zero, as they must: p and onehot both sum to one. Usually the -1 at the label "
-    "is missing",
+    "the rows of dlogits do not sum to zero, as they must: p and onehot both sum to one",
     lambda dlogits: dlogits.sum(axis=-1),
 )
 

@@ -96,7 +96,8 @@ def add_step(lesson, ratio, weights):
 
 def rate_mistakes(batch, reference, rate):
     grown = batch / reference
-    return {
+    smaller = {"a batch smaller than the reference has the reference's rate": rate} if grown < 1 else {}
+    return smaller | {
         "the rate grows with the batch, not with its root": rate * grown,
         "the larger the batch, the larger the rate; here it falls": rate / math.sqrt(grown),
         "the rate is the reference's: the batch is not used": rate,

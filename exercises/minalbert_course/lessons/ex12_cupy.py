@@ -14,7 +14,7 @@ from ..outside import numbers, ramp
 from .checks import Later, alive
 from .device_draws import EPS, gelu_points, norm_points, updates_of
 from .device_mistakes import gelu_mistakes, mean_mistakes, norm_mistakes, scatter_mistakes
-from .devices import both_live, explained, here, keeps_dtype, on_device, there
+from .devices import ONCE, both_live, explained, here, keeps_dtype, on_device, there
 
 
 def gelu(x):
@@ -52,7 +52,7 @@ def which_library(yours, draw):
             given = Given.of("a single number", number, kind)
             equal(f"library of a number np.{kind}", yours.library(given), "numpy", "single numbers are NumPy's")
         kinds = {"whole numbers": np.arange(3), "a single number": np.array(2.0), "nothing": np.ones(0),
-                 "float32": x.astype(np.float32), "truth values": x > 0}  # fmt: skip
+                 "float32": x.astype(np.float32), "float16": x.astype(np.float16), "truth values": x > 0}  # fmt: skip
         for kind, array in kinds.items():
             no_part = "seen: dtype, shape and size play no part"
             equal(f"library of an array of the device ({kind})", yours.library(on_device(array)), "cupy", no_part)
@@ -73,7 +73,16 @@ def gelu_here(yours, draw):
             if x.ndim:                               # NumPy makes numbers of arrays without an axis
                 keeps_dtype("y", y, x)
             same("y", y, gelu(x), suspects=Later(gelu_mistakes, np.atleast_1d(x)))
+        compare_tails(lambda x: here("y", yours.gelu(x)), draw)
     yours.untouched()
+
+
+def compare_tails(of, draw):
+    """From 4 on y is nearly x, and nearly 0 below -4. float32 loses there what 1 + tanh leaves."""
+    x = draw.uniform(4.0, 4.4, 6)
+    cut = {"beyond some number y is x: it is not quite": x}, {"beyond some number y is 0: it is not quite": 0 * x}
+    same("y where it is nearly x", of(x), gelu(x), suspects=cut[0], limit=1e-6)
+    same("y where it is nearly 0", of(-x), gelu(-x), suspects=cut[1], limit=0.02)
 
 
 @lesson.check(1.5, "GELU on the device", of="gelu", formula=GELU)
@@ -82,6 +91,7 @@ def gelu_there(yours, draw):
         for x in gelu_points(draw):
             y = keeps_dtype("y", there("y", yours.gelu(on_device(x))), x)
             same("y", y, gelu(x), suspects=Later(gelu_mistakes, np.atleast_1d(x)))
+        compare_tails(lambda x: there("y", yours.gelu(on_device(x))), draw)
 
 
 @lesson.check(0.5, "GELU in float32", of="gelu", formula="y has the dtype of x")
@@ -162,7 +172,7 @@ def scatter_there(yours, draw):
 @lesson.check(1, "to the host", of="to_host", formula="a NumPy array, wherever x is")
 def to_the_host(yours, draw):
     y = draw.normal(*draw.sizes(B=2, H=3))
-    with explained():
+    with explained(ONCE):
         both_live(yours)
         for x in (y, y.astype(np.float32), np.arange(4), np.array(2.5), y[None, :1], y > 0, 0 * y, 1e4 * y):
             for where, given in (("on the device", on_device(x, transfers=1)), ("on the host", x)):
@@ -178,7 +188,7 @@ def to_the_host(yours, draw):
 
 @lesson.check(1, "one transfer", of="mean_loss", formula="the mean of all losses, added where they are, read once")
 def one_transfer(yours, draw):
-    with explained():
+    with explained(ONCE):
         both_live(yours)
         for steps in (*draw.sizes(steps=5, least=2), 1, 2, 25):
             losses = draw.uniform(2.0, 9.0, steps)

@@ -11,7 +11,7 @@ from minalbert.interop import huggingface, state_dict
 from minalbert.params import Params, shapes
 
 from .. import outside
-from ..compare import Wrong, equal, numbers, same
+from ..compare import Wrong, numbers, same
 from ..given import Given
 from ..lesson import Lesson
 from ..makers import ex13 as ex13  # what this exercise hands out
@@ -19,7 +19,7 @@ from .checks import alive
 from .config_files import compare_config, compare_refusal, config_text
 from .released import as_dict, compare_arrays, compare_names, file_of, orders
 from .released_directory import computed, from_own_parts, stored
-from .two_models import compare_guesses, compare_places, plain, states
+from .two_models import compare_guesses, compare_place, compare_places, plain, states
 
 lesson = Lesson(
     "ex13", "a released model", minutes=85,
@@ -152,6 +152,9 @@ def first(yours, draw):
             ours[place][0, 1, 0] += 0.1
         cases.append((ours, theirs, 1e-3, place))
     ours, theirs = states(draw)
+    ours[2][-1, -1, -1] += 0.1
+    cases.append((ours, theirs, 1e-3, 2))
+    ours, theirs = states(draw)
     exact = [np.round(state) for state in theirs]
     compare_places(yours, [
         *cases,
@@ -180,10 +183,11 @@ def not_a_number(yours, draw):
     cause = "nan > limit is False, as is every comparison with nan; ask whether not (difference <= limit)"
     cause = cause if found == [None] * len(asked) else "seen: not every NaN is found"
     for (place, _, _), answer in zip(asked, found, strict=True):
-        equal(f"first_difference, where ours[{place}] has a NaN,", answer, place, cause)
+        compare_place(f"first_difference, where ours[{place}] has a NaN,", answer, place, cause)
     ours, theirs = states(draw)
     ours[2][0, 0, 0], ours[4][0, 0, 0] = np.inf, np.nan
-    equal("first_difference, where ours[2] is infinite,", plain(yours.first_difference(ours, theirs, 1e-3)), 2)
+    answer = plain(yours.first_difference(ours, theirs, 1e-3))
+    compare_place("first_difference, where ours[2] is infinite,", answer, 2, "seen: an infinite number is not found")
 
 
 # A missing word
@@ -198,6 +202,8 @@ def missing_word(yours, draw):
         compare_guesses(yours, draw, logits, asked)
     compare_guesses(yours, draw, -abs(logits) - 1, k)
     compare_guesses(yours, draw, abs(logits) + 1, k)
+    for size, asked in ((24, 24), (9, 5)):           # several words of one logit, in any order
+        compare_guesses(yours, draw, np.round(draw.normal(size)), asked)
 
 
 @lesson.check(1, "as transformers", of="load", formula="hidden states and logits of transformers' AlbertForPreTraining")

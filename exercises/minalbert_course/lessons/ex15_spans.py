@@ -5,7 +5,7 @@ import numpy as np
 from minalbert.model import tasks
 from minalbert.tasks import decoding
 
-from ..compare import Wrong, agrees, equal, numbers, plain
+from ..compare import Wrong, agrees, equal, numbers, plain, shown
 from ..lesson import Lesson
 from ..outside import numbers as stored
 from .checks import Later, alive
@@ -23,6 +23,7 @@ from .span_mistakes import (
     wrong_scores,
 )
 from .span_points import (
+    BARRED,
     PLACES,
     answer_text,
     answered,
@@ -144,6 +145,7 @@ def outside_window(yours, draw):
 # Answers
 
 
+SMALL = "perhaps: what stands for no span is not below every sum: two barred scores make -2e30; take -inf"
 BEST = "the largest scores[i, 0] + scores[j, 1] over i ≤ j < i + longest"
 
 
@@ -153,6 +155,11 @@ def decode(yours, draw):
     for (scores, longest), span in found:
         what = f"of {len(scores)} tokens, longest = {longest}: (start, end)"
         equal_or(what, span, best_span(scores, longest), found, other_spans)
+    for length, longest in ((5, 2), (1, 1), (14, 13)):    # barred everywhere: all spans are as good
+        found = plain(yours.best_span(np.full((length, 2), BARRED), longest))
+        if found not in [(i, j) for i in range(length) for j in range(i, min(i + longest, length))]:
+            raise Wrong(f"of {length} tokens, all of them barred, longest = {longest}: (start, end) is {shown(found)}, "
+                        "which is no span", SMALL)
 
 
 def equal_or(what, answer, right, found, mistakes):

@@ -4,7 +4,7 @@ import numpy as np
 
 from minalbert.layers import linear_backward, linear_forward, tanh_backward
 from minalbert.model.heads import pooler_forward
-from minalbert.model.tasks import label_loss_backward, label_loss_forward
+from minalbert.model.tasks import label_loss_backward, label_loss_forward, number_loss_forward
 
 from .corners import Corner, upstream
 
@@ -14,7 +14,7 @@ PLACES = (
     Corner("large", L=1, B=3, T=2, H=2, K=4),
     Corner("zero", L=3, B=2, T=1, H=5, K=2),
     Corner(L=3, B=3, T=3, H=3, K=3),
-    Corner(L=12, B=2, T=11, H=4, K=13),
+    Corner(L=14, B=2, T=11, H=4, K=13),
 )
 
 
@@ -41,6 +41,29 @@ def choice_loss_forward(scores, labels):
 
 def choice_loss_backward(dloss, cache):
     return label_loss_backward(dloss, cache[0]).reshape(cache[1]), None
+
+
+def number_loss(scores, targets):
+    return number_loss_forward(scores, targets)
+
+
+TASKS = (
+    ["contradiction", "entailment", "neutral"],
+    ["not_entailment", "entailment"],
+    ["neutral", "entailment", "contradiction"],
+    ["1", "0"],
+    ["fixed", "zeta", "alpha", "mid", "Beta"],
+    ["it", "IT", "yes"],
+    ["alone"],
+)
+
+
+def named(draw):
+    """(labels, names)"""
+    for names in (*TASKS, [f"name {i}" for i in draw.rng.permutation(11)]):
+        every = [names[i] for i in draw.integers(0, len(names), 9)]
+        for labels in (every, [names[-1], None, *every[:4], None], names[::-1], names, every[:1], [names[-1]]):
+            yield labels, names
 
 
 def point(draw, alike=False, training=True):
@@ -74,17 +97,20 @@ def labelled(draw):
     yield 3000 + np.round(64 * scores) / 64, labels
     yield draw.normal(B, 1), 0 * labels
     yield draw.normal(2, 13), np.array([-1, 12])
+    yield draw.normal(4, 9), np.array([-7, 8, -2, 3])
+    yield scores[1:2], labels[1:2]
 
 
 def rated(draw):
-    """(scores, targets) of numbers: several, one, two that are right, large ones."""
+    """(scores, targets) of numbers: several, one, large ones, those that are right, many, whole numbers."""
     (B,) = draw.sizes(B=5, least=3)
     scores, targets = draw.normal(B, 1, scale=2), draw.uniform(0, 5, B)
     yield scores, targets
     yield scores[:1], targets[:1]
-    yield targets[:, None].copy(), targets
     yield 30 * scores, targets
+    yield targets[:, None].copy(), targets
     yield draw.normal(12, 1), draw.normal(12)
+    yield scores, np.arange(len(scores))             # whole numbers are numbers, too
 
 
 def questions(draw):

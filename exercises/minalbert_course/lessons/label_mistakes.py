@@ -4,6 +4,10 @@ import numpy as np
 
 from minalbert.layers import cross_entropy_backward, cross_entropy_forward, log_softmax, softmax
 
+from .loss_mistakes import NO_SIGN
+
+READ = "labels are read as numbers; the place of each in names counts"
+
 
 def other_orders(labels, names):
     """{mistake: the numbers that it gives}"""
@@ -17,6 +21,8 @@ def other_orders(labels, names):
     }
     found = {says: [-1 if label is None else order.index(label) for label in labels] for says, order in orders.items()}
     right = [-1 if label is None else names.index(label) for label in labels]
+    if all(name.isdigit() for name in names):
+        found = {READ: [-1 if label is None else int(label) for label in labels]} | found
     found["None is numbered 0, which is the first name; it must be -1"] = [max(number, 0) for number in right]
     found["None is left out; it must be -1"] = [number for number in right if number >= 0]
     return found
@@ -45,7 +51,7 @@ def label_gradients(scores, labels, dloss):
     there, K = labels >= 0, scores.shape[-1]
     count, onehot = there.sum(), np.eye(K)[labels * there]
     step = dloss * (softmax(scores) - onehot)
-    return {
+    return without_sign(dloss, step * there[..., None] / max(count, 1)) | {
         "examples without a label have a gradient, as if they had label 0": step / labels.size,
         "examples without a label have a gradient; it must be 0": step / count,
         "the divisor is the number of all examples; it must be that of those with a label":
@@ -57,6 +63,11 @@ def label_gradients(scores, labels, dloss):
             step * (labels > 0)[..., None] / max((labels > 0).sum(), 1),
         "divided by the number of labels twice": step * there[..., None] / count**2,
     }  # fmt: skip
+
+
+def without_sign(dloss, right):
+    """A gradient with the other sign, where dloss is negative: otherwise a wrong sign was seen before."""
+    return {NO_SIGN: -right} if dloss < 0 else {}
 
 
 def number_losses(scores, targets):
@@ -74,6 +85,9 @@ def number_losses(scores, targets):
         "the errors are not squared": error.mean(),
         "score + target; it must be the difference": ((scores[:, 0] + targets) ** 2).mean(),
         "the targets are not used": (scores**2).mean(),
+        "the targets are cut to whole numbers": ((scores[:, 0] - np.trunc(targets)) ** 2).mean(),
+        "the targets are rounded to whole numbers": ((scores[:, 0] - np.round(targets)) ** 2).mean(),
+        "the differences are cut to whole numbers, as those of targets are": (np.trunc(error) ** 2).mean(),
     }  # fmt: skip
     return {says: np.atleast_1d(value) for says, value in found.items()}
 
@@ -81,13 +95,16 @@ def number_losses(scores, targets):
 def number_gradients(scores, targets, dloss):
     error = scores - targets[:, None]
     B = len(error)
-    return {
+    return without_sign(dloss, 2 * dloss * error / B) | {
         "the 2 of the square's derivative is missing": dloss * error / B,
         "not divided by B": 2 * dloss * error,
         "dloss is not used": 2 * error / B,
         "dloss is used twice": 2 * dloss**2 * error / B,
         "target - score; it must be score - target": -2 * dloss * error / B,
         "the error is squared here, too": 2 * dloss * error**2 / B,
+        "the targets are cut to whole numbers": 2 * dloss * (scores - np.trunc(targets)[:, None]) / B,
+        "the targets are rounded to whole numbers": 2 * dloss * (scores - np.round(targets)[:, None]) / B,
+        "the differences are cut to whole numbers, as those of targets are": 2 * dloss * np.trunc(error) / B,
         "every score is compared with every target: (B, 1) - (B,) is (B, B)":
             2 * dloss * (scores - targets).mean(axis=1, keepdims=True) / B,
     }  # fmt: skip

@@ -147,6 +147,7 @@ def ratios(s, u):
         found["the ratio is not clamped"] = W / U
         found["the ratio is made at least `clamp`; it must be at most that"] = max(W / U, s.clamp)
         found["the ratio is always `clamp`"] = s.clamp
+        found["the ratio is kept between 1 / clamp and clamp; it may be as small as it is"] = max(W / U, 1 / s.clamp)
         found["‖w‖ is clamped; the ratio must be"] = min(W, s.clamp) / U
     return found
 
@@ -191,6 +192,9 @@ def weight_mistakes(s, m, v, ratio):
             "this is m": m,
             "this is v": v,
         }
+        if np.size(ratio) == 1 and abs(np.sum(ratio) - r) > 1e-4 * r:
+            says = "the step is right for the ratio that is returned, and that is wrong"
+            found = {says: s.w - s.rate * ratio * u} | found
         if s.corrected:
             W, U = np.linalg.norm(s.w), np.linalg.norm(u)
             found["the ratio is not clamped here"] = s.w - s.rate * W / U * u

@@ -44,7 +44,7 @@ def case(draw, corrected, shape=None, clamp=1e6):
     shape = shape or tuple(draw.sizes(I=4, O=3, least=2))
     return Case(
         w=draw.normal(*shape), g=draw.normal(*shape, scale=0.8), m=draw.normal(*shape, scale=0.5),
-        v=draw.uniform(0.05, 1.5, *shape), rate=0.2 + draw.number / 32, t=3 + draw.number % 4, betas=(0.8, 0.95),
+        v=draw.uniform(0.05, 1.5, *shape), rate=0.23 + draw.number / 32, t=3 + draw.number % 4, betas=(0.8, 0.95),
         eps=0.1, weight_decay=0.3, clamp=clamp if corrected else None,
     )  # fmt: skip
 
@@ -68,14 +68,20 @@ def special(usual):
     holes = np.where(np.arange(usual.w.size).reshape(usual.w.shape) % 3, usual.w, 0.0)
     yield "a large w, no decay", {"w": 300 * usual.w, "weight_decay": 0.0}
     yield "a small w", {"w": 0.02 * usual.w}
-    yield "a tiny w", {"w": 1e-7 * usual.w}
+    yield "a tiny w", {"w": 1e-10 * usual.w}
+    tiny = {"g": 1e-10 * usual.g, "m": 1e-10 * usual.m, "weight_decay": 0.0}
+    yield "a tiny u", tiny | ({"clamp": 1e15} if usual.corrected else {})
     yield "zeros in w", {"w": holes}
     yield "large gradients", {"g": 30 * usual.g, "m": 40 * usual.m, "v": 900 * usual.v}
     yield "small gradients", {"g": 0.01 * usual.g, "m": 0.02 * usual.m}
     for name in "gmv":
         yield f"{name} = 0", {name: 0 * usual.w}
-    yield "m = v = 0, t = 1", {"m": 0 * usual.m, "v": 0 * usual.v, "t": 1}
-    yield "β = (0.9, 0.999)", {"betas": (0.9, 0.999)}
+    yield "g = v = 0, ε = 1e-6", {"g": 0 * usual.g, "v": 0 * usual.v, "eps": 1e-6}
+    yield "m, √v and g near 1e-6, ε = 0", {"g": 1e-6 * usual.g, "m": 1e-6 * usual.m, "v": 1e-12 * usual.v, "eps": 0.0}
+    yield "m = v = 0, t = 1", {"m": 0 * usual.m, "v": 0 * usual.v, "t": 1, "rate": 0.5}
+    for t in (usual.t, 150, 2000):
+        yield f"β = (0.9, 0.999), t = {t}", {"betas": (0.9, 0.999), "t": t}
+    yield "β = (0.99, 0.9999), t = 12000", {"betas": (0.99, 0.9999), "t": 12000}
     yield "β = (0.95, 0.8), t = 2", {"betas": (0.95, 0.8), "t": 2}
     settings = {"t": (1, 2, 30, 20000), "eps": (1e-6, 12.0, 1.0, 3000.0, 0.0), "rate": (0.0, 1.0, 12.0),
                 "weight_decay": (0.0, 1.0, 12.0, 3000.0)}  # fmt: skip
@@ -93,7 +99,9 @@ def in_each(draw, corrected, check, vector=False):
             if words:
                 error.seen = f"{error.seen} ({words})"
                 named = error.cause and not error.cause.startswith(PERHAPS)
-                error.cause = f"in this case ({words}): {error.cause.removeprefix(SEEN)}" if named else ELSEWHERE
+                error.final = any(not array.any() for array in (s.w, s.g, s.m, s.v))     # many mistakes give the same
+                guess = PERHAPS if error.final else ""
+                error.cause = f"{guess}in this case ({words}): {error.cause.removeprefix(SEEN)}" if named else ELSEWHERE
             raise
 
 
@@ -111,7 +119,8 @@ def call(yours, s):
     if not fits(m, s.w) or not fits(v, s.w) or (np.asarray(v) < 0).any():
         return w, right_m, right_v, ratio
     for own, right, beta in ((m, right_m, s.betas[0]), (v, right_v, s.betas[1])):
-        if beta**s.t > 1e-3 and np.allclose(own, right / (1 - beta**s.t), rtol=1e-5):  # corrected, not those to keep
+        corrected = right / (1 - beta**s.t)
+        if beta**s.t > 1e-3 and right.any() and np.allclose(own, corrected, rtol=1e-5, atol=0):    # not those to keep
             return w, right_m, right_v, ratio
     return w, np.asarray(m, float), np.asarray(v, float), ratio
 

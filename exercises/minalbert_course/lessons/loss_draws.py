@@ -4,10 +4,10 @@ import numpy as np
 
 from ..outside import ramp
 
-SINGLES = {}, {"B": 1}, {"P": 1}, {"E": 1}, {"V": 1}
-PLACES = {}, {"B": 1}, {"P": 1}, {"T": 1}, {"H": 1}, {"P": 12, "T": 13}
+SINGLES = {}, {"B": 1}, {"P": 1}, {"B": 1, "P": 1}, {"E": 1}, {"V": 1}, {"V": 300}
+PLACES = {}, {"B": 1}, {"P": 1}, {"T": 1}, {"H": 1}, {"P": 12, "T": 300}
 SCALES = (0, 1, 1, 1), (1, 0, 1, 1), (1, 1, 0, 1), (1, 1, 1, 0), (30, 1, 1, 30), (1, 30, 30, 1)
-STEPS = (1.0, -3.0, 0.0, 25.0, 2000.0, 1.0, 1.0, 1.0, 1.0, 1.0, 2.0)
+STEPS = (1.0, -3.0, 0.0, 25.0, 2000.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 2.0)
 
 
 def slots(draw, scale=2.0, **fixed):
@@ -36,8 +36,12 @@ def kinds(draw):
     logits, labels, weights = slots(draw)
     yield logits, labels, 0.02 * weights / weights.sum()  # a sum far below one
     yield logits, labels, np.pi * 1e-5 * weights / weights.sum()
+    yield logits, labels, 1e-20 * weights / weights.sum()
     yield 0.01 * logits, 0 * labels, weights + 0.25  # no empty slot, and the first word alone
-    yield logits[None], labels[None], 20 * weights[None]
+    yield 0 * logits, labels, weights
+    yield 30 * logits, labels, weights                # p of many a label is nearly 0
+    yield logits, labels, weights * 0.1 ** np.arange(weights.shape[-1])
+    yield tuple(np.stack([each, each[::-1]]) for each in (logits, labels, 20 * weights))
     yield pairs(draw)
     yield logits, labels, np.arange(labels.size).reshape(labels.shape) % 3           # whole numbers are weights, too
     yield logits[0, 0], np.array(labels[0, 0]), np.array(weights[0, 0])               # one target alone
@@ -70,6 +74,7 @@ def every_place(draw):
     yield 30 * x, positions, 30 * dy
     yield 0 * x, positions, 0 * dy
     yield x, 0 * positions, dy
+    yield x, positions, np.ones_like(dy)
 
 
 def places(draw, **fixed):

@@ -75,6 +75,9 @@ def loss_mistakes(logits, labels, weights):
 CUT = "the shares are whole numbers, as these weights are, and so cut to 0"
 
 
+NO_SIGN = "where dloss is negative its absolute value is used"
+
+
 def gradient_mistakes(logits, labels, weights, dloss):
     probs, onehot = softmax(logits), np.eye(logits.shape[-1])[labels]
     share = weights / weights.sum()
@@ -96,6 +99,8 @@ def gradient_mistakes(logits, labels, weights, dloss):
     }  # fmt: skip
     if weights.dtype.kind == "i":
         found[CUT] = 0 * probs
+    if dloss < 0:                                    # otherwise a wrong sign was seen before
+        found = {NO_SIGN: dloss * (onehot - probs) * share[..., None]} | found
     steps = {says: dloss * (probs - onehot) * used[..., None] for says, used in ways(labels, weights)}
     return found | steps
 

@@ -4,6 +4,8 @@ import numpy as np
 
 from minalbert.layers import cross_entropy_backward, cross_entropy_forward, log_softmax
 
+from .loss_mistakes import NO_SIGN
+
 
 def wrong_bars(scores, barred, right):
     """Why the scores of barred places are not what they must be; right: those of all places, were none barred."""
@@ -138,6 +140,8 @@ def span_gradients(scores, spans, dloss):
     right = Halves(scores, spans * inside, inside)
     half = dloss / 2
     found = {says: halves.gradient(half, half) for says, halves in treated(scores, spans).items()}
+    if dloss < 0:
+        found[NO_SIGN] = right.gradient(-half, -half)
     return found | {
         "the half of each loss is missing: twice what it must be": right.gradient(dloss, dloss),
         "the half comes twice": right.gradient(half / 2, half / 2),
@@ -220,6 +224,7 @@ def other_texts(text, places, first, start, end):
             "the last token alone": piece(places[end - first][0], past),
             "the last token is left out: end is the last one, not the one after it":
                 cover(start - first, end - first - 1),
+            "spaces at its ends are taken off; the tokens have them": piece(begin, past).strip(),
             "in small letters; the text's own are wanted": piece(begin, past).lower(),
             "the tokens, with one space between them; the text's own spaces are wanted":
                 " ".join(tokens),

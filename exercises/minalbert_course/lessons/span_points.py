@@ -16,7 +16,7 @@ PLACES = (
     Corner("zero", B=2, T=3, H=5),
     Corner(B=2, T=2, H=2),
     Corner(B=2, T=3, H=1, padding="none"),
-    Corner(B=2, T=13, H=11, padding="all but one"),
+    Corner(B=13, T=13, H=11, padding="all but one"),
 )
 
 
@@ -78,18 +78,26 @@ def windows(draw):
     crossed = draw.normal(T, 2)
     crossed[T - 1, 0], crossed[0, 1] = 9.0, 8.0      # the best end stands before the best start
     yield crossed, T
+    apart = draw.normal(T, 2)
+    apart[0], apart[T - 1] = [-200.0, 90.0], [90.0, -200.0]    # softmax is nearly 0 wherever the best span can be
+    yield apart, T
+    slope = draw.normal(50, 2, scale=0.1)            # the best starts are at the end, the best ends at the beginning
+    yield slope + 0.3 * np.arange(50)[:, None] * [1, -1], 9
     long = draw.normal(T, 2)
     long[0, 0], long[T - 1, 1], long[T - 2, 1] = 9.0, 8.0, 6.0
     yield long, T - 1                                # the best pair is a token too long, the second best fits
     greedy = draw.normal(T, 2)
     greedy[T - 1, 0], greedy[1, 0], greedy[2, 1], greedy[T - 1, 1] = 9.0, 8.5, 8.0, -9.0
     yield greedy, T                                  # not the best start
-    near = draw.normal(14, 2) - 300                  # 12 tokens of 13, by a hundredth better than another pair
-    near[1, 0], near[12, 1], near[4, 0], near[6, 1] = -200.0, -200.0, -200.01, -200.01
+    near = draw.normal(14, 2) - 300                  # 12 tokens of 13, by very little better than another pair
+    near[1, 0], near[12, 1], near[4, 0], near[6, 1] = -200.0, -200.0, -200.0001, -200.0001
     yield near, 13
     barred = draw.normal(T, 2, scale=3) - 20
     barred[:3], barred[-1] = BARRED, BARRED
     yield barred, 2
+    tiny = draw.normal(6, 2, scale=3) - 60           # by a ten-millionth better than another pair
+    tiny[1, 0], tiny[2, 1], tiny[4, 0], tiny[5, 1] = -20.0 - 1e-7, -20.0, -20.0, -20.0
+    yield tiny, 2
     far = draw.normal(70, 2)
     far[3, 0], far[65, 1] = 9.0, 9.0                 # 63 tokens
     yield far, 64
@@ -111,7 +119,8 @@ TEXTS = (
 def answers(draw):
     """(text, places, first, start, end)"""
     for text in TEXTS:
-        places = [found.span() for found in re.finditer(r"\w+|[^\w\s]", text)]
+        pattern = r"\s*\S+" if "\t" in text else r"\w+|[^\w\s]"      # some tokens begin with the space before a word
+        places = [found.span() for found in re.finditer(pattern, text)]
         for first in (1, 4, 3 + int(draw.integers(0, 9))):
             last = first + len(places) - 1
             inside = [tuple(sorted(pair)) for pair in draw.integers(first, last + 1, 4, 2).tolist()]

@@ -36,7 +36,14 @@ def compare_places(yours, cases):
         named = f"first_difference{where} where {place} is right,"
         if isinstance(answer, float):
             raise Wrong(f"{named} is {shown(answer)}", "an index is a whole number, or None")
-        equal(named, answer, place, cause)
+        right = sum(one == case[3] for one, case in zip(found, cases, strict=True))
+        compare_place(named, answer, place, cause or f"seen: of {len(cases)} pairs of models {right} are right")
+
+
+def compare_place(named, answer, place, cause):
+    """As `equal`, where None is an answer like others."""
+    if type(answer) is not type(place) or answer != place:
+        raise Wrong(f"{named} is {shown(answer)}; it must be {shown(place)}", cause)
 
 
 def mistaken_places(ours, theirs, limit):
@@ -77,6 +84,10 @@ def mistaken_places(ours, theirs, limit):
             "the last pair is not looked at": [i for i in right if i < len(ours) - 1],
             "the first sequence alone is compared": above([d[:1].max() for d in sizes]),
             "the last sequence alone is compared": above([d[-1:].max() for d in sizes]),
+            "the first token of each sequence alone is compared": above([d[:, :1].max() for d in sizes]),
+            "the last token of each sequence alone is compared": above([d[:, -1:].max() for d in sizes]),
+            "the first number of each token alone is compared": above([d[..., :1].max() for d in sizes]),
+            "the last number of each token alone is compared": above([d[..., -1:].max() for d in sizes]),
             "it gives None, whatever there is": [],
             "it gives 0, whatever there is": [0],
         }  # fmt: skip
@@ -85,11 +96,25 @@ def mistaken_places(ours, theirs, limit):
     return found | negative | {"where none differs it must give None": right[0] if right else -1}
 
 
+def in_the_order_of(found, right, logit):
+    """`right`, or `found` where only words of equal logits stand in each other's place."""
+    different = len(set(map(str, found))) == len(found)
+    equal_logits = different and [logit.get(str(word)) for word in found] == [logit[word] for word in right]
+    return found if equal_logits else right
+
+
 ONE = "seen: of several guesses the best was right: is something kept from call to call, or a case of its own made?"
 
 
+def some_words(draw, size):
+    """Words of a vocabulary in any order, all different, among them those that an answer may treat in another way."""
+    special = ["[UNK]", "\u2581Paris", "Paris", "paris", "", " two words ", "[MASK]", "#1", "\u2581"][: size // 2]
+    found = special + [f"word{i}" for i in range(size - len(special))]
+    return [found[i] for i in draw.rng.permutation(size)]
+
+
 def compare_guesses(yours, draw, logits, k):
-    words = [f"word{i}" for i in draw.rng.permutation(len(logits))]
+    words = some_words(draw, len(logits))
     guesses = yours.fill_mask(logits, words, k)
     if k == 1 and len(guesses) == 2 and isinstance(plain(guesses[0]), str):           # a tuple of one pair, unpacked
         guesses = [guesses]
@@ -99,10 +124,12 @@ def compare_guesses(yours, draw, logits, k):
     if first is not None and isinstance(plain(first[1]), str) and not isinstance(plain(first[0]), str):
         raise Wrong(f"a guess is {shown(guesses[0])}", "the word comes first, then its probability")
     order, p = np.argsort(-logits)[:k], softmax(logits)
+    best_first = [words[i] for i in np.argsort(-logits)]
     fewer = f"seen: there are never more than {len(guesses)}" if len(guesses) > 5 else None
     extra = "one guess too many" if len(guesses) == k + 1 else "one guess too few" if len(guesses) == k - 1 else fewer
     equal("the number of guesses", len(guesses), k, extra)
-    found, right = [plain(guess[0]) for guess in guesses], [words[i] for i in order]
+    found = [plain(guess[0]) for guess in guesses]
+    right = in_the_order_of(found, [words[i] for i in order], dict(zip(words, logits.tolist(), strict=True)))
     causes = {
         "best last; the largest logit comes first": right[::-1],
         "the smallest logits are taken; the largest are asked for": [words[i] for i in np.argsort(logits)[:k]],
@@ -114,7 +141,19 @@ def compare_guesses(yours, draw, logits, k):
         "each word is the one after the right one": [words[(i + 1) % len(words)] for i in order],
         "the words are in the opposite order": [words[::-1][i] for i in order],
         "the best guess is left out": [words[i] for i in np.argsort(-logits)[1 : k + 1]],
-    }
+        "special tokens as [UNK] are left out; they are words like others":
+            [word for word in best_first if not word.startswith("[")][:k],
+        "[UNK] is left out; it is a word like others": [word for word in best_first if word != "[UNK]"][:k],
+        "[MASK] is left out; it is a word like others": [word for word in best_first if word != "[MASK]"][:k],
+        "the empty text is left out; it is a word like others": [word for word in best_first if word][:k],
+        "capitals are made small; a word is returned as it is": [word.lower() for word in right],
+        "words are stripped; a word is returned as it is": [word.strip() for word in right],
+        "\u2581 is taken off; a word is returned as it is": [word.lstrip("\u2581") for word in right],
+        "\u2581 is made a space; a word is returned as it is": [word.replace("\u2581", " ") for word in right],
+        "\u2581 is taken out; a word is returned as it is": [word.replace("\u2581", " ").strip() for word in right],
+        "of words with equal logits one comes twice: each is a word of its own":
+            [words[logits.tolist().index(logits[i])] for i in order],
+    }  # fmt: skip
     cause = next((says for says, others in causes.items() if found == others), None) if k > 1 else ONE
     for rank, (guess, word) in enumerate(zip(found, right, strict=True)):
         equal(f"guess {rank}", guess, word, cause)
