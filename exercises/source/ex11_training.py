@@ -38,7 +38,7 @@ def learning_rate(step, steps, warmup, peak):
     """step: updates done so far, from 0   Returns the next update's rate, a number."""
     ### HINT Two straight lines, and one comparison that chooses between them. What does warmup = 0 do to each?
     ### HINT step < warmup: peak·step/warmup; else peak·(1 - step/steps), which must not fall below 0.
-    ### HINT if step < warmup: return peak * step / warmup; otherwise return peak * max(0.0, 1 - step / steps).
+    ### HINT Compare step with warmup first: then warmup = 0 never divides. In the fall, max with 0 ends it at 0.
     ### BEGIN SOLUTION
     if step < warmup:
         return peak * step / warmup
@@ -66,7 +66,7 @@ def accumulate(model, slices):
     """slices: list of Batch   Returns the whole batch's total loss, a number, and its gradient (n,), as grads.flat."""
     ### HINT A mean of means is no mean where the counts differ. What must each slice's sum be divided by?
     ### HINT targets = Σ over slices of mlm_weights.sum(), sequences = Σ over slices of B; then add losses and grads.
-    ### HINT model.loss_and_grads(batch, into=grads, totals=Totals(targets, sequences)) for each; add up losses.total.
+    ### HINT Count in a first loop, compute in a second: zeros_like once, then slices with into= and totals=.
     ### BEGIN SOLUTION
     targets = sum(float(batch.mlm_weights.sum()) for batch in slices)
     sequences = sum(len(batch.sop_labels) for batch in slices)
@@ -99,7 +99,7 @@ def train(model, batches, steps, warmup, peak):
     """
     ### HINT What is made once for the whole run, what again in each step? The moments remember, the gradients must not.
     ### HINT Each step: losses, g -> record the loss -> c = min(1, 1/‖g‖) -> AdamW with rate(step), t = step + 1, c g.
-    ### HINT c = clip_factor(global_norm(grads), 1.0); AdamW().step(model.params, grads, moments, rate, step + 1, c).
+    ### HINT Moments.zeros before the loop. In it: loss_and_grads, append, clip_factor of global_norm, step.
     ### BEGIN SOLUTION
     moments, optimiser, found = Moments.zeros(model.params), AdamW(), []
     for step in range(steps):
@@ -128,7 +128,7 @@ def unigram_loss(counts):
     """counts (V,): how often each word occurs   Returns a number."""
     ### HINT Where p is 0, log p is -infinity, and 0 times infinity is not a number. Who may be left out?
     ### HINT p = counts / Σ counts; the sum -Σ p log p runs over the words with p > 0.
-    ### HINT p = counts[counts > 0] / counts.sum(); return -(p * np.log(p)).sum().
+    ### HINT Keep the counts above 0 by a mask, divide by the sum of all, then np.log; the sum of the products, negated.
     ### BEGIN SOLUTION
     p = counts[counts > 0] / counts.sum()
     return -(p * np.log(p)).sum()
