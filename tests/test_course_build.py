@@ -272,6 +272,15 @@ def test_an_instructors_notebook_runs_and_scores_all(source, tmp_path, monkeypat
     assert " 10 / 10" in capsys.readouterr().out
 
 
+def test_a_person_marks_the_question_and_exercise_11s_sweep(built):
+    for lesson in catalogue.chosen(TERM).values():
+        (path,) = (built / "nbgrader" / "source" / lesson.exercise).glob("*.ipynb")
+        cells = nbformat.read(path, as_version=4).cells
+        by_hand = [cell for cell in cells if cell.cell_type == "markdown" and cell.metadata.nbgrader.grade]
+        assert [cell.metadata.nbgrader.points for cell in by_hand] == [3] * (1 + (lesson.exercise == "ex11"))
+    assert "## The sweep (3 points)" in (HERE / "rubrics" / "ex11.md").read_text(encoding="utf-8")
+
+
 def test_every_exercise_has_a_rubric_with_three_answers():
     for exercise in catalogue.chosen():
         text = (HERE / "rubrics" / f"{exercise}.md").read_text(encoding="utf-8")

@@ -1,10 +1,12 @@
 """The grader is itself marked: what a stub, a solution, every known mistake and other right answers get."""
 
+import re
+
 import pytest
 
 from exercises import handbook
 from exercises.source import HERE, sources
-from minalbert_course import catalogue, files
+from minalbert_course import catalogue, files, handout
 from minalbert_course.draw import PUBLIC
 from minalbert_course.progress import marks_of
 from minalbert_course.report import lines
@@ -86,3 +88,19 @@ def test_enough_mistakes_and_enough_other_answers_are_known():
     for name in SOURCES:
         assert wrong.count(name) >= 5
         assert right.count(name) >= 2
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_no_hint_is_a_line_of_the_solution(name):
+    """Neither the line nor, of an assignment or a return, its value. What is very short is nobody's."""
+    for block in re.split(r"^(?=def |class )", SOURCES[name].text, flags=re.M)[1:]:
+        hints = [normal(hint) for hint in handout.HINT.findall(block)]
+        bodies = [body for _, body in handout.SOLUTION.findall(block)]
+        for line in (line for body in bodies for line in body.splitlines()):
+            values = [line, re.sub(r"^\s*(return |[\w\[\], .]+ [-+*/@]?= )", "", line)]
+            held = [value for value in map(normal, values) if len(value) > 12 and any(value in hint for hint in hints)]
+            assert not held, f"a hint of {name} holds {line.strip()}"
+
+
+def normal(text):
+    return re.sub(r"\s+", "", text)

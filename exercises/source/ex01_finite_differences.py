@@ -28,7 +28,7 @@ def central_difference(f, x, h):
     """x: any shape, h: a number   Returns the gradient, of x's shape."""
     ### HINT The gradient has as many numbers as x. Each of them needs two calls of f, with one entry moved.
     ### HINT g_i = (f(x + h e_i) - f(x - h e_i)) / (2h); np.ndindex(x.shape) walks through all i of any shape.
-    ### HINT for i in np.ndindex(x.shape): step = zeros of x's shape, step[i] = h; then f(x + step) and f(x - step).
+    ### HINT np.ndindex for the places. A fresh array of zeros with h at one; call f with it added, and subtracted.
     ### BEGIN SOLUTION
     gradient = np.zeros(x.shape)
     for i in np.ndindex(x.shape):
@@ -57,7 +57,7 @@ def complex_step(f, x):
     """x: any shape, real   Returns the gradient, of x's shape, real, to the last digits."""
     ### HINT As before, one entry at a time; but the step is imaginary, and one call of f is enough.
     ### HINT g_j = Im f(x + i h e_j) / h with h = 1e-30; an array of floats cannot hold a complex step.
-    ### HINT step = np.zeros(x.shape, complex), step[j] = 1j * h; the entry of the gradient is f(x + step).imag / h.
+    ### HINT Zeros with dtype complex, and 1j times h at one place; of f's value take .imag, and divide by h.
     ### BEGIN SOLUTION
     h = 1e-30
     gradient = np.zeros(x.shape)
@@ -84,7 +84,7 @@ def relative_error(yours, expected):
     """yours, expected: arrays of one shape   Returns one number."""
     ### HINT Two numbers decide: the largest difference, and the largest entry of what is expected. Mind the signs.
     ### HINT With d = max|yours - expected| and s = max|expected|: d / s, or d if s is 0.
-    ### HINT difference = np.abs(yours - expected).max(); size = np.abs(expected).max(); divide if size > 0.
+    ### HINT np.abs before .max(), once of yours - expected, once of expected; divide where that is above 0.
     ### BEGIN SOLUTION
     difference = np.abs(yours - expected).max()
     size = np.abs(expected).max()
@@ -108,7 +108,7 @@ def find_wrong(f, gradients, x):
     """gradients: {name: array}   Returns the list of names that are wrong, in any order."""
     ### HINT You have both parts already: one finds the right gradient, the other how far a candidate is from it.
     ### HINT Ask for the shape first, since arrays of other shapes may broadcast. Is nan > 1e-10? Is nan <= 1e-10?
-    ### HINT expected = complex_step(f, x); a name is wrong if shapes differ, or if not relative_error(...) <= 1e-10.
+    ### HINT Call complex_step once. A name is wrong if shapes differ, or if `not error <= 1e-10`, as for nan.
     ### BEGIN SOLUTION
     expected = complex_step(f, x)
     wrong = []

@@ -37,7 +37,7 @@ def linear_backward(dy, cache):
     """dy: (..., O)   Returns dx (..., I), dw (I, O), db (O,)."""
     ### HINT x_i reaches every y_o of its own row, by w_io. w_io reaches y_o in every row, by x_i. And b_o?
     ### HINT dx_i = Σ_o dy_o w_io, dw_io = Σ_rows x_i dy_o, db_o = Σ_rows dy_o. Shapes tell which one to transpose.
-    ### HINT Flatten to rows: x.reshape(-1, I), dy.reshape(-1, O); then rows.T @ drows is dw, and drows.sum(axis=0) db.
+    ### HINT With rows x (N, I) and dy (N, O): dw is (I, N) times (N, O), db a sum over axis 0; dx has x's shape.
     ### BEGIN SOLUTION
     x, w = cache
     rows = x.reshape(-1, w.shape[0])
@@ -78,7 +78,7 @@ def embedding_backward(dy, cache):
     """dy: (B, T, E)   Returns None, None (for ids and types), dword (V, E), dposition (M, E), dtoken_type (2, E)."""
     ### HINT Begin each table's gradient with zeros of its shape. Then every place adds its dy to the row it looked up.
     ### HINT dword[ids[b, t]] += dy[b, t] for all b, t; dposition[t] = Σ_b dy[b, t]; token types as words.
-    ### HINT np.add.at(dword, ids, dy) adds for every place; dword[ids] += dy does not. dposition[:T] = dy.sum(axis=0).
+    ### HINT np.add.at adds for every place; dword[...] += does not. For positions a sum over axis 0 is enough.
     ### BEGIN SOLUTION
     ids, types, word_shape, position_shape, type_shape = cache
     dtoken_type = np.zeros(type_shape, dy.dtype)

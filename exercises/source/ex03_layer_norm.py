@@ -54,7 +54,7 @@ def layer_norm_backward(dy, cache):
     """dy: (..., H)   Returns dx (..., H), dgain (H,), dbias (H,)."""
     ### HINT Parameters first: they are used by each row, so their gradients are sums over rows. Then dx, path by path.
     ### HINT dbias = Σ_rows dy, dgain = Σ_rows dy xhat, dx = r (g - mean(g) - xhat mean(g xhat)), g = dy gain.
-    ### HINT Sums: axis=tuple(range(dy.ndim - 1)); dx = r * (g - m(g) - xhat * m(g * xhat)); m: mean(-1, keepdims=True)
+    ### HINT dgain, dbias: sum over all axes but the last. Both means of dx: over the last one, with keepdims=True.
     ### BEGIN SOLUTION
     xhat, rstd, gain = cache
     rows = tuple(range(dy.ndim - 1))

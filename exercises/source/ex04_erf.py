@@ -29,7 +29,7 @@ def Phi(x):
     """x, p: any shape   Returns p, the probability that a normally distributed number is below x."""
     ### HINT A probability: 0 far to the left, ½ at 0, 1 far to the right. What does erf do there?
     ### HINT Φ(x) = ½ (1 + erf(x / √2)).
-    ### HINT 0.5 * (1 + erf(x / np.sqrt(2)))
+    ### HINT erf of x / √2, with the root as a number; add 1 to it before you halve.
     ### BEGIN SOLUTION
     return 0.5 * (1 + erf(x / np.sqrt(2)))
     ### END SOLUTION
@@ -65,7 +65,7 @@ def gelu_erf_backward(dy, cache):
     """dy, dx: any shape   Returns dx."""
     ### HINT The product rule: what x does as a factor, and what it does inside Φ.
     ### HINT dx = dy (Φ(x) + x φ(x)).
-    ### HINT With x from the cache: dy * (Phi(x) + x * phi(x)).
+    ### HINT The cache is x. Call Phi and phi with it; the second summand has x as a factor. Multiply the sum by dy.
     ### BEGIN SOLUTION
     x = cache
     slope = Phi(x) + x * phi(x)

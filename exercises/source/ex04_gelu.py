@@ -56,7 +56,7 @@ def gelu_forward(x):
     """x, y: any shape   Returns y, cache."""
     ### HINT First u, from x; then the gate, from u; then the product with x.
     ### HINT The gate is ½ (1 + tanh u). Where the gate is 1, y is x; where it is 0, y is 0.
-    ### HINT u = np.sqrt(2 / np.pi) * (x + 0.044715 * x**3), y = 0.5 * x * (1 + np.tanh(u)); the cache is x.
+    ### HINT u = √(2/π) (x + 0.044715 x³) with np.sqrt and np.pi; np.tanh, plus 1, halved, times x. Cache: x.
     ### BEGIN SOLUTION
     u = np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)
     y = 0.5 * x * (1 + np.tanh(u))

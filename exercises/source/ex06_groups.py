@@ -34,7 +34,7 @@ def encoder_forward(x, weights, mask, heads, eps, layers):
     """x, y: (B, T, H)   weights: a list of dicts, one for each group   layers: L   Returns y, cache."""
     ### HINT A loop. What one layer puts out, the next takes in; the way back will need something of every layer.
     ### HINT x₀ = x, x_{l+1} = block(x_l) with the weights of group l G // L, and y = x_L; one cache for each l.
-    ### HINT group = layer * len(weights) // layers; keep it beside the cache of block_forward(x, weights[group], ...).
+    ### HINT G is len(weights). For each layer: find its group, call block_forward with its weights, keep both.
     ### BEGIN SOLUTION
     caches = []
     for layer in range(layers):

@@ -74,7 +74,7 @@ def block_backward(dy, cache):
     """dy, dx: (B, T, H)   Returns dx, dweights (a dict with the names of the weights)."""
     ### HINT Forward's lines from the last to the first, each by its backward. x is used twice in each half.
     ### HINT Back through the norm comes dsum. It goes into the branch and past it: dx = dsum + what the branch gives.
-    ### HINT dsum by the norm's backward, df by down's, gelu's, up's; dx = dsum + df; dsum again; return dsum + da, d.
+    ### HINT Norm 2, down, gelu, up; add what skipped the branch to what came through it. Norm 1, attention; add again.
     ### BEGIN SOLUTION
     attention, norm1, up, gelu, down, norm2 = cache
     d = {}
@@ -101,7 +101,7 @@ def encoder_forward(x, weights, mask, heads, eps, layers):
     """x, y: (B, T, H)   layers: how often the block is applied   Returns y, cache."""
     ### HINT A loop. What one pass puts out, the next takes in; the way back will need something of every pass.
     ### HINT x₀ = x, x_l = block(x_{l-1}) with the same weights, and y = x_L; one cache for each l.
-    ### HINT x, cache = block_forward(x, weights, mask, heads, eps) in a loop; put each cache into a list.
+    ### HINT In a loop, x is replaced by what block_forward returns; the weights never are. Append each cache.
     ### BEGIN SOLUTION
     caches = []
     for _ in range(layers):
@@ -115,7 +115,7 @@ def encoder_backward(dy, cache):
     """dy, dx: (B, T, H)   Returns dx, dweights (a dict with the names of the weights)."""
     ### HINT The last pass comes first. Its dx is what the pass before is handed. Its gradients meet those of others.
     ### HINT dx_{l-1}, g_l = block_backward(dx_l, cache_l), from l = L to 1, and dweights = Σ_l g_l, name by name.
-    ### HINT for block_cache in reversed(cache): dy, g = block_backward(dy, block_cache); then total[name] += g[name].
+    ### HINT Loop over reversed(cache), and replace dy each time. Add into a dict that begins empty: total.get(name, 0).
     ### BEGIN SOLUTION
     total = {}
     for block_cache in reversed(cache):

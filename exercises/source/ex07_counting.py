@@ -53,7 +53,7 @@ def albert_parameters(config, shared):
     """
     ### HINT The two functions above, and the pooler. What does `shared` change?
     ### HINT embedding + (1 or L) layers + H H + H.
-    ### HINT sets = 1 if shared else config["num_hidden_layers"]; embedding + sets * layer + the pooler's H * H + H.
+    ### HINT embedding_parameters once; layer_parameters times 1 or L; the pooler is H by H, with a bias.
     ### BEGIN SOLUTION
     H, F = config["hidden_size"], config["intermediate_size"]
     V, E, M = config["vocab_size"], config["embedding_size"], config["max_position_embeddings"]
@@ -77,7 +77,7 @@ def gradient_bytes(config, shared):
     """config, shared: as above   Returns the bytes of one machine's gradients."""
     ### HINT A shared tensor has one gradient, however many layers added to it.
     ### HINT Four bytes times the number of parameters.
-    ### HINT 4 * albert_parameters(config, shared)
+    ### HINT Call albert_parameters with both arguments: it knows what `shared` does. A float32 has 4 bytes.
     ### BEGIN SOLUTION
     return 4 * albert_parameters(config, shared)
     ### END SOLUTION

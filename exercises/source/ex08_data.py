@@ -2,7 +2,8 @@
 # # Exercise 8: masked words and sentence order
 #
 # ALBERT learns from two puzzles that plain text provides for nothing: which words were hidden (MLM), and whether two
-# parts of a text stand in their own order (SOP). You make both, for a text that is token ids already.
+# parts of a text stand in their own order (SOP). You make both, for a text that is token ids already: first with
+# single tokens, then with words of several pieces, as ALBERT does.
 #
 # Token ids below 5 are special: `[PAD]` 0, `[UNK]` 1, `[CLS]` 2, `[SEP]` 3, `[MASK]` 4. All others, up to
 # `vocab_size - 1`, are ordinary.
@@ -86,7 +87,7 @@ def mask_tokens(input_ids, rng, vocab_size):
     """
     ### HINT Which places may be chosen at all? How many of them? Only then: what becomes of each?
     ### HINT Of the places with id >= 5, max(1, round(0.15 n)). For each a uniform u: below 0.8, below 0.9, or above.
-    ### HINT np.sort(rng.choice(places, P, replace=False)); np.where(u < 0.8, MASK, np.where(u < 0.9, labels, others)).
+    ### HINT rng.choice with replace=False, sorted; rng.random(P) and two nested np.where; write into a copy.
     ### BEGIN SOLUTION
     places = np.flatnonzero(input_ids >= ORDINARY)
     count = max(1, round(0.15 * len(places)))
@@ -111,10 +112,85 @@ def ngram_lengths(count, rng):
     """Returns lengths (count,): whole numbers from 1 to 3, each with its p(n), drawn independently."""
     ### HINT Three probabilities that sum to one, then many draws from them.
     ### HINT 1, 1/2, 1/3 divided by their sum, 11/6: p = 6/11, 3/11, 2/11.
-    ### HINT p = 1 / np.arange(1, 4), p / p.sum(), and rng.choice([1, 2, 3], count, p=p).
+    ### HINT rng.choice takes the values 1, 2, 3, how many, and p: an array of three, divided by its sum.
     ### BEGIN SOLUTION
     weights = 1 / np.arange(1, 4)
     return rng.choice([1, 2, 3], count, p=weights / weights.sum())
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## Words of several pieces
+#
+# A real vocabulary has pieces of words: `un`, `believ`, `able`. A model that is to find `believ` between the other two
+# learns little, so all pieces of a word are masked, or none. `begins` says for each token whether it begins a word.
+# A word begins there, and also at the first ordinary token after a special one (a text may have been shortened in the
+# middle of a word). It goes on up to the next such token or special token. Special tokens belong to no word.
+
+# %%
+def find_words(input_ids, begins):
+    """input_ids (T,); begins (T,): True where a token begins a word
+
+    Returns the words from left to right: a list of lists, each the positions of a word's tokens.
+    """
+    ### HINT Go through the tokens once. What must you remember from the token before?
+    ### HINT An ordinary token opens a new word if it begins one or if a special token stood before it.
+    ### HINT Keep a flag: are you inside a word? A special token clears it; any other opens a word or extends the last.
+    ### BEGIN SOLUTION
+    words, inside = [], False
+    for position, token in enumerate(input_ids):
+        if token < ORDINARY:
+            inside = False
+            continue
+        if begins[position] or not inside:
+            words.append([])
+        words[-1].append(position)
+        inside = True
+    return words
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## Spans of whole words
+#
+# Now the spans. All draws are made already: `order` has the numbers of all words, shuffled, and `lengths` a number of
+# words, 1 to 3, for each in that order. `budget` is how many *tokens* may be masked in all. Take the words as `order`
+# has them. For each:
+#
+# 1. The span is this word and the words after it, `lengths[i]` together. It ends earlier at the last word of all, and
+#    where the next word's first position does not follow directly: there a [SEP] stands between them.
+# 2. While the span has more tokens than are left of the budget, it loses its last word.
+# 3. If nothing of it remains, or if one of its words is in an earlier span, the whole span is left out.
+# 4. Otherwise it is chosen, and its tokens are taken from the budget.
+#
+# The library does the same with its own draws, and one check compares your spans with those of its instances, span
+# for span. (ALBERT's released program lets spans go on behind a [SEP].)
+
+# %%
+def choose_spans(words, order, lengths, budget):
+    """words: as `find_words` returns them; order, lengths: lists, one number for each word; budget: tokens
+
+    Returns the chosen spans in the order of choice: a list of lists, each the positions of all tokens of a span.
+    """
+    ### HINT What must be known before the next word of `order`: which tokens are taken, and how many may still be?
+    ### HINT Collect words while they adjoin and n is not reached; drop from the end while Σ tokens > left; then look.
+    ### HINT A list of words as the span, a set of taken positions, a number left. `pop` shortens, `isdisjoint` looks.
+    ### BEGIN SOLUTION
+    left, taken, spans = budget, set(), []
+    for first, n in zip(order, lengths, strict=True):
+        span = [words[first]]
+        for word in words[first + 1 : first + n]:
+            if word[0] != span[-1][-1] + 1:
+                break
+            span.append(word)
+        while sum(map(len, span)) > left:
+            span.pop()
+        positions = [position for word in span for position in word]
+        if positions and taken.isdisjoint(positions):
+            spans.append(positions)
+            taken.update(positions)
+            left -= len(positions)
+    return spans
     ### END SOLUTION
 
 

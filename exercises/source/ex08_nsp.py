@@ -35,7 +35,7 @@ def nsp_pair(documents, number, rng):
     """
     ### HINT Up to four draws: the cut, next or not, and for half of the pairs which other document, and from where on.
     ### HINT To draw another than `number` among D: draw from D - 1, and add 1 to what is not below `number`.
-    ### HINT other = rng.integers(D - 1); other += other >= number; begin = rng.integers(len(documents[other])).
+    ### HINT rng.integers leaves its end out. Draw among D - 1; from `number` on, one more. Then draw a sentence.
     ### BEGIN SOLUTION
     document = documents[number]
     cut = int(rng.integers(1, len(document)))
@@ -95,7 +95,7 @@ def mask_tokens(input_ids, rng, vocab_size):
     """
     ### HINT Which places may be chosen at all? How many of them? Only then: what becomes of each?
     ### HINT Of the places with id >= 5, max(1, round(0.15 n)). For each a uniform u: below 0.8, below 0.9, or above.
-    ### HINT np.sort(rng.choice(places, P, replace=False)); np.where(u < 0.8, MASK, np.where(u < 0.9, labels, others)).
+    ### HINT rng.choice with replace=False, sorted; rng.random(P) and two nested np.where; write into a copy.
     ### BEGIN SOLUTION
     places = np.flatnonzero(input_ids >= ORDINARY)
     count = max(1, round(0.15 * len(places)))

@@ -65,7 +65,7 @@ def decoder_forward(x, table, bias):
     """x: (B, P, E)   table: (V, E)   bias: (V,)   Returns logits (B, P, V), cache."""
     ### HINT A linear map; its matrix is the table, turned round.
     ### HINT logits = x tableᵀ + bias. Backward will need x and the table.
-    ### HINT x @ table.T + bias, and the cache (x, table).
+    ### HINT x (B, P, E) times the transposed table (E, V) with @, plus the bias (V,). The cache is a pair.
     ### BEGIN SOLUTION
     logits = x @ table.T + bias
     return logits, (x, table)
@@ -131,7 +131,7 @@ def word_gradient(ids, dy, x, dlogits, vocab_size):
     """
     ### HINT If something is used twice, how does the loss change with it?
     ### HINT The sum of both parts: dword[ids[b, t]] += dy[b, t] for every token, and the decoder's dlogitsᵀ x.
-    ### HINT dword = np.zeros((V, E)); np.add.at(dword, ids, dy); dword + np.einsum("bpv,bpe->ve", dlogits, x).
+    ### HINT Zeros (V, E), np.add.at for the tokens, and an einsum over b and p that leaves v and e; add both.
     ### BEGIN SOLUTION
     dword = np.zeros((vocab_size, dy.shape[-1]), dy.dtype)
     np.add.at(dword, ids, dy)

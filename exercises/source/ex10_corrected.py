@@ -33,7 +33,7 @@ def lamb_step(w, g, m, v, rate, t, betas, eps, weight_decay, clamp):
     """
     ### HINT m and v begin at zero, so early ones are too small; which of the two forms goes into u, which is kept?
     ### HINT u = m̂ / (√v̂ + ε) + λ w; r = min(‖w‖ / ‖u‖, clamp), 1 where a norm is 0 or w.ndim is 1.
-    ### HINT m_hat = m / (1 - beta1**t); if w.ndim > 1: u = u + weight_decay * w, min(np.linalg.norm(w) / ..(u), clamp).
+    ### HINT Return m and v; u has them divided by 1 - β^t. Norms of w and u; the smaller of ratio and clamp.
     ### BEGIN SOLUTION
     beta1, beta2 = betas
     m = beta1 * m + (1 - beta1) * g
@@ -62,8 +62,8 @@ def clip(gradients, limit):
     Returns clipped, {name: array} of the same names, and norm, a number: that of the whole gradient before clipping.
     """
     ### HINT One number for all tensors: the direction of the whole gradient must not change.
-    ### HINT norm = √(Σ over tensors of Σ g²); the factor is limit / max(norm, limit).
-    ### HINT norm = np.sqrt(sum((g * g).sum() for g in gradients.values())); factor = limit / max(norm, limit).
+    ### HINT norm = √(Σ over tensors of Σ g²); the factor is limit / norm if the norm is above the limit, else 1.
+    ### HINT Add (g * g).sum() over gradients.values(), then the root. A new dict, each tensor times the factor.
     ### BEGIN SOLUTION
     norm = np.sqrt(sum((g**2).sum() for g in gradients.values()))
     factor = limit / max(norm, limit)
@@ -81,7 +81,7 @@ def sqrt_rate(batch, reference_batch, reference_rate):
     """Returns the rate for `batch`, where `reference_rate` is that of `reference_batch`."""
     ### HINT Four times the batch, twice the rate.
     ### HINT rate / reference_rate = √(batch / reference_batch).
-    ### HINT return reference_rate * np.sqrt(batch / reference_batch).
+    ### HINT np.sqrt of the batches' ratio, new over old, times the rate of the reference.
     ### BEGIN SOLUTION
     return reference_rate * np.sqrt(batch / reference_batch)
     ### END SOLUTION

@@ -32,7 +32,7 @@ def lamb_step(w, g, m, v, rate, t, betas, eps, weight_decay):
     """
     ### HINT First both means, then the direction u, and only then the two norms. Which w do they see?
     ### HINT u = m / (√v + ε) + λ w with the new m and v; r = ‖w‖ / ‖u‖ with the old w; mind the exceptions.
-    ### HINT u = m / (np.sqrt(v) + eps); if w.ndim > 1: u = u + weight_decay * w, np.linalg.norm(w) / np.linalg.norm(u).
+    ### HINT Where w.ndim is 1: no decay, r = 1. Else λ w goes into u, before np.linalg.norm of old w and of u.
     ### BEGIN SOLUTION
     beta1, beta2 = betas
     m = beta1 * m + (1 - beta1) * g
@@ -60,8 +60,8 @@ def clip(gradients, limit):
     Returns clipped, {name: array} of the same names, and norm, a number: that of the whole gradient before clipping.
     """
     ### HINT One number for all tensors: the direction of the whole gradient must not change.
-    ### HINT norm = √(Σ over tensors of Σ g²); the factor is limit / max(norm, limit).
-    ### HINT norm = np.sqrt(sum((g * g).sum() for g in gradients.values())); factor = limit / max(norm, limit).
+    ### HINT norm = √(Σ over tensors of Σ g²); the factor is limit / norm if the norm is above the limit, else 1.
+    ### HINT Add (g * g).sum() over gradients.values(), then the root. A new dict, each tensor times the factor.
     ### BEGIN SOLUTION
     norm = np.sqrt(sum((g**2).sum() for g in gradients.values()))
     factor = limit / max(norm, limit)
@@ -79,7 +79,7 @@ def sqrt_rate(batch, reference_batch, reference_rate):
     """Returns the rate for `batch`, where `reference_rate` is that of `reference_batch`."""
     ### HINT Four times the batch, twice the rate.
     ### HINT rate / reference_rate = √(batch / reference_batch).
-    ### HINT return reference_rate * np.sqrt(batch / reference_batch).
+    ### HINT np.sqrt of the batches' ratio, new over old, times the rate of the reference.
     ### BEGIN SOLUTION
     return reference_rate * np.sqrt(batch / reference_batch)
     ### END SOLUTION

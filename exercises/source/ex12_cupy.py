@@ -62,8 +62,8 @@ def array_module(x):
 def gelu(x):
     """x, y: any shape, host or device   Returns y, where x is and with x's dtype."""
     ### HINT Which of the operations are operators, that need no library, and which one is a function? Of which library?
-    ### HINT xp = array_module(x); only tanh is xp's. The constant √(2/π) must be a number of Python's.
-    ### HINT c = math.sqrt(2 / math.pi); y = 0.5 * x * (1 + xp.tanh(c * (x + 0.044715 * x * x * x))).
+    ### HINT Only tanh is the library's, which `array_module` finds. The constant √(2/π) must be a number of Python's.
+    ### HINT x's library by array_module, for tanh; math.sqrt gives a float; u = √(2/π) (x + 0.044715 x³).
     ### BEGIN SOLUTION
     xp = array_module(x)
     c = math.sqrt(2 / math.pi)
@@ -75,7 +75,7 @@ def layer_norm(x, gain, bias, eps):
     """x, y: (..., H)   gain, bias: (H,), where x is   eps: a number   Returns y, where x is and with x's dtype."""
     ### HINT Arrays know some things themselves: x.mean is a method of both libraries' arrays.
     ### HINT centred = x - mean, var = mean(centred²), both with keepdims=True; the root is xp's.
-    ### HINT gain * centred / xp.sqrt((centred * centred).mean(axis=-1, keepdims=True) + eps) + bias.
+    ### HINT x.mean and the mean of the squares over the last axis, keepdims=True; eps goes inside the root.
     ### BEGIN SOLUTION
     xp = array_module(x)
     centred = x - x.mean(axis=-1, keepdims=True)
@@ -95,7 +95,7 @@ def scatter_add(shape, rows, updates):
     """shape: (V, H)   rows: (R,) whole numbers   updates: (R, H)   Returns the table (V, H), where the updates are."""
     ### HINT table[rows] += updates reads each row once and writes it once. What becomes of a row that is named twice?
     ### HINT Both libraries have add.at(table, rows, updates), which adds every update.
-    ### HINT xp = array_module(updates); table = xp.zeros(shape, updates.dtype); xp.add.at(table, rows, updates).
+    ### HINT Zeros of `shape` in the updates' dtype, from the library that array_module names; its add.at.
     ### BEGIN SOLUTION
     xp = array_module(updates)
     table = xp.zeros(shape, updates.dtype)
@@ -127,7 +127,7 @@ def mean_loss(losses):
     """losses: list of single numbers, all on the host or all on the device   Returns their mean, a Python number."""
     ### HINT Adding is work for the device. Only what you print has to be read.
     ### HINT Σ losses / number of losses is one array of shape () on the device; float() of that is one transfer.
-    ### HINT float(sum(losses) / len(losses)).
+    ### HINT Python's sum adds device arrays on the device. Divide there too; float() comes once, around everything.
     ### BEGIN SOLUTION
     return float(sum(losses) / len(losses))
     ### END SOLUTION

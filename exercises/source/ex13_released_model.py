@@ -68,7 +68,7 @@ def translate(state):
     """state: dict, their names -> arrays   Returns params: dict, our names -> arrays."""
     ### HINT Take the name apart first: prefix, module, leaf. What kind of module it is says what the leaf becomes.
     ### HINT weight -> "" (table), "gain" (norm), "w" and transposed (linear); bias -> "b" of linear, else "bias".
-    ### HINT name.removeprefix("albert.").rpartition(".") gives module and leaf; MODULES[module] + ".w" has array.T.
+    ### HINT removeprefix, rpartition at the last dot; skip unknown modules. Linear weights are (out, in): .T.
     ### BEGIN SOLUTION
     params = {}
     for name, array in state.items():
@@ -103,8 +103,8 @@ def translate(state):
 def read_config(text):
     """text: the text of a config.json   Returns config: dict, fields of AlbertConfig -> values."""
     ### HINT Two things can be in the file that you cannot use: one does no harm, the other does. Which is which?
-    ### HINT The fields: {field.name for field in dataclasses.fields(AlbertConfig)}. A key that is missing is no harm.
-    ### HINT data = json.loads(text); if data.get("inner_group_num", 1) != 1, raise ValueError; keep the keys in fields.
+    ### HINT Keep the keys that are names of dataclasses.fields(AlbertConfig). A key that is missing is no harm.
+    ### HINT json.loads; a ValueError if inner_group_num is there and not 1; a dict of AlbertConfig's keys.
     ### BEGIN SOLUTION
     data = json.loads(text)
     if data.get("inner_group_num", 1) != 1:
@@ -126,7 +126,7 @@ def load(directory):
     """directory: path, a string   Returns config, params: the dicts of the two functions above."""
     ### HINT The two functions above do the work; this one finds the files.
     ### HINT directory/config.json is text for read_config, directory/model.safetensors gives the state for translate.
-    ### HINT d = Path(directory); read_config((d / "config.json").read_text()), translate(load_file(d / "model...")).
+    ### HINT pathlib's Path and / find the files: read_text for the config, load_file for the tensors.
     ### BEGIN SOLUTION
     directory = Path(directory)
     config = read_config((directory / "config.json").read_text(encoding="utf-8"))
@@ -146,7 +146,7 @@ def first_difference(ours, theirs, limit):
     """ours, theirs: lists of arrays   Returns the index of the first pair that differs, a whole number, or None."""
     ### HINT After the first mistake everything differs: the first index is the news. And what is nan > limit?
     ### HINT The first i for which max |ours[i] - theirs[i]| <= limit is not true.
-    ### HINT for i, (a, b) in enumerate(zip(ours, theirs)): if not np.abs(a - b).max() <= limit: return i; then None.
+    ### HINT enumerate over zip. Write the test as `not largest <= limit`, which nan fails too; after the loop, None.
     ### BEGIN SOLUTION
     for i, (a, b) in enumerate(zip(ours, theirs, strict=True)):
         if not np.abs(a - b).max() <= limit:

@@ -60,8 +60,8 @@ def head_forward(layers, pooler_w, pooler_b, w, b, kept, rate):
     Returns scores (B, K), cache.
     """
     ### HINT Which of layers, which token? Then a linear map, tanh, dropout, a linear map.
-    ### HINT h = layers[-1, :, 0]; pooled = tanh(h pooler_w + pooler_b); scores = (pooled kept / (1 - rate)) w + b.
-    ### HINT x = pooled where kept is None, otherwise pooled * kept / (1 - rate); x @ w + b; keep the factor.
+    ### HINT h: last layer, first token. pooled = tanh(h pooler_w + pooler_b), scores = pooled kept/(1 - rate) w + b.
+    ### HINT np.tanh of the first linear map. Keep for backward: h, pooled, dropout's factor, what went into w.
     ### BEGIN SOLUTION
     first = layers[-1, :, 0]
     pooled = np.tanh(first @ pooler_w + pooler_b)
@@ -103,7 +103,7 @@ def label_loss_forward(scores, labels):
     """
     ### HINT Cross-entropy has weights. Which weight has an example without a label?
     ### HINT weight = 1 where labels ≥ 0, otherwise 0; there the label is anything that is allowed, such as 0.
-    ### HINT there = labels >= 0, then cross_entropy_forward with labels * there and there as numbers.
+    ### HINT A comparison, as floats, gives the weights. Times the labels, it makes an allowed 0 of -1.
     ### BEGIN SOLUTION
     there = labels >= 0
     return cross_entropy_forward(scores, labels * there, there.astype(scores.dtype))
@@ -114,7 +114,7 @@ def label_loss_backward(dloss, cache):
     """dloss: a number   Returns dscores (..., K), and None for labels."""
     ### HINT Its pair has done the work.
     ### HINT dscores = dloss (p - onehot(label)) / (number of labels), and 0 where there is none.
-    ### HINT cross_entropy_backward(dloss, cache) returns three values; take the first.
+    ### HINT cross_entropy_backward returns three gradients; the scores' is the first. Labels have none: None.
     ### BEGIN SOLUTION
     dscores, _, _ = cross_entropy_backward(dloss, cache)
     return dscores, None
@@ -176,7 +176,7 @@ def choice_loss_backward(dloss, cache):
     """dloss: a number   Returns dscores (B C, 1), and None for labels."""
     ### HINT The pair of what you called in forward, then the shape that scores had.
     ### HINT dscores = label_loss's dscores (B, C), written as (B C, 1).
-    ### HINT label_loss_backward(dloss, inner)[0], reshaped to what forward kept.
+    ### HINT label_loss_backward with label_loss_forward's cache; reshape its first result to what forward kept.
     ### BEGIN SOLUTION
     inner, shape = cache
     dscores, _ = label_loss_backward(dloss, inner)

@@ -3,6 +3,8 @@
 import math
 from itertools import pairwise
 
+from minalbert.data import masking, released
+
 from ..compare import Wrong, shown
 from ..lesson import Lesson
 from .chances import repeats, rng, share, shares
@@ -10,22 +12,27 @@ from .documents import compare_draws, joined, repeating, starts, two_parts, writ
 from .inputs import ASSEMBLE, MASK_TOKENS, add_inputs
 from .masked_words import text
 from .sentences import flag, whole
+from .word_spans import compare_library, compare_spans, compare_words, spans_of, words_of
 
 lesson = Lesson(
-    "ex08", "masked words and sentence order", minutes=70,
+    "ex08", "masked words and sentence order", minutes=90,
     functions={
         "order_pair": "first, second, swapped",
         "assemble": ASSEMBLE,
         "mask_tokens": MASK_TOKENS,
         "ngram_lengths": "lengths",
+        "find_words": "words",
+        "choose_spans": "spans",
     },
+    withheld=(masking.find_words, masking.choose_spans, released.find_words, released.mask),
+    references={"find_words": words_of, "choose_spans": spans_of},
 )  # fmt: skip
 LESSONS = [lesson]
 
 ORDER = "swapped = 0: first + second = document; 1: second + first = document"
 
 
-@lesson.check(1.5, "order and label", of="order_pair", formula=ORDER)
+@lesson.check(1, "order and label", of="order_pair", formula=ORDER)
 def order(yours, draw):
     labels = set()
     for sentences in [2, 3, 4, 5, 6, 2, 3, 9, 24] * 4:
@@ -49,7 +56,7 @@ def order(yours, draw):
         raise Wrong("swapped is never 1", "the parts are never swapped, so nothing shows what the label means")
 
 
-@lesson.check(1, "fair draws", of="order_pair", formula="swapped with probability 1/2, each cut with 1/(n-1)")
+@lesson.check(0.5, "fair draws", of="order_pair", formula="swapped with probability 1/2, each cut with 1/(n-1)")
 def fair(yours, draw):
     def pair_of(sentences):
         document = written(draw, sentences)
@@ -68,10 +75,10 @@ def fair(yours, draw):
     compare_draws(draw, pair_of, "swapped", causes)
 
 
-add_inputs(lesson)
+add_inputs(lesson, points=(1, 0.5, 0.5, 0.5, 0.5, 1))
 
 
-@lesson.check(1, "n-grams, as published", of="ngram_lengths", formula="p(n) = (1/n) / (1 + 1/2 + 1/3)")
+@lesson.check(0.5, "n-grams, as published", of="ngram_lengths", formula="p(n) = (1/n) / (1 + 1/2 + 1/3)")
 def ngrams(yours, draw):
     """The paper's section 3.1; 6/11, 3/11, 2/11 are the released script's."""
     count = 20000
@@ -108,6 +115,26 @@ LENGTHS = {
     "the chances fall evenly: 3, 2, 1 instead of 1, 1/2, 1/3": (1 / 2, 1 / 3, 1 / 6),
     "every length is 1": (1.0, 0.0, 0.0),
 }
+
+
+@lesson.check(1, "words of pieces", of="find_words", formula="ordinary tokens up to the next that begins a word")
+def words(yours, draw):
+    compare_words(yours, draw)
+    yours.untouched()
+
+
+SPAN = "neighbouring words, shortened while they have more tokens than are left; left out if one is taken"
+
+
+@lesson.check(1.5, "spans of words", of="choose_spans", formula=SPAN)
+def spans(yours, draw):
+    compare_spans(yours, draw)
+    yours.untouched()
+
+
+@lesson.check(1, "as the library's instances", of="choose_spans", formula=SPAN)
+def library(yours, draw):
+    compare_library(yours, draw)
 
 
 @lesson.check(0.5, "rng alone, inputs untouched", of="mask_tokens", formula="one seed, one answer")

@@ -1,4 +1,4 @@
-"""Exercise 11: training. The rate of each step, a batch in slices, the loop, and the plateau."""
+"""Exercise 11: training. The rate of each step, a batch in slices, the loop, the plateau, a run with a target."""
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from ..outside import numbers as stored
 from .accumulating import compare_accumulated, compare_again, compare_without_targets
 from .checks import Later
 from .loops import compare_curves, compare_first_losses, compare_left, runs
+from .recipes import STEPS, TARGET, compare_held_out, compare_target, mean_mlm
 from .training_mistakes import plateau_mistakes, rate_mistakes, rate_of
 
 
@@ -24,15 +25,17 @@ def unigram_loss(counts):
 
 
 lesson = Lesson(
-    "ex11", "training", minutes=90,
+    "ex11", "training", minutes=120,
     functions={
         "learning_rate": "rate",
         "accumulate": "loss, gradient",
         "train": "losses",
         "unigram_loss": "loss",
+        "held_out_loss": "loss",
+        "settings": "steps, warmup, peak",
     },
     withheld=(Schedule.rate, baselines, pretrain, Albert.accumulate, Workers.slices_of),
-    references={"learning_rate": rate_of, "unigram_loss": unigram_loss},
+    references={"learning_rate": rate_of, "unigram_loss": unigram_loss, "held_out_loss": mean_mlm},
 )  # fmt: skip
 LESSONS = [lesson]
 
@@ -65,7 +68,7 @@ def schedule(draw):
     return warmup + int(draw.integers(20, 90)), warmup, float(draw.uniform(1e-4, 1e-1))
 
 
-@lesson.check(1, "rise", of="learning_rate", formula=f"rate = {RATE}")
+@lesson.check(0.5, "rise", of="learning_rate", formula=f"rate = {RATE}")
 def rise(yours, draw):
     steps, warmup, peak = schedule(draw)
     compare_rates(yours, (1, 0, warmup // 2, warmup - 1), steps, warmup, peak)
@@ -98,7 +101,7 @@ def edges(yours, draw):
 WHOLE = "loss = Σ all masked words' losses / their number + Σ all sequences' losses / their number"
 
 
-@lesson.check(1, "loss of all slices", of="accumulate", formula=WHOLE)
+@lesson.check(0.5, "loss of all slices", of="accumulate", formula=WHOLE)
 def loss_of_parts(yours, draw):
     compare_accumulated(yours, draw, 0)
     if draw.number < 2:
@@ -126,7 +129,7 @@ def first_losses(yours, draw):
     compare_first_losses(yours, draw)
 
 
-@lesson.check(2, "losses of a run", of="train", formula=LOOP)
+@lesson.check(1.5, "losses of a run", of="train", formula=LOOP)
 def whole_run(yours, draw):
     for model, batches, plan in runs(draw):
         compare_curves(yours, "losses", model, batches, plan)
@@ -135,7 +138,7 @@ def whole_run(yours, draw):
     yours.untouched()
 
 
-@lesson.check(1, "as PyTorch", of="train", formula=f"transformers' AlbertForPreTraining and torch.optim.AdamW: {LOOP}")
+@lesson.check(0.5, "as PyTorch", of="train", formula=f"as AlbertForPreTraining with torch.optim.AdamW: {LOOP}")
 def outside(yours, draw):
     batches = [Given.of("a batch that nobody drew", number) for number in range(2)]
     compare_curves(yours, "losses (PyTorch's numbers)", ("ramp",), batches, (6, 2, 0.05), stored("ex11")["losses"])
@@ -144,7 +147,7 @@ def outside(yours, draw):
 # The plateau
 
 
-@lesson.check(1, "plateau", of="unigram_loss", formula="-Σ p log p, p = counts / Σ counts; p = 0 adds 0")
+@lesson.check(0.5, "plateau", of="unigram_loss", formula="-Σ p log p, p = counts / Σ counts; p = 0 adds 0")
 def plateau(yours, draw):
     counts = np.array([5, 3, 1, 1, 0]) if draw.first else draw.integers(0, 50, int(draw.integers(6, 20)))
     counts[-1], counts[0] = 0, 7
@@ -155,3 +158,17 @@ def plateau(yours, draw):
         if isinstance(found, np.ndarray) and found.shape == (1,):
             found = found[0]
         same("loss", found, right, suspects=Later(plateau_mistakes, asked, p, right), limit=1e-5 if right else 1e-6)
+
+
+# A run with a target
+
+
+@lesson.check(1, "held-out loss", of="held_out_loss", formula="Σ all masked words' losses / their number")
+def held_out(yours, draw):
+    compare_held_out(yours, draw)
+
+
+@lesson.check(1.5, "a run with a target", of="settings",
+              formula=f"at most {STEPS} steps, and a held-out MLM loss of at most {TARGET}")  # fmt: skip
+def target(yours, draw):
+    compare_target(yours, draw)

@@ -1,0 +1,123 @@
+"""Exercise 11's run with a target: the student's settings, and a training run with them in the grader's own process.
+
+A loss that somebody hands in could be invented; three numbers cannot. The run takes half a second, and is kept.
+"""
+
+import functools
+import numbers
+
+import numpy as np
+
+from ..compare import Wrong, plain, same, shown
+from ..given import Given
+from ..makers.ex11 import small_model
+from ..makers.small_language import held_out_batches, new_model, training_batches
+from .checks import Later
+from .loop_mistakes import curve
+from .training_mistakes import rate_of
+
+STEPS, TARGET, LANGUAGES = 200, 1.5, 2
+RESTS = 3.0                                          # near log 24, the entropy of the frequencies
+
+
+def mean_mlm(model, batches):
+    """The MLM loss over all masked words of all batches."""
+    words = [float(batch.mlm_weights.sum()) for batch in batches]
+    return sum(float(model.loss(batch).mlm) * n for batch, n in zip(batches, words, strict=True)) / sum(words)
+
+
+def compare_held_out(yours, draw):
+    sizes = [(4, 9, 5), (2, 7, 3), (3, 8, 1)] if draw.first else [(n, 9, n) for n in draw.sizes(a=2, b=4, c=6)]
+    given = [Given.of("a batch", int(draw.integers(0, 1000)), *size) for size in sizes]
+    empty = Given.of("a batch", *given[1].args, False)
+    for asked in (given, given[:1], [given[0], empty, given[2]]):
+        seed = int(draw.integers(0, 1000))
+        found = yours.held_out_loss(Given.of("a small model", seed), asked)
+        made = [one.make() for one in asked]
+        right = mean_mlm(small_model(seed), made)
+        same("loss", found, right, suspects=Later(held_out_mistakes, small_model(seed), made))
+    keep = Given.of("to keep", str(draw.seed), Given.of("a small model", seed))
+    yours.held_out_loss(keep, asked)
+    again = yours.held_out_loss(Given.of("kept", str(draw.seed)), asked)
+    same("loss of a second call with the same model", again, right,
+         suspects={"the first call changed the model's weights; measuring must not": again})  # fmt: skip
+
+
+def held_out_mistakes(model, batches):
+    losses = [model.loss(batch) for batch in batches]
+    n = np.array([float(batch.mlm_weights.sum()) for batch in batches])
+    mlm, sop, total = (np.array([float(getattr(loss, name)) for loss in losses]) for name in ("mlm", "sop", "total"))
+    found = {
+        "the batches' means are averaged, each with the same weight; a batch of few masked words then counts as much "
+        "as one of many": mlm.mean(),
+        "the batches' means are averaged, those without a masked word left out; weigh each by its masked words":
+            mlm[n > 0].mean(),
+        "this is the total loss; MLM's alone is asked for": (total * n).sum() / n.sum(),
+        "the mean of the batches' total losses; MLM's alone is asked for": total.mean(),
+        "this is SOP's loss; MLM's is asked for": sop.mean(),
+        "the losses are added, and not divided by the number of masked words": (mlm * n).sum(),
+        "the batches' means are added": mlm.sum(),
+        "weighed by sequences; MLM's mean is over masked words":
+            np.average(mlm, weights=[len(batch.sop_labels) for batch in batches]),
+        "weighed by all places for masked words, unused ones too": np.average(
+            mlm, weights=[batch.mlm_weights.size for batch in batches]),
+        "the first batch alone": mlm[0],
+        "the last batch alone": mlm[-1],
+    }  # fmt: skip
+    return {says: [value] for says, value in found.items()}
+
+
+# The run
+
+
+def compare_target(yours, draw):
+    """A run takes half a second: one of the two public draws has runs, and two of a grader's six."""
+    plan = checked(*yours.settings())
+    if draw.number not in (0, 2):
+        return
+    languages = [int(language) for language in draw.integers(0, 10**6, LANGUAGES)]
+    losses = [held_out_mlm(language, *plan) for language in languages]
+    if not sum(losses) <= LANGUAGES * TARGET:
+        found = " and ".join(f"{loss:.2f}" for loss in losses)
+        error = Wrong(f"trained with steps={plan[0]}, warmup={plan[1]}, peak={plan[2]:g} on two languages, a model has "
+                      f"held-out MLM losses of {found}; their mean must be at most {TARGET}",
+                      cause_of(languages[0], plan, losses[0]))  # fmt: skip
+        error.final = error.exact = True
+        raise error
+
+
+def checked(steps, warmup, peak):
+    """Three numbers that a run can be made with, or Wrong."""
+    steps, warmup, peak = map(plain, (steps, warmup, peak))
+    for name, value, most in (("steps", steps, STEPS), ("warmup", warmup, steps)):
+        least = int(name == "steps")
+        if not isinstance(value, numbers.Integral) or isinstance(value, bool) or not least <= value <= most:
+            raise Wrong(f"{name} is {shown(value)}; it must be a whole number from {least} to {most}")
+    if not isinstance(peak, numbers.Real) or isinstance(peak, bool) or not 0 < peak < np.inf:
+        raise Wrong(f"peak is {shown(peak)}; it must be a number above 0")
+    return int(steps), int(warmup), float(peak)
+
+
+@functools.lru_cache(512)
+def held_out_mlm(language, steps, warmup, peak):
+    model = new_model(language)
+    with np.errstate(all="ignore"):
+        curve(model, training_batches(language), [rate_of(step, steps, warmup, peak) for step in range(steps)])
+        return mean_mlm(model, held_out_batches(language))
+
+
+def cause_of(language, plan, loss):
+    """Which one setting helps most where it is changed, found by changing it."""
+    steps, warmup, peak = plan
+    others = {
+        "the rate is too high: with a fifth of your peak": (steps, warmup, peak / 5),
+        "the rate is too low: with five times your peak": (steps, warmup, 5 * peak),
+        "the steps are too few: with all 200 of them": (STEPS, warmup, peak),
+    }
+    found = {says: held_out_mlm(language, *other) for says, other in others.items() if other != plan}
+    found = {says: other for says, other in found.items() if np.isfinite(other)}
+    best = min(found, key=found.get, default=None)
+    if best and not found[best] >= loss - 0.1:
+        return f"{best} the first of these losses is {found[best]:.2f}"
+    rests = " It rests at the plateau." if loss > RESTS else ""
+    return f"no change of one setting alone helps much; change two at a time.{rests}"
