@@ -25,6 +25,7 @@ SUBJECTS = {  # files that a notebook is about, and therefore imports from
     "10_inside": {"minalbert.analysis.smoothness"},
     "11_gpu": {"minalbert.backend", "minalbert.model"},
     "12_released_model": {"minalbert.interop.state_dict"},
+    "18_paper": {"minalbert.experiments", "minalbert.experiments.intervals", "minalbert.experiments.tables"},
 }
 
 
