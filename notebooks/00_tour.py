@@ -7,17 +7,7 @@
 # then ask: **what can a model learn in so short a time?** The answer is a number, and you can know it beforehand.
 
 # %%
-# Installs what is missing. SOURCE is the clone around this notebook; elsewhere, as in Colab, give it an address.
-import importlib.util
-import os
-import subprocess
-import sys
-
-SOURCE = ".." if os.path.exists("../minalbert/albert.py") else "minalbert"
-missing = [what for name, what in {"minalbert": SOURCE, "matplotlib": "matplotlib"}.items()
-           if not importlib.util.find_spec(name)]  # fmt: skip
-if missing and subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *missing]).returncode:
-    raise SystemExit(f"{missing} could not be installed: SOURCE must be a clone of minalbert, or its address")
+import minalbert  # missing? In a clone: pip install -e '.[notebooks]'
 
 # %%
 import tempfile
@@ -42,6 +32,7 @@ print(f"{model.params.flat.size:,} weights, {model.config.num_hidden_layers} lay
 print("queries:", [name for name in model.params if "query.w" in name], query.shape)
 print(f"largest entry {abs(query).max():.3f}")
 
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert model.params.flat.size == 94_498
 assert model.config.num_hidden_layers == 3
 assert query.shape == (64, 64)
@@ -71,6 +62,7 @@ sentence = stories[7].sentences[0]
 mine = [number_of[word] for word in sentence.split()]
 print(f"{tokenizer.vocab_size:,} pieces;", mine)
 
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert mine == tokenizer.encode(sentence)
 assert tokenizer.decode(mine) == sentence
 assert tokenizer.vocab_size == 5 + len(number_of)
@@ -94,11 +86,13 @@ corpus = data.Corpus.from_documents(stories, tokenizer)
 prepared = train.prepare(settings, (corpus, tokenizer))
 larger = Albert.init(prepared.config)
 print(f"{larger.params.flat.size:,} weights for {prepared.config.vocab_size:,} words")
+
+plots.instance_strip(data.strip_of_instance(prepared.instances, tokenizer, epoch=0, number=6))
+
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert larger.params.flat.size == 112_120
 assert prepared.config.vocab_size - 1024 == 534
 assert 112_120 - 94_498 == 534 * (32 + 1) == 17_622
-
-plots.instance_strip(data.strip_of_instance(prepared.instances, tokenizer, epoch=0, number=6))
 
 # %% [markdown]
 # ## What can be learnt without looking?
@@ -128,6 +122,7 @@ by_frequency = -np.log(share[hidden]).mean()
 alike = np.log(tokenizer.vocab_size)
 print(f"all words alike {alike:.2f}, by frequency {by_frequency:.2f}")
 
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert abs(by_frequency - prepared.baselines.unigram_entropy) < 0.001     # the library counts the same
 assert abs(alike - 7.35) < 0.01
 assert abs(by_frequency - 5.35) < 0.02
@@ -154,7 +149,7 @@ plots.training_curves([curves])
 # falls to 0 at step 300.) The order of A and B is not learnt at all: guessing would be as good. The two lines of recall
 # jump between 0 and 100 % because a model that cannot tell the orders calls nearly all pairs by one of them.
 
-# %%
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert abs(before.mlm_loss - 7.6) < 0.1
 assert before.mlm_loss > alike
 assert abs(after.mlm_loss - 5.4) < 0.1
@@ -182,6 +177,8 @@ for i in np.argsort(-share)[:5]:
 
 everywhere = np.array([[chance[word] for word in worlds.words()] for chance in chances])
 wanted = share[5:]
+
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert all(not found.notes for found in filled)      # every word is known
 assert all(found.guesses[0][0].piece == "the" for found in filled)
 assert abs(everywhere - wanted).max() < 0.03
@@ -213,6 +210,8 @@ for pair in ((first, second), (second, first)):
     print(" | ".join(pair), f" swapped: {train.swapped(learnt, its_tokenizer, *pair):.0%}")
 
 in_order, turned = (train.swapped(learnt, its_tokenizer, *pair) for pair in ((first, second), (second, first)))
+
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert in_order < 0.1 < 0.9 < turned
 
 # %% [markdown]

@@ -8,17 +8,7 @@
 # positions, $L$ layers, $N$ heads, $T$ tokens in a sequence, $B$ sequences in a batch.
 
 # %%
-# Installs what is missing. SOURCE is the clone around this notebook; elsewhere, as in Colab, give it an address.
-import importlib.util
-import os
-import subprocess
-import sys
-
-SOURCE = ".." if os.path.exists("../minalbert/albert.py") else "minalbert"
-missing = [what for name, what in {"minalbert": SOURCE, "matplotlib": "matplotlib"}.items()
-           if not importlib.util.find_spec(name)]  # fmt: skip
-if missing and subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *missing]).returncode:
-    raise SystemExit(f"{missing} could not be installed: SOURCE must be a clone of minalbert, or its address")
+import minalbert  # missing? In a clone: pip install -e '.[notebooks]'
 
 # %%
 import numpy as np
@@ -51,6 +41,8 @@ print(f"V E + E H = {factorised:,}   V H = {one_table:,}   {one_table / factoris
 print(f"less for E below {V * H / (V + H):.1f}")
 
 found = parameters.word_embedding(ALBERT)
+
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert (found["factorised"], found["one_table"]) == (factorised, one_table)
 assert abs(one_table / factorised - 5.85) < 0.005
 assert abs(V * H / (V + H) - 748.8) < 0.06
@@ -68,9 +60,11 @@ for width, found in PAPER.items():
     print(f"{width:4}{counts[0]:15.1f}M {found[0]:10}{counts[1]:22.1f}M {found[1]:10}")
 widths = np.arange(16, 769, 16)
 tables = {"V E + E H": (V * widths + widths * H) / 1e6, "V H": np.full(len(widths), V * H / 1e6)}
+plots.curves(widths, {"millions of numbers in the word tables\nover the width E of an embedding": tables})
+
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert max(found[0] for found in PAPER.values()) == PAPER[128][0]
 assert max(found[1] for found in PAPER.values()) == PAPER[768][1]
-plots.curves(widths, {"millions of numbers in the word tables\nover the width E of an embedding": tables})
 
 # %% [markdown]
 # With shared layers 128 is best. But the same models differ by 0.4 on a task from one of the paper's tables to
@@ -96,13 +90,15 @@ def count(V, E, H, F, M, sets):
     return {"trunk": trunk, "trunk_and_pooler": trunk + pooler, "everything": trunk + pooler + words + order}
 
 
+counted = {}
 for name, config in PRESETS.items():
     sets = 1 if config.sharing == "all" else config.num_hidden_layers
-    mine = count(config.vocab_size, config.embedding_size, config.hidden_size, config.intermediate_size,
-                 config.max_position_embeddings, sets)  # fmt: skip
-    assert mine == parameters.totals(config), name
-    print(f"{name:18}{mine['everything']:15,}")
+    counted[name] = count(config.vocab_size, config.embedding_size, config.hidden_size, config.intermediate_size,
+                          config.max_position_embeddings, sets)  # fmt: skip
+    print(f"{name:18}{counted[name]['everything']:15,}")
 
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
+assert counted == {name: parameters.totals(config) for name, config in PRESETS.items()}
 assert parameters.totals(ALBERT)["everything"] == 11_813_810
 assert parameters.totals(BERT)["everything"] == 109_705_010
 
@@ -122,15 +118,17 @@ def parts(config):
 
 small, large = parts(ALBERT), parts(BERT)
 sizes = [sum(sum(group.values()) for group in model.values()) for model in (small, large)]
+
+print(f"{sizes[1] / sizes[0]:.1f} times smaller; words: {small['embedding']['word table'] / sizes[0]:.0%} of it")
+plots.treemap({"BERT-base": large, "ALBERT-base": small})
+
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert sizes == [11_813_810, 109_705_010]
 assert abs(sizes[1] / sizes[0] - 9.3) < 0.05
 assert small["layers"] == {"one layer, used 12 times": 7_087_872}
 assert 12 * H**2 + 13 * H == 7_087_872
 assert large["layers"]["layer 5"] == 7_087_872
 assert 0.32 < small["embedding"]["word table"] / sizes[0] < 0.34
-
-print(f"{sizes[1] / sizes[0]:.1f} times smaller; words: {small['embedding']['word table'] / sizes[0]:.0%} of it")
-plots.treemap({"BERT-base": large, "ALBERT-base": small})
 
 # %% [markdown]
 # Which saving is the larger? Start from BERT-base and take one at a time.
@@ -144,6 +142,7 @@ for name, config in {
 }.items():
     print(f"{name:20}{parameters.totals(config)['everything']:13,}")
 
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert parameters.totals(BERT.replace(embedding_size=128))["everything"] == 89_780_402
 assert parameters.totals(BERT.replace(sharing="all"))["everything"] == 31_738_418
 assert parameters.totals(BERT.replace(embedding_size=128, sharing="all")) == parameters.totals(ALBERT)
@@ -168,23 +167,21 @@ rows = {
     "albert-base-v2": "trunk_and_pooler", "albert-large-v2": "trunk_and_pooler", "albert-xlarge-v2": "trunk_and_pooler",
     "albert-xxlarge-v2": "trunk_and_pooler", "bert-base": "trunk", "bert-large": "trunk",
 }  # fmt: skip
+found = {}
 for name, what in rows.items():
     millions, paper = parameters.totals(PRESETS[name])[what] / 1e6, report.in_paper(name)
     wide = (M + 2 + 2) * (PRESETS[name].hidden_size - PRESETS[name].embedding_size) / 1e6
-    said = f"{name:18} paper {paper:3}M   counted {millions:6.2f}M"
-    if "xlarge" in name:
-        heads = parameters.totals(PRESETS[name])["everything"] / 1e6
-        said += f"   with heads {heads:5.1f}M   tables H wide {millions + wide:5.1f}M"
-    print(said)
-    assert ("xlarge" in name) == (abs(millions - paper) > 0.6)
+    heads = parameters.totals(PRESETS[name])["everything"] / 1e6
+    found[name] = paper, millions, heads, millions + wide
+    more = f"   with heads {heads:5.1f}M   tables H wide {millions + wide:5.1f}M" if "xlarge" in name else ""
+    print(f"{name:18} paper {paper:3}M   counted {millions:6.2f}M{more}")
 
-xlarge, xxlarge = (parameters.totals(PRESETS[f"albert-{size}-v2"]) for size in ("xlarge", "xxlarge"))
-for number, said in (
-    (xlarge["trunk_and_pooler"], 58.7), (xlarge["everything"], 59.0),
-    (xlarge["trunk_and_pooler"] + (M + 4) * (2048 - 128), 59.7), (xxlarge["trunk_and_pooler"], 222.6),
-    (xxlarge["everything"], 223.2), (xxlarge["trunk_and_pooler"] + (M + 4) * (4096 - 128), 224.6),
-):  # fmt: skip
-    assert abs(number / 1e6 - said) < 0.05, said
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
+assert {name for name, (paper, millions, *_) in found.items() if abs(millions - paper) > 0.6} == {
+    "albert-xlarge-v2", "albert-xxlarge-v2"
+}  # fmt: skip
+assert [round(number, 1) for number in found["albert-xlarge-v2"]] == [60, 58.7, 59.0, 59.7]
+assert [round(number, 1) for number in found["albert-xxlarge-v2"]] == [235, 222.6, 223.2, 224.6]
 
 # %% [markdown]
 # ## What else is saved
@@ -219,18 +216,18 @@ flops = L * (8 * H * H + 4 * H * F + 4 * T * H)
 kept = 4 * B * T * L * (8 * H + F + N + 2)
 print(f"layers, forward: {flops / 1e6:.1f} million operations for each token; kept: {kept / 1e9:.2f} GB")
 
-for config in (shared, unshared):
-    assert flops * T == sum(cost.operations(product, config, T) for product in cost.LAYERS)
-    assert kept == L * memory.layer_bytes(config, B, T)
-assert cost.training_operations(shared, T) == 3 * cost.forward_operations(shared, T)
-
 tiny = PRESETS["tiny"]
 for config in (tiny, tiny.replace(sharing="none")):
     model = Albert.init(config)
     _, gradients = model.loss_and_grads(Batch.random(config, size=2, length=8, predictions=1))
     print(f"tiny, sharing {config.sharing}: {gradients.flat.size:,} gradients")
-    assert gradients.flat.shape == model.params.flat.shape
-    assert 4 * gradients.flat.size == cost.all_reduced_bytes(config)
+
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
+assert {sum(cost.operations(product, each, T) for product in cost.LAYERS) for each in (shared, unshared)} == {flops * T}
+assert {L * memory.layer_bytes(each, B, T) for each in (shared, unshared)} == {kept}
+assert gradients.flat.shape == model.params.flat.shape
+assert 4 * gradients.flat.size == cost.all_reduced_bytes(model.config)
+assert cost.training_operations(shared, T) == 3 * cost.forward_operations(shared, T)
 
 # %% [markdown]
 # All together, for ALBERT-base as it is and with a set of weights for each layer; 32 sequences of 512 tokens, float32.
@@ -254,16 +251,18 @@ titles = {
     "kept": ("activations kept for backward", "{:.2f} GB"),
 }
 one, many = columns.values()
+
+plots.bars({
+    title: (form, {name: column[key] for name, column in columns.items()}) for key, (title, form) in titles.items()
+})  # fmt: skip
+
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert abs(many["parameters"] / one["parameters"] - 7.6) < 0.05
 assert abs(one["state"] - 189) < 0.5
 assert abs(many["state"] - 1436) < 0.6
 assert one["flops"] == many["flops"]
 assert one["kept"] == many["kept"]
 assert abs(one["kept"] - 7.18) < 0.005
-
-plots.bars({
-    title: (form, {name: column[key] for name, column in columns.items()}) for key, (title, form) in titles.items()
-})  # fmt: skip
 
 # %% [markdown]
 # ## And the time of a step?
@@ -294,6 +293,7 @@ for waiting in (0, 0.25, 0.5, 0.75, 1, 2):  # BERT-large's second term, in units
 needed = (1.7 * work - 1) / (1 - 1.7 * share)
 print(f"1.7 times as fast if it sends for {needed:.2f} of that time")
 
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert round(work, 2) == 0.99
 assert [round(mb) for mb in sent.values()] == [141, 2644]
 assert abs((1 + needed) / (work + share * needed) - 1.7) < 1e-12
@@ -318,10 +318,12 @@ of_parameters = parameters.totals(xx)["everything"] / parameters.totals(bert_lar
 of_operations = cost.training_operations(xx, T) / cost.training_operations(bert_large, T)
 print(f"xxlarge beside BERT-large: {of_parameters:.2f} times the parameters, {of_operations:.1f} times the operations")
 
-assert abs(of_parameters - 2 / 3) < 0.01
-assert abs(of_operations - 7.4) < 0.05
 in_layers = [c.num_hidden_layers * c.hidden_size * (8 * c.hidden_size + 4 * c.intermediate_size + 4 * T)
              for c in (xx, bert_large)]  # fmt: skip
+
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
+assert abs(of_parameters - 2 / 3) < 0.01
+assert abs(of_operations - 7.4) < 0.05
 assert abs(in_layers[0] / in_layers[1] - 7.5) < 0.05
 assert xx.hidden_size == 4 * bert_large.hidden_size
 assert 2 * xx.num_hidden_layers == bert_large.num_hidden_layers

@@ -6,17 +6,7 @@
 # trap: LayerNorm has three paths where one expects one, and GELU a factor 3 that is easily forgotten.
 
 # %%
-# Installs what is missing. SOURCE is the clone around this notebook; elsewhere, as in Colab, give it an address.
-import importlib.util
-import os
-import subprocess
-import sys
-
-SOURCE = ".." if os.path.exists("../minalbert/albert.py") else "minalbert"
-missing = [what for name, what in {"minalbert": SOURCE, "matplotlib": "matplotlib"}.items()
-           if not importlib.util.find_spec(name)]  # fmt: skip
-if missing and subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *missing]).returncode:
-    raise SystemExit(f"{missing} could not be installed: SOURCE must be a clone of minalbert, or its address")
+import minalbert  # missing? In a clone: pip install -e '.[notebooks]'
 
 # %%
 import math
@@ -61,6 +51,7 @@ lengths = np.sqrt((xhat**2).sum(axis=-1))
 print("sums of xhat   ", np.round(abs(xhat.sum(axis=-1)), 4))
 print("lengths of xhat", np.round(lengths, 4), "  the root of 16 is 4")
 
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert abs(y - layers.layer_norm_forward(x, gain, bias)[0]).max() < 1e-13
 assert abs(xhat.sum(axis=-1)).max() < 1e-13
 assert abs(lengths - math.sqrt(H)).max() < 1e-10
@@ -110,6 +101,8 @@ asked = np.stack([np.imag(xhat_of(row + 1j * h * one)) / h for one in np.eye(H)]
 derived = r[0] * (np.eye(H) - 1 / H - np.outer(xhat[0], xhat[0]) / H)
 print(f"entry (5, 5): asked {asked[5, 5]:.4f}, derived {derived[5, 5]:.4f}")
 print(f"entry (5, 6): asked {asked[5, 6]:.4f}, derived {derived[5, 6]:.4f}")
+
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert abs(asked - derived).max() < 1e-13
 
 # %% [markdown]
@@ -134,13 +127,15 @@ print(f"|u| {np.linalg.norm(u):.4f}   |v| {np.linalg.norm(v):.4f}   u v {abs(u @
 print(f"|P u| {np.linalg.norm(P @ u):.4f}   |P v| {np.linalg.norm(P @ v):.4f}   |P P - P| {abs(P @ P - P).max():.4f}")
 print("directions left:", round(np.trace(P)), "of", H)  # the trace of a projection counts them
 
-assert max(abs(u @ v), np.linalg.norm(P @ u), np.linalg.norm(P @ v), abs(P @ P - P).max()) < 1e-10
-assert abs(np.linalg.norm(v) - 1) < 1e-10
-assert abs(np.trace(P) - (H - 2)) < 1e-10
 
 xhat_large_eps = layer_norm_forward(row, 1.0, 0.0, eps=0.1)[0]
 shorter = np.linalg.norm(xhat_large_eps) / math.sqrt(H)
 print(f"|v| where eps is 0.1: {shorter:.3f}")
+
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
+assert max(abs(u @ v), np.linalg.norm(P @ u), np.linalg.norm(P @ v), abs(P @ P - P).max()) < 1e-10
+assert abs(np.linalg.norm(v) - 1) < 1e-10
+assert abs(np.trace(P) - (H - 2)) < 1e-10
 assert 0.98 < shorter < 0.999
 
 # %% [markdown]
@@ -164,11 +159,13 @@ def layer_norm_backward(dy, cache):
 dy = rng.standard_normal(x.shape)
 ours = layer_norm_backward(dy, (xhat, r, gain))
 theirs = layers.layer_norm_backward(dy, layers.layer_norm_forward(x, gain, bias)[1])
-assert max(abs(a - b).max() for a, b in zip(ours, theirs, strict=True)) < 1e-12
 
 report = check_pair(layer_norm_forward, layer_norm_backward, {"x": x, "gain": gain, "bias": bias}, {"eps": 0.1})
 print("three gradients, each entry:", "right" if report.passed else report)
 print(f"dx of the first token: along u {abs(ours[0][0] @ u):.4f}, along v {abs(ours[0][0] @ v):.4f}")
+
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
+assert max(abs(a - b).max() for a, b in zip(ours, theirs, strict=True)) < 1e-12
 assert report.passed
 assert max(abs(ours[0][0] @ u), abs(ours[0][0] @ v)) < 1e-10
 
@@ -207,6 +204,7 @@ print(f"tanh form less erf form: {difference[most]:.2e} at +-{abs(z[most]):.2f},
       f"{difference[least]:.2e} at +-{abs(z[least]):.2f}")  # fmt: skip
 print(f"GELU is least at {z[lowest]:.2f}: {gelu(z)[lowest]:.3f}")
 
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert abs(gelu(z) - layers.gelu_forward(z)[0]).max() < 1e-14
 assert abs(gelu_erf(z) - layers.gelu_erf_forward(z)[0]).max() < 1e-14
 assert abs(abs(difference).max() - 4.73e-4) < 1e-6
@@ -251,6 +249,7 @@ print(f"steepest at {z[slope.argmax()]:.2f}: {slope.max():.3f}")
 print(f"without the 3: off by {off.max():.3f} at +-{abs(z[off.argmax()]):.1f}, by {small:.0e} at 0.02")
 print(check_pair(gelu_forward, forgetful_backward, {"x": np.array([1.5])}, name="without the 3"))
 
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert abs(slope - layers.gelu_backward(ones, (z,))[0]).max() < 1e-14
 assert abs(off.max() - 0.030) < 1e-3
 assert abs(abs(z[off.argmax()]) - 1.585) < 0.01
@@ -264,7 +263,6 @@ assert not check_pair(gelu_forward, forgetful_backward, {"x": 1.5 * x - 4}).pass
 # right of where it opens it is steeper than one, 1.129 at most.
 
 # %%
-assert abs(slope.max() - 1.129) < 1e-3
 plots.curves(
     z,
     {
@@ -273,6 +271,9 @@ plots.curves(
         "slope of GELU\nin the tanh form": {"right": slope, "without the 3": forgetful},
     },
 )
+
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
+assert abs(slope.max() - 1.129) < 1e-3
 
 # %% [markdown]
 # ## Next

@@ -5,11 +5,8 @@ import importlib.util
 import json
 import os
 import re
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -25,11 +22,11 @@ SUBJECTS = {  # files that a notebook is about, and therefore imports from
     "04_attention": {"minalbert.gradcheck.numeric"},
     "05_sharing": {"minalbert.model", "minalbert.model.block", "minalbert.model.encoder"},
     "06_data": {"minalbert.data.chunks", "minalbert.data.random_draws"},
-    "09_inside": {"minalbert.analysis.smoothness"},
-    "10_gpu": {"minalbert.backend", "minalbert.model"},
-    "11_released_model": {"minalbert.interop.state_dict"},
+    "10_inside": {"minalbert.analysis.smoothness"},
+    "11_gpu": {"minalbert.backend", "minalbert.model"},
+    "12_released_model": {"minalbert.interop.state_dict"},
+    "18_paper": {"minalbert.experiments", "minalbert.experiments.intervals", "minalbert.experiments.tables"},
 }
-ALSO_INSTALLED = {"06_data": ["sentencepiece"]}
 
 
 def build():
@@ -115,26 +112,34 @@ def test_what_counts_as_the_same_number(was, now, so):
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
-def test_the_first_cell_installs_what_is_missing(path, monkeypatch, tmp_path):
-    """And asks for nothing where minalbert is there."""
-    cell = next(cell.source for cell in notebook_of(path.read_text(encoding="utf-8")).cells if cell.cell_type == "code")
-    asked = []
-    monkeypatch.setattr(subprocess, "run", lambda command: asked.append(command) or SimpleNamespace(returncode=0))
-    exec(cell, {})
-    assert asked == []
-    pip = [sys.executable, "-m", "pip", "install", "--quiet"]
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "matplotlib" else True)
-    exec(cell, {})
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    monkeypatch.chdir(tmp_path)
-    exec(cell, {})
-    monkeypatch.chdir(ROOT)
-    exec(cell, {})
-    also = ALSO_INSTALLED.get(path.stem, [])
-    assert asked == [[*pip, "matplotlib"], *([*pip, place, "matplotlib", *also] for place in ("minalbert", ".."))]
-    monkeypatch.setattr(subprocess, "run", lambda command: SimpleNamespace(returncode=1))
-    with pytest.raises(SystemExit, match="SOURCE must be a clone"):
-        exec(cell, {})
+def test_the_first_cell_is_one_line_that_says_what_to_install(path):
+    cell = next(cell for cell in notebook_of(path.read_text(encoding="utf-8")).cells if cell.cell_type == "code")
+    assert cell.source == "import minalbert  # missing? In a clone: pip install -e '.[notebooks]'"
+
+
+def asserts(nodes):
+    return [isinstance(node, ast.Assert) for node in nodes]
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+def test_what_a_cell_asserts_is_hidden_from_readers(path):
+    """The site leaves out a cell of this tag, and Jupyter folds it. It changes nothing: it consists of asserts."""
+    cells = [cell for cell in notebook_of(path.read_text(encoding="utf-8")).cells if cell.cell_type == "code"]
+    hidden = {"tags": ["remove-cell"], "jupyter": {"source_hidden": True}}
+    for cell in cells:
+        tree, says = ast.parse(cell.source), {name: cell.metadata[name] for name in hidden if name in cell.metadata}
+        assert says in ({}, hidden), cell.source
+        assert all(asserts(tree.body)) if says else not any(asserts(ast.walk(tree))), cell.source
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+def test_results_are_numbers_and_no_hidden_cell_shows_any(path):
+    committed = json.loads(path.with_suffix(".ipynb").read_text(encoding="utf-8"))
+    for cell, (number, kinds, text) in zip(
+        [cell for cell in committed["cells"] if cell["cell_type"] == "code"], outputs(committed), strict=True
+    ):
+        assert not (cell["metadata"].get("tags") and (kinds or text)), f"cell {number}"
+        assert not re.search(r"(?<!=)\b(True|False)\b", text), f"cell {number}"
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)

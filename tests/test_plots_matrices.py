@@ -124,6 +124,15 @@ def test_each_head_is_drawn_once_and_named(N, columns):
     assert inside(drawn)
 
 
+def test_two_grids_with_one_most_have_one_scale():
+    low, high = np.full((1, 2, 2), 0.5), np.eye(2)[None]
+    for most, scales in ((None, [(0, 0.5), (0, 1)]), (0.7, [(0, 0.7)] * 2)):
+        drawn = [plots.head_grid(probs, ["a", "b"], most=most) for probs in (low, high)]
+        assert [heads(each)[0].get_clim() for each in drawn] == scales
+        for each, (_, full) in zip(drawn, scales, strict=True):
+            assert f"{full:.0%} of what a row looks at" in texts(each)
+
+
 def test_a_row_of_a_head_is_the_token_that_looks():
     """[0] looks at [2] alone: the only blue is in the upper right corner."""
     probs = np.zeros((1, 3, 3))

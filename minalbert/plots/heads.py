@@ -11,11 +11,12 @@ GAP, NAME, FOOT, EDGE = 0.25, 0.24, 0.42, 0.07       # inches: between heads, ab
 
 
 @drawing
-def head_grid(probs, tokens, names=None, columns=4, cell=0.22):
+def head_grid(probs, tokens, names=None, columns=4, cell=0.22, most=None):
     """A grid of heads. In each, a token's row shows its attention to all tokens: the bluer, the more.
 
     `probs`: (N, T, T), rows that sum to one; `tokens`: T strings; `names`: N titles, "head 1" and so on if none are
-    given; `columns`: number of heads side by side; `cell`: the side of a cell in inches.
+    given; `columns`: number of heads side by side; `cell`: the side of a cell in inches; `most`: the share at which the
+    blue is full, one for grids that are compared. If none is given, it is the largest share here.
     """
     probs = np.asarray(probs)
     N, T = len(probs), len(tokens)
@@ -30,7 +31,7 @@ def head_grid(probs, tokens, names=None, columns=4, cell=0.22):
     drawn = figure(width, height, f"what each of {' '.join(tokens)} looks at, in {', '.join(names)}")
     axes = drawn.add_axes((0, 0, 1, 1), xlim=(0, width), ylim=(height, 0))
     axes.axis("off")
-    most = max(0.1, np.ceil(10 * probs.max() - 1e-6) / 10)
+    most = most or max(0.1, np.ceil(10 * probs.max() - 1e-6) / 10)
     for number, name in enumerate(names):
         x, y = EDGE + words + number % columns * across, NAME + number // columns * down
         axes.text(x, y - 0.11, name, fontweight="bold", va="center", **SMALL)

@@ -1,21 +1,11 @@
 # %% [markdown]
-# # 7. Two losses, and how far to step
+# # 8. Two losses, and how far to step
 #
 # A model has guessed, and was wrong. What does the loss say to each of its scores? And once every weight has its
 # gradient: how far should each of them move, when some tensors are large and some are small?
 
 # %%
-# Installs what is missing. SOURCE is the clone around this notebook; elsewhere, as in Colab, give it an address.
-import importlib.util
-import os
-import subprocess
-import sys
-
-SOURCE = ".." if os.path.exists("../minalbert/albert.py") else "minalbert"
-missing = [what for name, what in {"minalbert": SOURCE, "matplotlib": "matplotlib"}.items()
-           if not importlib.util.find_spec(name)]  # fmt: skip
-if missing and subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *missing]).returncode:
-    raise SystemExit(f"{missing} could not be installed: SOURCE must be a clone of minalbert, or its address")
+import minalbert  # missing? In a clone: pip install -e '.[notebooks]'
 
 # %%
 import numpy as np
@@ -46,26 +36,28 @@ by_hand = p - np.eye(5)[right]
 
 loss, cache = cross_entropy_forward(z[None], np.array([right]), np.ones(1))
 dz = cross_entropy_backward(1.0, cache)[0][0]
-assert np.allclose(loss, -np.log(p[right]))
-assert np.allclose(dz, by_hand)
-assert abs(by_hand.sum()) < 1e-12
-assert np.abs(by_hand).max() < 1
 
 h, numeric = 1e-5, np.empty(5)
 for j in range(5):
     up, down = z + h * np.eye(5)[j], z - h * np.eye(5)[j]
     numeric[j] = (np.log(np.exp(up).sum()) - up[right] - np.log(np.exp(down).sum()) + down[right]) / (2 * h)
-assert np.allclose(numeric, by_hand, atol=1e-8)
 
 after = np.exp(z - by_hand)
 after /= after.sum()
 print(f"loss {loss:.3f}; after one step of rate 1 down the gradient, {-np.log(after[right]):.3f}")
-assert -np.log(after[right]) < loss
 plots.distribution_bars(words, {
     "before\np; bold: what stood there": p,
     "what the loss says\np − onehot": by_hand,
     "after one step\nz − (p − onehot)": after,
 }, right)  # fmt: skip
+
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
+assert np.allclose(loss, -np.log(p[right]))
+assert np.allclose(dz, by_hand)
+assert abs(by_hand.sum()) < 1e-12
+assert np.abs(by_hand).max() < 1
+assert np.allclose(numeric, by_hand, atol=1e-8)
+assert -np.log(after[right]) < loss
 
 # %% [markdown]
 # ## What a fresh model must lose
@@ -86,18 +78,22 @@ plots.distribution_bars(words, {
 config = PRESETS["tiny"]
 word = Albert.init(config, seed=0).params["embeddings.word"]
 print(f"s = {word.std() / config.initializer_range:.2f} σ")
-assert abs(word.std() / config.initializer_range - 0.88) < 0.01
-assert np.isclose(config.initializer_range, 1 / config.hidden_size**0.5)
 batch = Batch.random(config, size=128, length=32, predictions=8)
+found = []
 for sigma in (0.02, config.initializer_range):
     losses = Albert.init(config.replace(initializer_range=sigma), seed=0).loss(batch)
     expected = np.log(config.vocab_size) + 0.5 * config.embedding_size * (0.88 * sigma) ** 2
     print(f"σ {sigma:.3f}   MLM {losses.mlm:.2f}, expected {expected:.2f}   SOP {losses.sop:.2f}, ln 2 = 0.69")
-    assert abs(losses.mlm - expected) < 0.06
-    assert abs(losses.sop - np.log(2)) < 0.12
+    found.append((losses.mlm - expected, losses.sop - np.log(2)))
 
 print(f"ln 1024 = {np.log(1024):.2f}; for ALBERT's 30,000 words ln V = {np.log(30_000):.2f}, "
       f"with the scores' variance {np.log(30_000) + 0.5 * 128 * (0.88 * 0.02) ** 2:.2f}")  # fmt: skip
+
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
+assert np.abs(found).max(axis=0)[0] < 0.06
+assert np.abs(found).max(axis=0)[1] < 0.12
+assert abs(word.std() / config.initializer_range - 0.88) < 0.01
+assert np.isclose(config.initializer_range, 1 / config.hidden_size**0.5)
 assert config.vocab_size == 1024
 assert round(np.log(2), 2) == 0.69
 assert round(np.log(30_000), 2) == 10.31
@@ -135,6 +131,8 @@ for each in (few, many):
 print(f"{counts[0]} and {counts[1]} targets; their means {means[0]:.3f} and {means[1]:.3f}")
 print(f"mean of means {mean_of_means:.3f}, mean over targets {mean:.3f}, the whole batch {losses.mlm:.3f}")
 print(f"the mean of the slices' gradients misses the batch's gradient by {error:.0%} of its length")
+
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert np.isclose(mean, losses.mlm)
 assert abs(mean_of_means - losses.mlm) > 0.003
 assert error > 0.2
@@ -167,6 +165,8 @@ lookup_part = grads["embeddings.word"] - decoder_part
 unread = np.setdiff1d(np.arange(config.vocab_size), whole.input_ids)
 rows = [int((np.abs(part).max(axis=1) > 1e-12).sum()) for part in (lookup_part, decoder_part)]
 print(f"rows with a gradient, of {config.vocab_size}: {rows[0]} by look-up, {rows[1]} by the decoder")
+
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert np.abs(lookup_part[unread]).max() < 1e-12
 assert rows == [config.vocab_size - len(unread), config.vocab_size]
 
@@ -199,8 +199,6 @@ rng = np.random.default_rng(0)
 w, g = 0.02 * rng.standard_normal((40, 30)), rng.standard_normal((40, 30))
 zero = np.zeros_like(w)
 new, m, v, r = lamb(w, g, zero, zero, rate=0.01)
-for ours, theirs in zip((new, m, v, r), lamb_tensor(w, g, zero, zero, 0.01), strict=True):
-    assert np.allclose(ours, theirs, rtol=1e-12)
 
 *_, corrected = lamb_tensor(w, g, zero, zero, 0.01, t=1, bias_correction=True)
 louder, *_ = lamb(w, 1000 * g, zero, zero, rate=0.01)
@@ -208,6 +206,10 @@ change = [np.linalg.norm(after - w) / np.linalg.norm(w) for after in (new, loude
 u = np.abs(m / (np.sqrt(v) + 1e-6))
 print(f"|u| from {u.min():.2f} to {u.max():.2f}; r = {r:.4f}, which is 0.02 / 3.16 = {0.02 / 3.16:.4f}")
 print(f"‖Δw‖ / ‖w‖ = {change[0]:.4f}; with a gradient 1000 times as large, {change[1]:.4f}")
+
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
+assert all(np.allclose(ours, theirs, rtol=1e-12)
+           for ours, theirs in zip((new, m, v, r), lamb_tensor(w, g, zero, zero, 0.01), strict=True))  # fmt: skip
 assert np.allclose(change, 0.01)
 assert np.allclose(np.median(u), 3.16, atol=0.01)
 assert abs(r - 0.02 / 3.16) < 2e-4
@@ -247,19 +249,21 @@ adam_changes, _, adam_losses, _ = train(AdamW(), 0.002)
 
 print(f"loss of one batch, before and after:  LAMB {lamb_losses[0]:.2f} -> {lamb_losses[-1]:.2f}   "
       f"AdamW {adam_losses[0]:.2f} -> {adam_losses[-1]:.2f}")  # fmt: skip
+at_ten = sorted(values[10] for values in adam_changes.values())
+print(f"‖Δw‖ / ‖w‖ at step 10:  LAMB {rates[10]:.4f}, all {len(lamb_changes)} matrices alike;  "
+      f"AdamW between {at_ten[0]:.3f} and {at_ten[-1]:.3f}")  # fmt: skip
+plots.ratio_curves({
+    "LAMB\n‖Δw‖ / ‖w‖ of each step: the rate, for every matrix": {f"all {len(lamb_changes)} matrices": rates},
+    "AdamW\n‖Δw‖ / ‖w‖ of each step: what it happens to be": adam_changes,
+})  # fmt: skip
+
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert small.input_ids.shape == (16, 32)
 assert config.max_position_embeddings == 64
 assert lamb_losses[-1] < 0.5 * lamb_losses[0]
 assert adam_losses[-1] < 0.8 * adam_losses[0]
 assert all(np.allclose(values, rates, rtol=1e-3) for values in lamb_changes.values())
-at_ten = sorted(values[10] for values in adam_changes.values())
-print(f"‖Δw‖ / ‖w‖ at step 10:  LAMB {rates[10]:.4f}, all {len(lamb_changes)} matrices alike;  "
-      f"AdamW between {at_ten[0]:.3f} and {at_ten[-1]:.3f}")  # fmt: skip
 assert at_ten[-1] > 1.4 * at_ten[0]
-plots.ratio_curves({
-    "LAMB\n‖Δw‖ / ‖w‖ of each step: the rate, for every matrix": {f"all {len(lamb_changes)} matrices": rates},
-    "AdamW\n‖Δw‖ / ‖w‖ of each step: what it happens to be": adam_changes,
-})  # fmt: skip
 
 # %% [markdown]
 # The trust ratios are what it took. They begin near each other, because all matrices are drawn with the same $\sigma$
@@ -274,10 +278,12 @@ alike = np.median(first)
 print(f"trust ratios: at the first step {alike:.3f} (0.88 σ / 3.16 = {0.88 * config.initializer_range / 3.16:.3f}), "
       f"positions {lamb_ratios['embeddings.position'][0] / alike:.2f} times that;  "
       f"at the last, {last.max() / last.min():.1f} times as large in one matrix as in another")  # fmt: skip
+plots.ratio_curves({"trust ratios\n‖w‖ / ‖u‖ of each matrix": lamb_ratios})
+
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert abs(alike / (0.88 * config.initializer_range / 3.16) - 1) < 0.15
 assert last.max() > 3 * last.min()
 assert abs(lamb_ratios["embeddings.position"][0] / alike / 2**0.5 - 1) < 0.15
-plots.ratio_curves({"trust ratios\n‖w‖ / ‖u‖ of each matrix": lamb_ratios})
 
 # %% [markdown]
 # ## The schedule, with its quirks
@@ -301,11 +307,6 @@ plots.ratio_curves({"trust ratios\n‖w‖ / ‖u‖ of each matrix": lamb_ratio
 albert = Schedule(peak=0.00176, steps=125_000, warmup=3125)
 for step in (0, 1, 3124, 3125, 124_999):
     print(f"step {step:7,}   rate {albert.rate(step):.4g}")
-assert albert.rate(0) == 0
-assert np.isclose(albert.rate(3125), 0.0017160)
-assert np.isclose(albert.rate(3124), 0.00175944)
-assert max(albert.rate(step) for step in range(3200)) < 0.00176
-assert 125_000 / 3125 == 40
 
 shapes = {shape: Schedule(1.0, 100, 20, shape) for shape in ("linear", "cosine", "constant")}
 names = {"linear": "linear (ALBERT)", "cosine": "cosine", "constant": "constant"}
@@ -313,6 +314,13 @@ plots.ratio_curves({
     "rate\nas a share of the peak; 100 steps, 20 of them warm-up":
         {names[shape]: [schedule.rate(step) for step in range(101)] for shape, schedule in shapes.items()}
 }, log=False)  # fmt: skip
+
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
+assert albert.rate(0) == 0
+assert np.isclose(albert.rate(3125), 0.0017160)
+assert np.isclose(albert.rate(3124), 0.00175944)
+assert max(albert.rate(step) for step in range(3200)) < 0.00176
+assert 125_000 / 3125 == 40
 
 # %% [markdown]
 # ## Next

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # 8. What a model learns depends on what it is asked
+# # 9. What a model learns depends on what it is asked
 #
 # BERT was asked whether a second piece of text follows the first or comes from elsewhere (NSP, next-sentence
 # prediction). ALBERT is asked whether two pieces that belong together are in order or swapped (SOP). The paper claims
@@ -10,19 +10,12 @@
 # `MINALBERT_FAST=1` makes everything small: the same code in seconds, which learns nothing.
 
 # %%
-# Installs what is missing. SOURCE is the clone around this notebook; elsewhere, as in Colab, give it an address.
-import importlib.util
+import minalbert  # missing? In a clone: pip install -e '.[notebooks]'
+
+# %%
 import os
 import subprocess
 import sys
-
-SOURCE = ".." if os.path.exists("../minalbert/albert.py") else "minalbert"
-missing = [what for name, what in {"minalbert": SOURCE, "matplotlib": "matplotlib"}.items()
-           if not importlib.util.find_spec(name)]  # fmt: skip
-if missing and subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *missing]).returncode:
-    raise SystemExit(f"{missing} could not be installed: SOURCE must be a clone of minalbert, or its address")
-
-# %%
 import time
 from itertools import islice
 from pathlib import Path
@@ -34,7 +27,7 @@ from minalbert.optim import Moments, clip_factor, global_norm
 
 FAST = os.environ.get("MINALBERT_FAST") == "1"
 STEPS, STORIES, SEEDS = (40, 600, [0]) if FAST else (6500, 30_000, [0, 1, 2])
-RUNS = Path("runs") / ("08-fast" if FAST else "08")
+RUNS = Path("runs") / ("09-fast" if FAST else "09")
 print("small: the text tells of the large runs" if FAST else f"six runs of {STEPS:,} steps")
 
 # %% [markdown]
@@ -54,6 +47,8 @@ tokenizer = corpus.tokenizer()
 print("\n".join(worlds.story(2).sentences))
 scripts = {worlds.story(number).schema for number in range(200)}
 print(f"{corpus.totals()['documents']:,} stories of {len(scripts)} scripts")
+
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert len(scripts) == 8
 assert corpus.totals()["documents"] == STORIES
 
@@ -106,6 +101,8 @@ short = settings.change(steps=5, evaluate_every=5, evaluate_instances=100, every
 train.pretrain(short, RUNS / "five")
 library, hand = train.read_curves(RUNS / "five").train["loss"], np.array(list(by_hand(short, 5)))
 print("library", np.round(library, 3), "\nby hand", np.round(hand, 3))
+
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert np.allclose(library, hand, rtol=1e-5)
 
 # %% [markdown]
@@ -162,9 +159,11 @@ curves = train.read_curves(RUNS / "sop-0")
 accuracy = curves.held_out["sop_accuracy"]
 quarter, half, end = accuracy[[5, 10, -1]] if not FAST else accuracy[[0, 1, -1]]
 print(f"SOP after a quarter of the steps {quarter:.0%}, after half {half:.0%}, in the end {end:.0%}")
+plots.training_curves([train.read_curves(RUNS / f"sop-{seed}")._replace(name=f"seed {seed}") for seed in SEEDS])
+
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert FAST or quarter < 0.6 < 0.9 < end
 assert FAST or curves.when("left the plateau") < STEPS / 8 < STEPS / 4 < curves.when("order learnt")
-plots.training_curves([train.read_curves(RUNS / f"sop-{seed}")._replace(name=f"seed {seed}") for seed in SEEDS])
 
 # %% [markdown]
 # ## Does one know the other?
@@ -196,10 +195,12 @@ def mean(pairs, asked, what="sop_accuracy"):
 print("\n                  NSP            SOP      (the paper's table 5: NSP, SOP)")
 for pairs, paper in (("nsp", "90.5, 52.0"), ("sop", "78.9, 86.5")):
     print(f"trained on {pairs.upper()}   {mean(pairs, 'nsp'):5.1%}          {mean(pairs, 'sop'):5.1%}      ({paper})")
+undecided = (mean("sop", "sop", "sop_recall_in_order") + 0.5) / 2  # right on what is next, a guess for the others
+
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert FAST or (mean("nsp", "nsp") > 0.94 and mean("nsp", "sop") < 0.62)
 assert FAST or abs(mean("nsp", "sop", "mlm_accuracy") - mean("sop", "sop", "mlm_accuracy")) < 0.05
 assert FAST or (mean("sop", "sop") > 0.94 and 0.6 < mean("sop", "nsp") < 0.8)
-undecided = (mean("sop", "sop", "sop_recall_in_order") + 0.5) / 2  # right on what is next, a guess for the others
 assert FAST or 0.72 < undecided < 0.74
 assert FAST or mean("sop", "nsp") < undecided - 0.04
 assert abs((0.865 + 0.5) / 2 - 0.683) < 0.001
@@ -214,7 +215,7 @@ assert abs((0.865 + 0.5) / 2 - 0.683) < 0.001
 # strangers, and ours does not: of the paper's pattern only the first half is here.
 #
 # The paper's table has a third row, a model trained on neither: 52.4 % on NSP and 53.3 % on SOP, near guessing. It has
-# no row here, because a model with masked words alone has no head that could be asked. Notebook 12 compares all three
+# no row here, because a model with masked words alone has no head that could be asked. Notebook 14 compares all three
 # on tasks.
 #
 # Why do they fail? Tell the pairs apart by kind. How often is each kind called wrong?
@@ -230,13 +231,15 @@ kinds = {
     "from another story": lambda pairs: called_wrong(pairs, "nsp", "sop_recall_swapped"),
 }
 rows = {kind: {f"trained on {pairs.upper()}": of(pairs) for pairs in ("nsp", "sop")} for kind, of in kinds.items()}
+title = "How often is a second part called wrong?\nheld-out pairs, a dot a seed; right would be 0 %, 100 %, 100 %"
+plots.share_dots(rows, title)
+
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert FAST or max(np.mean(shares) for shares in rows["what comes next"].values()) < 0.06
 assert FAST or np.mean(rows["the same, swapped"]["trained on NSP"]) < 0.3
 assert FAST or np.mean(rows["the same, swapped"]["trained on SOP"]) > 0.9
 assert FAST or np.mean(rows["from another story"]["trained on NSP"]) > 0.9
 assert FAST or 0.25 < np.mean(rows["from another story"]["trained on SOP"]) < 0.5
-title = "How often is a second part called wrong?\nheld-out pairs, a dot a seed; right would be 0 %, 100 %, 100 %"
-plots.share_dots(rows, title)
 
 # %% [markdown]
 # The model trained on NSP finds the strangers, and lets the swapped pairs pass: they are of one story, and it was
@@ -260,4 +263,4 @@ plots.share_dots(rows, title)
 # ## Next
 #
 # `minalbert exercise start ex11` has you write the loop, `ex08` and its variant with NSP the pairs. What the heads of
-# such a model look at is notebook 9.
+# such a model look at is notebook 10.

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # 11. A released model, and where two models part
+# # 12. A released model, and where two models part
 #
 # Somebody else trained a model and gives you two files. You read them with code of your own, run it, and numbers come
 # out. Are they *its* numbers? Almost any mistake in reading gives a model that runs and computes something else.
@@ -9,17 +9,7 @@
 # `transformers` computed from it, on PyTorch, in float64. Whoever can read the small one can read the large one.
 
 # %%
-# Installs what is missing. SOURCE is the clone around this notebook; elsewhere, as in Colab, give it an address.
-import importlib.util
-import os
-import subprocess
-import sys
-
-SOURCE = ".." if os.path.exists("../minalbert/albert.py") else "minalbert"
-missing = [what for name, what in {"minalbert": SOURCE, "matplotlib": "matplotlib"}.items()
-           if not importlib.util.find_spec(name)]  # fmt: skip
-if missing and subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *missing]).returncode:
-    raise SystemExit(f"{missing} could not be installed: SOURCE must be a clone of minalbert, or its address")
+import minalbert  # missing? In a clone: pip install -e '.[notebooks]'
 
 # %%
 import json
@@ -57,6 +47,8 @@ for key in ("hidden_size", "num_hidden_layers", "num_attention_heads", "hidden_a
     print(f"{key:20} {config_json[key]}")
 state = load_file(directory / "model.safetensors")
 print(len(state), "tensors,", sum(array.size for array in state.values()), "numbers")
+
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert len(state) == 32
 assert config_json["hidden_act"] == "gelu_new"
 
@@ -84,6 +76,8 @@ for ours in ("embeddings.word", "embeddings.norm.gain", "encoder.attention.query
     print(f"{theirs_of[ours]}\n    {state[theirs_of[ours]].shape} -> {ours} {model.params[ours].shape}")
 square = [ours for ours in table.values() if ours.endswith(".w") and len(set(model.params[ours].shape)) == 1]
 print("square:", *square)
+
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert len(square) == 5
 
 # %% [markdown]
@@ -95,6 +89,7 @@ for name, array in state.items():
     ours = table[name]
     arrays[ours] = array.T if ours.endswith(".w") else array
 
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert arrays.keys() == model.params.keys() == from_state_dict(state, model.config).keys()
 assert all(np.array_equal(arrays[name], model.params[name]) for name in arrays)
 
@@ -117,7 +112,9 @@ right = difference(states, theirs["hidden_states"])
 words, orders = theirs["mlm_logits"], theirs["sop_logits"]
 logits = difference([model.mlm_logits(states[-1]), model.sop_logits(pooled)], [words, orders])
 LIMIT = 1e-9
-print("states below the limit:", all(d < LIMIT for d in right), "  logits:", all(d < LIMIT for d in logits))
+print(f"largest difference of the states {max(right):.0e}, of the logits {max(logits):.0e}; the limit is {LIMIT:.0e}")
+
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert max(right + logits) < LIMIT
 
 # %% [markdown]
@@ -141,6 +138,8 @@ query = difference(bad_states, theirs["hidden_states"])
 for name, of in (("right", states[-1]), ("query as it lies in the file", bad_states[-1])):
     print(f"{name:30} spread of the logits {model.mlm_logits(of).std():.2f}")
 print("differences:", *(f"{d:.3f}" for d in query))
+
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert query[0] < LIMIT
 assert min(query[1:]) > 0.5
 
@@ -169,14 +168,16 @@ def first_difference(differences, limit):
 
 for name, differences in found.items():
     print(f"{name:18} first difference: {first_difference(differences, LIMIT)}")
-assert [first_difference(d, LIMIT) for d in found.values()] == [None, 1, 0, 1]
 x = np.linspace(-6, 6, 100_001)
 gelus = np.abs(gelu_forward(x)[0] - gelu_erf_forward(x)[0])
 print(f"tanh and erf form are at most {gelus.max():.2e} apart, at |x| = {abs(x[gelus.argmax()]):.1f}; "
       f"the states then at most {max(found['erf for tanh']):.4f}")  # fmt: skip
+layer_differences(found, LIMIT, title="Four readings of one file")
+
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
+assert [first_difference(d, LIMIT) for d in found.values()] == [None, 1, 0, 1]
 assert 4.7e-4 < gelus.max() < 4.8e-4
 assert LIMIT < max(found["erf for tanh"]) < 1e-2
-layer_differences(found, LIMIT, title="Four readings of one file")
 
 # %% [markdown]
 # Query and GELU part at the same layer, by very different amounts: the two GELUs are never further apart than
@@ -194,9 +195,11 @@ ours_p = softmax(model.mlm_logits(states[-1], [[4], [4]]))[0, 0]
 theirs_p = softmax(theirs["mlm_logits"])[0, 4]
 for word in np.argsort(-theirs_p)[:3]:
     print(f"word {word:2}   theirs {theirs_p[word]:.1%}   ours {ours_p[word]:.1%}")
-assert np.allclose(ours_p, theirs_p, atol=1e-12)
 bad_p = softmax(untransposed.mlm_logits(bad_states[-1], [[4], [4]]))[0, 0]
 print(f"with the wrong query: word {bad_p.argmax():2} first, with {bad_p.max():.1%}")
+
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
+assert np.allclose(ours_p, theirs_p, atol=1e-12)
 assert bad_p.argmax() == theirs_p.argmax() == 7
 
 # %% [markdown]

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # 10. The same code on a GPU
+# # 11. The same code on a GPU
 #
 # CuPy is NumPy on a graphics card: the same functions under the same names, on arrays in the card's own memory.
 # Can one source serve both, without a word about the device in any formula? Every layer of this library does. Here is
@@ -9,17 +9,7 @@
 # and it is as strict as a card about where an array lives. Where a real card is found, the last cells use it.
 
 # %%
-# Installs what is missing. SOURCE is the clone around this notebook; elsewhere, as in Colab, give it an address.
-import importlib.util
-import os
-import subprocess
-import sys
-
-SOURCE = ".." if os.path.exists("../minalbert/albert.py") else "minalbert"
-missing = [what for name, what in {"minalbert": SOURCE, "matplotlib": "matplotlib"}.items()
-           if not importlib.util.find_spec(name)]  # fmt: skip
-if missing and subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *missing]).returncode:
-    raise SystemExit(f"{missing} could not be installed: SOURCE must be a clone of minalbert, or its address")
+import minalbert  # missing? In a clone: pip install -e '.[notebooks]'
 
 # %%
 import math
@@ -59,9 +49,12 @@ with pretending():
     print(array_module(x).__name__, array_module(device_x).__name__)
     y, (library_y, _) = gelu(device_x), gelu_forward(device_x)
     print(repr(y))
-    assert np.allclose(y.get(), gelu(x))
-    assert np.allclose(y.get(), library_y.get(), atol=1e-6)
-    assert y.dtype == np.float32
+    print(f"the library's gelu_forward differs by at most {abs(y.get() - library_y.get()).max():.0e}")
+
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
+assert np.allclose(y.get(), gelu(x))
+assert np.allclose(y.get(), library_y.get(), atol=1e-6)
+assert y.dtype == np.float32
 
 # %% [markdown]
 # `array_module` itself is a few lines: NumPy's arrays are NumPy's, Python's numbers and lists are refused, and all else
@@ -89,7 +82,10 @@ with pretending():
             print(f"{text:16} TypeError: {str(error)[:75]}")
         else:
             raise AssertionError(text)
-    assert np.array_equal((device_x + array_module(device_x).ones(7)).get(), x + 1)
+    right = device_x + array_module(device_x).ones(7)
+
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
+assert np.array_equal(right.get(), x + 1)
 
 # %% [markdown]
 # The stand-in is stricter than CuPy in one thing: CuPy lets some of NumPy's functions pass its arrays through. Do not
@@ -111,13 +107,15 @@ with pretending():
     on_card = put_each(losses, transfers=1)
     mean = float(sum(on_card) / len(on_card))  # the sum is made over there; one number is read
     print(f"one transfer: mean {mean:.2f}")
-    assert abs(mean - 6.75) < 1e-5
     try:
         sum(float(loss) for loss in put_each(losses, transfers=1)) / 4
     except TransferError as error:
         print(f"a transfer each: {error}")
     else:
         raise AssertionError("four transfers were paid from a purse of one")
+
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
+assert abs(mean - 6.75) < 1e-5
 
 # %% [markdown]
 # So a training loop leaves its losses where they are, and reads a mean every hundred steps.
@@ -130,6 +128,8 @@ with pretending():
 
 # %%
 print("x * math.sqrt(2):", (x * math.sqrt(2)).dtype, "    x * np.sqrt(2):", (x * np.sqrt(2)).dtype)
+
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert (x * math.sqrt(2)).dtype == np.float32
 assert (x * np.sqrt(2)).dtype == np.float64
 
@@ -149,6 +149,8 @@ table[rows] += updates
 with pretending():
     right = scatter_add((3, 2), put(rows), put(updates)).get()
 print("table[rows] += updates, row 1:", table[1].tolist(), "    scatter_add, row 1:", right[1].tolist())
+
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert table[1].tolist() == [10, 20]
 assert right[1].tolist() == [11, 22]
 
@@ -176,9 +178,11 @@ host_losses, host_grads = losses_and_grads(model.params, batch)
 with pretending():
     params = Params(put(model.params.flat, transfers=0), model.params.shapes)  # not one reading allowed
     losses, grads = losses_and_grads(params, Batch(*map(put, batch)))
-    same = np.array_equal(to_host(grads.flat), host_grads.flat)  # the library's own reading costs nothing
-print(f"{len(host_grads)} tensors, {host_grads.flat.size:,} gradients; on the stand-in the same bits: {same}")
-assert same
+    unequal = np.count_nonzero(to_host(grads.flat) != host_grads.flat)  # the library's own reading costs nothing
+print(f"{len(host_grads)} tensors, {host_grads.flat.size:,} gradients; on the stand-in {unequal} have other bits")
+
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
+assert unequal == 0
 assert losses.total.dtype == np.float32
 
 # %% [markdown]
@@ -214,9 +218,11 @@ drawn.params["encoder.ffn.down.b"] += np.arange(64) % 2 * 0.001
 found["a bias 0.001 off"] = differences(drawn.hidden_states(*batch[:3]), model.hidden_states(*batch[:3]))
 LIMIT = 1e-4
 print(*(f"{name}: {'above' if max(d) > LIMIT else 'below'} the limit" for name, d in found.items()), sep="\n")
+layer_differences(found, LIMIT, title="The same function, added in another order")
+
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert [max(d) > LIMIT for d in found.values()] == [False, False, True]
 assert max(found["float64, another order"]) < 1e-12
-layer_differences(found, LIMIT, title="The same function, added in another order")
 
 # %% [markdown]
 # Rounding alone stays well below $10^{-4}$ in float32, below $10^{-12}$ in float64; the bias that is 0.001
@@ -233,8 +239,10 @@ else:
     print(gpu_circumstances("cuda"))
     wide = Albert(model.config, model.params.astype("float64"))
     apart = differences(wide.to("cuda").hidden_states(*batch[:3]), wide.hidden_states(*batch[:3]))
-    print("as on the host:", max(apart) < 1e-9)
-    assert max(apart) < 1e-9
+    print(f"largest difference from the host: {max(apart):.0e}")
+
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
+assert missing or max(apart) < 1e-9
 
 # %% [markdown]
 # How fast is it? **No figure is given here, because none has been measured yet.** `python benchmarks/gpu.py` is made

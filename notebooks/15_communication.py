@@ -1,5 +1,5 @@
 # %% [markdown]
-# # 13. Communication: what sharing saves between machines
+# # 15. Communication: what sharing saves between machines
 #
 # The paper trains ALBERT-large **1.7 times as fast** as BERT-large. But a weight that is used 24 times is multiplied 24
 # times, so that both models take the same operations (notebook 1). Where does 1.7 come from? And why is ALBERT-xxlarge,
@@ -9,17 +9,7 @@
 # the number of parameters". We have no such machines. We can count what they send, and see how far that goes.
 
 # %%
-# Installs what is missing. SOURCE is the clone around this notebook; elsewhere, as in Colab, give it an address.
-import importlib.util
-import os
-import subprocess
-import sys
-
-SOURCE = ".." if os.path.exists("../minalbert/albert.py") else "minalbert"
-missing = [what for name, what in {"minalbert": SOURCE, "matplotlib": "matplotlib"}.items()
-           if not importlib.util.find_spec(name)]  # fmt: skip
-if missing and subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *missing]).returncode:
-    raise SystemExit(f"{missing} could not be installed: SOURCE must be a clone of minalbert, or its address")
+import minalbert  # missing? In a clone: pip install -e '.[notebooks]'
 
 # %%
 import numpy as np
@@ -33,6 +23,8 @@ of_operations = cost.training_operations(ALBERT, T) / cost.training_operations(B
 of_parameters = parameters.totals(XXLARGE)["everything"] / parameters.totals(BERT)["everything"]
 print(f"ALBERT-large takes {of_operations:.2f} of BERT-large's operations")
 print(f"ALBERT-xxlarge has {of_parameters:.2f} of BERT-large's parameters")
+
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert abs(of_operations - 0.99) < 0.006
 assert abs(of_parameters - 2 / 3) < 0.01
 
@@ -67,13 +59,17 @@ def sum_over_machines(vectors):
 
 
 rng = np.random.default_rng(0)
+results = {}
 for N in (2, 8, 64):
     vectors = [rng.integers(-9, 10, 6400).astype(np.float32) for _ in range(N)]
     total, sent = sum_over_machines(vectors)
     n = vectors[0].nbytes
     print(f"{N:3} machines: each sends {sent[0]:,} bytes, {sent[0] / n:.3f} of a vector's {n:,}")
-    assert np.array_equal(total, sum(vectors))
-    assert (sent == 2 * (N - 1) * n // N).all()
+    results[N] = np.abs(total - sum(vectors)).max(), sent.max()
+    print(f"{'':13}the sum differs from the plain one by {results[N][0]:.0f}")
+
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
+assert results == {N: (0, 2 * (N - 1) * 25_600 // N) for N in (2, 8, 64)}
 
 # %% [markdown]
 # The library does this with MPI (`minalbert/parallel/rank_sum.py`), and `minalbert.analysis.step_time` counts it; a
@@ -89,8 +85,10 @@ sends = {}
 for name in step_time.PAPER:
     sends[name] = step_time.sent_bytes(PRESETS[name], N)
     print(f"{name:15} {sends[name] / 1e6:6,.0f} MB")
-    assert sends[name] == 2 * (N - 1) / N * 4 * parameters.totals(PRESETS[name])["everything"]
 print(f"ALBERT-large sends {sends['bert-large'] / sends['albert-large']:.1f} times less than BERT-large")
+
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
+assert sends == {name: 2 * (N - 1) / N * 4 * parameters.totals(PRESETS[name])["everything"] for name in step_time.PAPER}
 assert abs(sends["bert-large"] / sends["albert-large"] - 18.8) < 0.05
 
 # %% [markdown]
@@ -116,6 +114,8 @@ print(f"ALBERT-large: {b / rate:.2f} s computing + {d:.2f} s sending")
 print(f"{rate / 1e12:.0f} TFLOP/s, {rate / bandwidth:,.0f} operations for each byte")
 
 machines = step_time.Machines(N, rate=rate, bandwidth=bandwidth)
+
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert np.isclose(rate, step_time.rate_of_the_paper(B, T, machines))
 assert abs(c / (a / rate) - 0.75) < 0.005
 assert abs(d / (b / rate) - 0.04) < 0.005
@@ -132,6 +132,8 @@ for name, row in rows.items():
     print(f"{name:15}{model}{row['paper']:7.1f}×{row['unexplained']:15.2f}")
 
 expected = {"bert-base": 3.24, "albert-base": 5.59, "albert-xlarge": 0.445, "albert-xxlarge": 0.22}
+
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert all(abs(rows[name]["speed"] - speed) < 0.006 for name, speed in expected.items())
 assert all(1.34 < rows[name]["unexplained"] < 1.37 for name in ("albert-xlarge", "albert-xxlarge"))
 assert max(row["unexplained"] for row in rows.values()) == rows["bert-base"]["unexplained"]
@@ -155,6 +157,8 @@ bert, albert = rows["bert-large"], rows["albert-large"]
 hidden = min(bert["sending"], 2 / 3 * bert["computing"])
 print(f"nothing hidden: {bert['total'] / albert['total']:.2f} times as fast as BERT-large")
 print(f"all that can be hidden: {(bert['total'] - hidden) / albert['total']:.2f} times")
+
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert abs((bert["total"] - hidden) / albert["total"] - 1.05) < 0.01
 
 # %% [markdown]
@@ -173,15 +177,17 @@ def seconds(config, gigabit):
 models = {"BERT-large": BERT, "ALBERT-large": ALBERT, "ALBERT-xxlarge": XXLARGE}
 curves = {name: [seconds(config, x) for x in gigabits] for name, config in models.items()}
 equal = step_time.bandwidth_of_equal_steps(BERT, XXLARGE, B, T, machines) * 8 / 1e9
-assert abs(equal - 0.97) < 0.005
-assert step_time.bandwidth_of_equal_steps(BERT, ALBERT, B, T, machines) is None
-assert step_time.bandwidth_of_equal_steps(XXLARGE, ALBERT, B, T, machines) is None
 for x in (0.1, 25, 1000):
     print(f"{x:6g} Gbit/s: ALBERT-large {seconds(BERT, x) / seconds(ALBERT, x):5.2f} times as fast as BERT-large")
 
 crossing = {f"BERT-large = xxlarge, {equal:.2f} Gbit/s": (equal, seconds(BERT, equal))}
 title = f"seconds of a step on {N} machines\na batch of {B:,} × {T} tokens; {rate / 1e12:.0f} TFLOP/s each"
 plots.bandwidth_curves(gigabits, curves, crossing, title)
+
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
+assert abs(equal - 0.97) < 0.005
+assert step_time.bandwidth_of_equal_steps(BERT, ALBERT, B, T, machines) is None
+assert step_time.bandwidth_of_equal_steps(XXLARGE, ALBERT, B, T, machines) is None
 
 # %% [markdown]
 # On the left, time is bytes: the lines have slope −1, and BERT-large lies nearly 18.8 times above ALBERT-large. On the
@@ -217,12 +223,14 @@ right = {
     1: lambda: speed(faster=10), 2: lambda: 8e-9 * sends["bert-large"] * rate / a,
     3: lambda: speed(bandwidth=2 * bandwidth), 4: lambda: speed(batch=16 * B),
 }  # fmt: skip
-assert right[1]() > 5 > right[3]() > right[4]() > 1
 for question, answer in answers.items():
     if answer is None:
         print(f"{question}: no answer yet")
     else:
         print(f"{question}: {'right' if abs(answer / right[question]() - 1) < 0.03 else 'not yet'}")
+
+# %% tags=["remove-cell"] jupyter={"source_hidden": true}
+assert right[1]() > 5 > right[3]() > right[4]() > 1
 
 # %% [markdown]
 # 5. Here is room for one that has no number. Fine-tuning ALBERT-xxlarge on 4 machines of an office, 1 Gbit/s between
