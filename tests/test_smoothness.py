@@ -1,13 +1,15 @@
 """Distances and angles of layers, at vectors whose answer one knows."""
 
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from minalbert import PRESETS, Albert
+from minalbert import PRESETS, Albert, Batch
 from minalbert.analysis.smoothness import angle, distance, roughness, smoothness
 from minalbert.backend import to_host
+from minalbert.experiments import smoothness as figure_1
 
 
 def turned(x, degrees, scale=1.0):
@@ -74,3 +76,17 @@ def test_of_a_model(device):
         assert found.angles[layer] == pytest.approx(np.degrees(np.arccos(cosines)).mean(), rel=1e-10)
         apart = [np.sqrt((b - a) @ (b - a)) for a, b in zip(x, y, strict=True)]
         assert found.distances[layer] == pytest.approx(np.mean(apart), rel=1e-10)
+
+
+def test_a_run_of_figure_1_stores_every_layer():
+    """Fresh and trained, so that the figure can be drawn without the models."""
+    config = PRESETS["tiny"].replace(num_hidden_layers=5)
+    batch = Batch.random(config, size=2, length=6, predictions=1)
+    held_out = SimpleNamespace(seed=0, batch=lambda _: batch)
+    model = Albert.init(config, seed=1)
+    scores = figure_1.measure(model, held_out)
+    for each, ending in ((model, ""), (Albert.init(config, seed=0), ", fresh")):
+        found = smoothness(each.hidden_states(*batch[:3]), batch.attention_mask)
+        for layer in range(5):
+            assert scores[f"angle {layer + 1}{ending}"] == pytest.approx(found.angles[layer])
+            assert scores[f"distance {layer + 1}{ending}"] == pytest.approx(found.distances[layer])

@@ -20,11 +20,12 @@ def measure(model, held_out):
 
 
 def of_model(model, held_out):
-    """Distances and angles, and their roughness, over the layers of a model."""
+    """Distances and angles, layer by layer, and their roughness."""
     inputs = held_out.batch(SEQUENCES)[:3]
     found = smoothness(list(model.hidden_states(*inputs)), inputs[1])
     curves = {"distance": found.distances, "angle": found.angles}
-    scores = {f"{name} roughness": roughness(values) for name, values in curves.items()}
+    scores = {f"{name} {layer}": value for name, values in curves.items() for layer, value in enumerate(values, 1)}
+    scores |= {f"{name} roughness": roughness(values) for name, values in curves.items()}
     scores |= {f"{name} of the last layers": float(values[-4:-1].mean()) for name, values in curves.items()}
     return scores
 
