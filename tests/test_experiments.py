@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -309,9 +310,14 @@ def test_a_process_that_is_killed_leaves_what_another_goes_on_with(tmp_path):
 @pytest.mark.slow
 def test_every_table_runs_quickly_on_two_processes(tmp_path, capsys):
     """`minalbert reproduce run all --quick`, the same code as the real runs, with no verdicts."""
-    assert commands.main(["reproduce", "run", "all", "--quick", "--jobs", "2", "--json", "--out", str(tmp_path)]) == 0
+    stories = TinyWorlds().documents(0, 80)
+    (tmp_path / "text.txt").write_text("\n\n".join("\n".join(story.sentences) for story in stories), encoding="utf-8")
+    text = ["--text", str(tmp_path / "text.txt"), "--layout", "lines"] if find_spec("sentencepiece") else []
+    words = ["reproduce", "run", "all", "--quick", "--jobs", "2", "--json", "--out", str(tmp_path), *text]
+    assert commands.main(words) == 0
     found = json.loads(capsys.readouterr().out)
-    for name in TRAINED:
+    assert set(TRAINED) - set(found) == (set() if text else {"real_text"})
+    for name in set(TRAINED) & set(found):
         experiment = tables.TABLES[name]
         assert {line["arm"] for line in found[name]} == set(experiment.arms)
         assert set(experiment.columns) == {measure for line in found[name] for measure in line["scores"]} & set(
