@@ -257,6 +257,27 @@ def test_results_of_a_directory_are_stored_and_reported(small, tmp_path, monkeyp
     assert "## Table 0: small" in (tmp_path / "page.md").read_text(encoding="utf-8")
 
 
+def test_a_table_that_lacks_runs_is_stored_with_its_tries_alone(small, tmp_path, monkeypatch, capsys):
+    """And what was stored of it before stays."""
+    (tmp_path / "stored").mkdir()
+    monkeypatch.setattr(results, "STORED", tmp_path / "stored")
+    for size in (cells.TRYING, cells.QUICK, cells.FULL):
+        running.run_table("small", tmp_path, size)
+    (result,) = results.place_of(tmp_path, SMALL).glob("full_two*")
+    (tmp_path / "kept").mkdir()
+    result.rename(tmp_path / "kept" / result.name)
+    words = ["report", "--store", "--out", str(tmp_path), "--page", str(tmp_path / "page.md")]
+    assert "small lacks 1 run: only its tries are stored" in said(capsys, *words)
+    assert [line["size"] for line in results.stored("small")] == ["tried", "tried"]
+    (tmp_path / "kept" / result.name).rename(result)
+    assert "only its tries" not in said(capsys, *words)
+    whole = results.stored("small")
+    assert [line["size"] for line in whole] == ["full", "full", "tried", "tried"]
+    result.unlink()
+    said(capsys, *words)
+    assert results.stored("small") == whole
+
+
 def test_a_table_that_is_not_there_is_one_sentence(capsys):
     with pytest.raises(SystemExit):
         commands.main(["reproduce", "show", "sop"])
