@@ -26,7 +26,7 @@ from minalbert.analysis import cost, memory, parameters
 from minalbert.model import Context
 from minalbert.model.block import block_backward, block_forward
 from minalbert.model.encoder import encoder_backward, encoder_forward
-from minalbert.plots import matrices
+from minalbert.plots import matrices, shared_passes
 
 
 class Scale:
@@ -140,6 +140,15 @@ print(f"the loss moves by {slope:.4f}; the gradient says {along:.4f}")
 assert all(np.allclose(ours, its, rtol=1e-12, atol=1e-12)
            for ours, its in ((y, its_y), (dx, its_dx), (grads.flat, its_grads.flat)))  # fmt: skip
 assert abs(slope - along) < 1e-9 * np.abs(grads.flat).sum()
+
+# %% [markdown]
+# Play it with a smaller block, $x \leftarrow x + \tanh(x w)$. Forward, x changes from pass to pass and w stays.
+# Backward, each pass adds its part to the one dw. **Find out** with 12 layers: are all parts of one size, and which
+# passes have the largest?
+
+# %%
+numbers = np.random.default_rng(1)
+shared_passes(x=numbers.normal(size=(2, 3)), w=0.3 * numbers.normal(size=(3, 3)), dy=numbers.normal(size=(2, 3)))
 
 # %% [markdown]
 # ## The copies, one by one

@@ -107,6 +107,17 @@ assert round(drawn @ [1, 2, 3], 2) == 1.64
 # between A and B, which the library's spans do not cross.)
 
 # %% [markdown]
+# Type a text of your own below, in two halves. The random numbers are the library's, computed in your browser; long
+# words have pieces of six letters. **Find out**: is a long word ever hidden in part? How many of ten epochs are
+# swapped?
+
+# %%
+plots.masked_text(
+    "The baker kneads the dough before it rises. Then she waits and reads an extraordinarily long newspaper.",
+    "Half an hour later she bakes the bread. Everybody in the neighbourhood comes and buys two loaves.",
+)
+
+# %% [markdown]
 # ## All of it, written out
 #
 # Here is the whole way from a document to an instance, in plain Python, with subwords of a real sentencepiece

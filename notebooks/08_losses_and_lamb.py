@@ -216,6 +216,18 @@ assert abs(r - 0.02 / 3.16) < 2e-4
 assert abs(corrected - 0.02) < 6e-4
 
 # %% [markdown]
+# Play ten steps of both, on weights of about 0.02 and of about 1. **Find out**: what do gradients 100 times as large
+# change? At which rate does AdamW change the small tensor by more than itself in a step? And why does AdamW's bar
+# become shorter and shorter there?
+
+# %%
+pushes = np.random.default_rng(2)
+plots.lamb_beside_adam({
+    name: (size * pushes.normal(size=(8, 8)), pushes.normal(size=(8, 8)) + pushes.normal(size=(10, 8, 8)))
+    for name, size in (("weights of 0.02", 0.02), ("weights of 1", 1.0))
+})  # fmt: skip
+
+# %% [markdown]
 # ## Side by side
 #
 # The same model, the same batch, thirty steps each: LAMB at 0.02 and AdamW at 0.002. For each matrix we write down

@@ -26,7 +26,7 @@ from minalbert.experiments.tables import TABLES
 
 # %%
 table5 = TABLES["pair_loss"]
-lines = [line for line in results.stored(table5) if line["size"] == "full"]
+lines = [line for line in results.stored(table5.name) if line["size"] == "full"]
 scores = {arm: [line["scores"] for line in lines if line["arm"] == arm] for arm in ("none", "NSP", "SOP")}
 weights = [line["weights"] for line in lines]
 print(f"{len(lines)} runs, {min(weights):,} to {max(weights):,} weights; accuracy when asked for SOP, seed by seed:")

@@ -234,6 +234,7 @@ OPENED_ELSEWHERE = {
     "interop/safetensors_files.py": ("safetensors.safe_open", "weights, which a library reads"),
     "kernels/gpu/launch.py": ("path.read_text", "our CUDA sources"),
     "plots/explorer.py": ("Path(__file__).with_suffix('.js').read_text", "our script"),
+    "plots/moving.py": ("Path(__file__).with_name(f'{name}.js').read_text", "our scripts"),
     "parallel/heartbeat.py": ("os.open path.read_text", "a word of a rank, gone with it"),
     "train/environment.py": ("open", "/proc/cpuinfo"),
     "train/process.py": ("os.open", "the lock of a run"),

@@ -1,4 +1,5 @@
-"""The walkthrough shows all of layers/ and model/ once; its examples print what it says; its links lead somewhere."""
+"""The walkthrough shows all of layers/ and model/, and five files around them, once; its examples print what it says;
+its links lead somewhere."""
 
 import ast
 import contextlib
@@ -17,7 +18,9 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 WALK = ROOT / "docs" / "walkthrough"
 TEXTS = {path.stem: path.read_text(encoding="utf-8") for path in sorted(WALK.glob("*.md"))}
 PAGES = re.search(r"```\{toctree\}\n:hidden:\n\n(.*?)```", TEXTS["index"], re.DOTALL)[1].split()
+AROUND = ("data/pairs.py", "data/masking.py", "optim/clip.py", "optim/lamb.py", "optim/schedule.py")
 FILES = [path for room in ("layers", "model") for path in sorted((PACKAGE / room).glob("[a-z]*.py"))]
+FILES += [PACKAGE / name for name in AROUND]
 FENCED = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
 MATHS = re.compile(r"\$\$.*?\$\$|\$[^$]+\$", re.DOTALL)
 

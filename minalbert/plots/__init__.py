@@ -17,6 +17,7 @@ from .histograms import histograms
 from .labels import label_curves
 from .layers import layer_differences
 from .matrices import matrices
+from .moving import lamb_beside_adam, masked_text, shared_passes
 from .rates import rate_curve
 from .ratios import ratio_curves
 from .smoothness import smoothness_curves
