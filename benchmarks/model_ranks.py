@@ -18,7 +18,10 @@ import threads
 
 threads.limit("1")
 
+sys.path.append(str(Path(__file__).parents[1] / "tests"))
+
 import numpy as np  # noqa: E402
+from counting import Counting  # noqa: E402
 from memory import held  # noqa: E402
 
 from minalbert import PRESETS, Albert, Batch, DropoutKey  # noqa: E402
@@ -28,23 +31,6 @@ from minalbert.parallel.slices import LARGEST_PART  # noqa: E402
 from minalbert.split import model_share, optimiser_over  # noqa: E402
 
 STEPS = 3
-
-
-class Counting:
-    """A communicator that counts the bytes which leave this rank."""
-
-    def __init__(self, comm):
-        self.comm, self.rank, self.size, self.sent = comm, comm.rank, comm.size, 0
-        self.allgather = comm.allgather
-
-    def Alltoallv(self, sent, received):
-        vector, (counts, _) = sent
-        self.sent += (sum(counts) - counts[self.rank]) * vector.itemsize
-        self.comm.Alltoallv(sent, received)
-
-    def Allgatherv(self, sent, received):
-        self.sent += (self.size - 1) * sent.nbytes
-        self.comm.Allgatherv(sent, received)
 
 
 def take_steps(length, dropout, comm):

@@ -22,7 +22,7 @@ from .layers import gather_forward
 from .model import PLAIN, Pairs, Totals
 from .model.encoder import encoder_attention
 from .model.heads import mlm_forward, sop_forward
-from .parallel import Workers, add_losses, blas_threads, totals_of
+from .parallel import Workers, add_losses, blas_threads, give_back_freed_memory, totals_of
 from .sealed import check_place
 
 OPTIONS = ("kernels", "precision", "pairs", "seed", "heads", "dtype", "device", "strict")    # of any way to a model
@@ -229,6 +229,7 @@ class Albert:
     def release(self):
         """Free the memory that is kept for the next call, as much as the largest batch so far has needed."""
         self.__dict__.pop("_workers", None)
+        give_back_freed_memory()
 
     @functools.cached_property
     def _workers(self):

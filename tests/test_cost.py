@@ -10,7 +10,7 @@ import pytest
 from minalbert import PRESETS, Albert, AlbertConfig, Batch, DropoutKey, Params
 from minalbert.analysis import cost, memory, memory_for_time
 from minalbert.config import SHARING
-from minalbert.fused import fused_pairs
+from minalbert.fused import arena, fused_pairs
 from minalbert.layers.sparse_attention import Tile
 from minalbert.model import PLAIN, encoder, pretraining_backward, pretraining_forward, reversible
 from minalbert.model.encoder import encoder_backward, encoder_forward
@@ -221,8 +221,9 @@ def test_the_scratch_stack_is_that_of_whatever_needs_most(label, config, P):
 
 @pytest.mark.parametrize("dropout", [0.0, 0.1])
 @recomputing_or_not
-def test_one_more_layer_takes_what_is_predicted(dropout, recompute):
+def test_one_more_layer_takes_what_is_predicted(monkeypatch, dropout, recompute):
     """What the allocator gives out, Python's own small objects included."""
+    monkeypatch.setattr(arena, "SMALLEST_BLOCK", 0)  # blocks are as large as what lies in them
     B, T = 8, 128
     config = PRESETS["mini"].replace(hidden_dropout_prob=dropout, attention_probs_dropout_prob=dropout)
     batch, pairs = Batch.random(config, B, T, 20), fused_pairs()

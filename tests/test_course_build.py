@@ -295,3 +295,12 @@ def test_what_is_wrong_with_a_source_is_said(tmp_path):
     path.write_text("def f():\n    ### BEGIN SOLUTION\n    pass\n")
     with pytest.raises(handout.SourceError, match=re.escape("BEGIN and END SOLUTION do not take turns")):
         Source(path).student()
+
+
+def test_the_instructors_order_has_every_exercise_and_every_notebook_once():
+    page = (HERE / "INSTRUCTOR.md").read_text(encoding="utf-8")
+    rows = [row.split("|")[1:3] for row in page.split("| which hold |\n", 1)[1].split("\n\n")[0].splitlines()[1:]]
+    exercises, notebooks = (re.findall(pattern, " ".join(column)) for pattern, column in
+                            zip((r"ex\d\d", r"\b\d\d\b"), zip(*rows, strict=True), strict=True))  # fmt: skip
+    assert exercises == [f"ex{number:02d}" for number in range(1, 16)]
+    assert sorted(notebooks) == sorted(path.name[:2] for path in (HERE.parent / "notebooks").glob("[0-9]*.ipynb"))

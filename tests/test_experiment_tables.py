@@ -6,7 +6,7 @@ import pytest
 
 from minalbert import commands
 from minalbert.data import TinyWorlds
-from minalbert.experiments import cells, fine_tuning, optimiser, report, running, same_time, speed, tables
+from minalbert.experiments import cells, depth, fine_tuning, optimiser, report, running, same_time, speed, tables
 from minalbert.experiments.experiment import Arm, Experiment
 from minalbert.experiments.labelled import fine_tuned
 from minalbert.train import Settings
@@ -105,6 +105,12 @@ def test_both_models_of_table_6_are_given_the_same_operations():
     wide, narrow = (next(cell.operations for cell in cells.cells_of(same_time.EXPERIMENT) if cell.arm == arm)
                     for arm in (same_time.WIDE, same_time.NARROW))  # fmt: skip
     assert wide / narrow == pytest.approx(1, abs=1e-3)
+
+
+def test_three_layers_are_also_given_the_operations_of_twelve():
+    longer, deep = (next(cell.operations for cell in cells.cells_of(depth.EXPERIMENT) if cell.arm == arm)
+                    for arm in (depth.LONGER, "12 layers"))  # fmt: skip
+    assert longer / deep == pytest.approx(1, abs=1e-3)
 
 
 # Fine-tuning

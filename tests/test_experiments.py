@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -256,6 +257,27 @@ def test_results_of_a_directory_are_stored_and_reported(small, tmp_path, monkeyp
     assert "## Table 0: small" in (tmp_path / "page.md").read_text(encoding="utf-8")
 
 
+def test_a_table_that_lacks_runs_is_stored_with_its_tries_alone(small, tmp_path, monkeypatch, capsys):
+    """And what was stored of it before stays."""
+    (tmp_path / "stored").mkdir()
+    monkeypatch.setattr(results, "STORED", tmp_path / "stored")
+    for size in (cells.TRYING, cells.QUICK, cells.FULL):
+        running.run_table("small", tmp_path, size)
+    (result,) = results.place_of(tmp_path, SMALL).glob("full_two*")
+    (tmp_path / "kept").mkdir()
+    result.rename(tmp_path / "kept" / result.name)
+    words = ["report", "--store", "--out", str(tmp_path), "--page", str(tmp_path / "page.md")]
+    assert "small lacks 1 run: only its tries are stored" in said(capsys, *words)
+    assert [line["size"] for line in results.stored("small")] == ["tried", "tried"]
+    (tmp_path / "kept" / result.name).rename(result)
+    assert "only its tries" not in said(capsys, *words)
+    whole = results.stored("small")
+    assert [line["size"] for line in whole] == ["full", "full", "tried", "tried"]
+    result.unlink()
+    said(capsys, *words)
+    assert results.stored("small") == whole
+
+
 def test_a_table_that_is_not_there_is_one_sentence(capsys):
     with pytest.raises(SystemExit):
         commands.main(["reproduce", "show", "sop"])
@@ -309,9 +331,14 @@ def test_a_process_that_is_killed_leaves_what_another_goes_on_with(tmp_path):
 @pytest.mark.slow
 def test_every_table_runs_quickly_on_two_processes(tmp_path, capsys):
     """`minalbert reproduce run all --quick`, the same code as the real runs, with no verdicts."""
-    assert commands.main(["reproduce", "run", "all", "--quick", "--jobs", "2", "--json", "--out", str(tmp_path)]) == 0
+    stories = TinyWorlds().documents(0, 80)
+    (tmp_path / "text.txt").write_text("\n\n".join("\n".join(story.sentences) for story in stories), encoding="utf-8")
+    text = ["--text", str(tmp_path / "text.txt"), "--layout", "lines"] if find_spec("sentencepiece") else []
+    words = ["reproduce", "run", "all", "--quick", "--jobs", "2", "--json", "--out", str(tmp_path), *text]
+    assert commands.main(words) == 0
     found = json.loads(capsys.readouterr().out)
-    for name in TRAINED:
+    assert set(TRAINED) - set(found) == (set() if text else {"real_text"})
+    for name in set(TRAINED) & set(found):
         experiment = tables.TABLES[name]
         assert {line["arm"] for line in found[name]} == set(experiment.arms)
         assert set(experiment.columns) == {measure for line in found[name] for measure in line["scores"]} & set(

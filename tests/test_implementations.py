@@ -234,12 +234,14 @@ def test_what_an_earlier_batch_left_behind_is_not_seen():
 def test_after_two_batches_memory_stays_where_it_is():
     params, pairs = Albert.init(WIDE, seed=3).params, fused_pairs()
     memory, batch = pairs.memory(params), Batch.random(WIDE, 3, 20, 5, seed=1)
-    addresses = []
+    addresses, sizes = [], set()
     for _ in range(4):
         passed(pairs, WIDE, params, batch, memory=memory)
         addresses.append([block.ctypes.data for block in [*memory.arena.blocks, *memory.scratch.blocks]])
+        sizes.add((memory.arena.size, memory.scratch.size))
     assert addresses[1] == addresses[2] == addresses[3]
     assert len(addresses[1]) == 2
+    assert len(sizes) == 1
 
 
 @pytest.mark.parametrize("recompute", [False, True], ids=["keep", "recompute"])

@@ -47,11 +47,27 @@ def halves(yours, draw):
     equal("found", yours.halved(numbers), [number // 2 for number in numbers])
 
 
-def outcomes(text, folder, how=mark_and_explain):
+def outcomes(text, folder, how=mark_and_explain, lesson=lesson):
     path = folder / "ex99_scaling.py"
     path.write_text(text, encoding="utf-8")
     namespace, remark = files.run(path)
     return how(lesson, Here(namespace, path), remark=remark).outcomes
+
+
+small = Lesson("ex98", "doubling", 10, {"doubled": "y"})
+
+
+@small.check(6, "y", of="doubled")
+def doubles(yours, draw):
+    x = draw.normal(3, 4)
+    same("y", yours.doubled(x), 2 * x)
+
+
+@small.check(4, "dtype", of="doubled")
+def dtype(yours, draw):
+    x = draw.normal(3).astype(np.float32)
+    if yours.doubled(x).dtype != x.dtype:
+        raise Wrong("y is not of x's dtype")
 
 
 @pytest.mark.parametrize(
@@ -64,6 +80,9 @@ def outcomes(text, folder, how=mark_and_explain):
         ("0.3", "0.25", "line 4: all numbers of this check are right with another number than `0.25`"),
         (" - gain", " - size", "line 5: all numbers of this check are right with another name than `size`"),
         ("axis=-1", "axis=0", "line 4: all numbers of this check are right with other arguments of `(x"),
+        ("np.sqrt((x * x).mean(axis=-1, keepdims=True) + 0.3)",
+         "np.sqrt(np.maximum((x * x).mean(axis=-1, keepdims=True), 0.3))",
+         "line 4: all numbers of this check are right with another function than `maximum`"),
         ("mean(", "max(", "line 4: all numbers of this check are right with another function than `max`"),
         ("number // 2", "number // 2 - 1", "half_of, line 16: all numbers of this check are right without - `1`"),
         ("numbers[1:]", "numbers[2:]", "line 12: all numbers of this check are right with another slice than `2:`"),
@@ -78,6 +97,12 @@ def test_one_change_is_found_and_its_place_is_said(right, wrong, says, tmp_path)
 def test_nothing_is_said_of_two_mistakes(tmp_path):
     (missed,) = [found for found in outcomes(RIGHT.replace("1.7", "1.6").replace("0.3", "0.2"), tmp_path) if found.seen]
     assert missed.cause is None
+
+
+def test_nothing_is_said_that_makes_another_check_wrong(tmp_path):
+    text = "import numpy as np\n\ndef doubled(x):\n    return x * np.array([2.0])\n"
+    (missed,) = [found for found in outcomes(text, tmp_path, lesson=small) if found.seen]
+    assert missed.cause is None  # without * the dtype is right, and the numbers are not
 
 
 @pytest.mark.slow

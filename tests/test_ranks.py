@@ -15,7 +15,7 @@ from minalbert import Albert, Batch
 from minalbert.data.instances import Instances
 from minalbert.data.order import batches
 from minalbert.errors import ConfigError, MissingLibraryError, TrainError
-from minalbert.parallel import ALONE, Workers, gradient_over, world
+from minalbert.parallel import ALONE, Workers, gradient_over, rank_sum, world
 from minalbert.tasks.gradient import gradient_function
 from minalbert.train import together
 from minalbert.train.evaluation import evaluate
@@ -41,6 +41,23 @@ def gradient(ranks, kernels="plain"):
 @pytest.mark.parametrize("count", [2, 4])
 def test_a_gradient_has_the_bits_of_one_process_on_every_rank(count, kernels):
     assert on_threads(count, lambda ranks: gradient(ranks, kernels)) == [gradient(ALONE, kernels)] * count
+
+
+@pytest.mark.parametrize("count", [2, 4])
+@pytest.mark.parametrize("length", [0, 1, 6, 7, 30, 100])
+def test_a_sum_of_few_or_many_pieces_is_that_of_one(monkeypatch, length, count):
+    monkeypatch.setattr(rank_sum, "PIECE", 7)
+    vectors = np.random.default_rng(length).standard_normal((count, length), "float32")
+
+    def summed(ranks):
+        for sign in (-1, 1):  # the second time in the memory of the first
+            vector = sign * vectors[ranks.rank]
+            ranks.add(vector)
+        return vector
+
+    left, right = vectors[0] + vectors[1], vectors[-2] + vectors[-1]
+    for vector in on_threads(count, summed):
+        np.testing.assert_array_equal(vector, left if count == 2 else left + right)
 
 
 @pytest.mark.parametrize("kind", OBJECTIVES)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from counting import Counting
 from fingerprint import fingerprint
 from test_implementations import KEY, SHAPES, TINY, passed
 from thread_ranks import on_threads
@@ -134,22 +135,6 @@ def test_steps_are_those_of_one_process(optimiser):
         assert found.keys() == ratios.keys()
         np.testing.assert_allclose([*found.values()], [*ratios.values()], rtol=LIMIT)
         assert norm == pytest.approx(global_norm(grads), rel=LIMIT)
-
-
-class Counting:
-    """The communicator of a rank that is a thread, which counts the bytes that leave the rank."""
-
-    def __init__(self, comm):
-        self.comm, self.rank, self.size, self.sent = comm, comm.rank, comm.size, 0
-
-    def Alltoallv(self, sent, received):
-        vector, (counts, _) = sent
-        self.sent += (sum(counts) - counts[self.rank]) * vector.itemsize
-        self.comm.Alltoallv(sent, received)
-
-    def Allgatherv(self, sent, received):
-        self.sent += (self.size - 1) * sent.nbytes
-        self.comm.Allgatherv(sent, received)
 
 
 def bytes_counted(config, batch, count, recompute=False):

@@ -139,6 +139,7 @@ def test_the_model_that_a_run_returns_is_whole(tmp_path):
     (4, {"model_ranks": 2, "batch": 4}, "2 groups of 2 ranks cannot share the 1 micro-batches of a batch evenly "
                                         "(batch 4, micro_batch 4); it must be one of 1"),
     (2, {"model_ranks": 2, "workers": 2}, "workers is 2; with model_ranks 2 it must be 0 or 1"),
+    (2, {"model_ranks": 2, "code": "own.py"}, "code is 'own.py'; with model_ranks 2 it must be none"),
     (2, {"model_ranks": 2, "kernels": "fused"}, "kernels is 'fused'; with model_ranks 2 it must be 'plain'"),
     (2, {"model_ranks": 2, "intermediate_size": 33},
      "model_ranks is 2; intermediate_size, which is 33, must be a multiple of it"),

@@ -49,16 +49,31 @@ class Comm:
             self.shelf.groups.append(own)
         return Comm(members.index(self.rank), shelf)
 
-    def Alltoallv(self, sent, received):
+    def Ialltoallv(self, sent, received):
         vector, (counts, starts) = sent
-        shares = [vector[start : start + count].copy() for start, count in zip(starts, counts, strict=True)]
-        for place, theirs in zip(received[0], self.allgather(shares), strict=True):
-            place[...] = theirs[self.rank]
+        shares = [vector[start : start + count] for start, count in zip(starts, counts, strict=True)]
+        return Request(lambda: self.all_to_all(shares, received[0]))
 
-    def Allgatherv(self, sent, received):
+    def all_to_all(self, shares, places):
+        theirs = self.allgather([share.copy() for share in shares])
+        for place, shares in zip(places, theirs, strict=True):
+            place[...] = shares[self.rank]
+
+    def Iallgatherv(self, sent, received):
         vector, (counts, starts) = received
-        for start, count, theirs in zip(starts, counts, self.allgather(sent.copy()), strict=True):
-            vector[start : start + count] = theirs
+        places = [vector[start : start + count] for start, count in zip(starts, counts, strict=True)]
+        return Request(lambda: self.all_gather(sent, places))
+
+    def all_gather(self, sent, places):
+        for place, theirs in zip(places, self.allgather(sent.copy()), strict=True):
+            place[...] = theirs
+
+
+class Request:
+    """Nothing is sent before somebody waits for it, the latest that MPI may."""
+
+    def __init__(self, work):
+        self.Wait = work
 
 
 def on_threads(count, work):

@@ -11,6 +11,7 @@ from .ending import SECONDS, ended_after
 from .errors import CourseError
 from .files import hints, locate, there, untouched
 from .marking import mark_and_explain
+from .milestones import milestone
 from .progress import another, exercises_of, folder_of, lesson_of, marks_of, meant, next_step, reached, term_file
 from .report import lines
 
@@ -56,8 +57,16 @@ def show_list(options):
     total = f"{sum(each.points or 0 for each in found):g} of {sum(each.lesson.points for each in found):g} points"
     term = f"; the exercises are your course's: {os.path.relpath(path)}" if (path := term_file()) else ""
     print(f"\n{total}{term}")
+    if line := furthest(found):
+        print(f"milestone: {line}")
     print(f"next: {next_step(found)}")
     return 0
+
+
+def furthest(found):
+    """The line of the last exercise that has all its points and a milestone."""
+    whole = [each for each in found if each.points == each.lesson.points]
+    return next((line for each in reversed(whole) if (line := milestone(each.lesson, each.path))), None)
 
 
 def as_row(each):
@@ -94,6 +103,8 @@ def check(options):
         if remark := another(lesson, path):
             print(f"{remark}\n")
         print("\n".join(lines(marks)))
+        if not marks.missed and options.only is None and (line := milestone(lesson, path)):
+            print(f"\n  milestone: {line}")
     return 0 if not marks.missed else 1
 
 

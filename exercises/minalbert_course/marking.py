@@ -64,7 +64,8 @@ def mark(lesson, host, term=PUBLIC, remark=""):
 
 def mark_and_explain(lesson, host, term=PUBLIC, remark=""):
     """As `mark`, of code in this process; where no cause is known, changes of it are tried, for a second at most."""
-    marks, mending = mark(lesson, host, term, remark), Mending(lesson, host, term)
+    marks = mark(lesson, host, term, remark)
+    mending = Mending(lesson, host, term, [found.check for found in marks.outcomes if not found.seen])
     return marks._replace(outcomes=[explained(found, mending) for found in marks.outcomes])
 
 

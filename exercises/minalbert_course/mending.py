@@ -24,8 +24,9 @@ STEPS = 12                                           # towards the right number
 class Mending:
     """Looks for changes, for one set of marks; what mended one check is tried first for the next."""
 
-    def __init__(self, lesson, host, term):
-        self.lesson, self.term, self.host = lesson, term, Changed(host)
+    def __init__(self, lesson, host, term, passed=()):
+        """passed: checks that are right already, and must stay so"""
+        self.lesson, self.term, self.host, self.passed = lesson, term, Changed(host), passed
         self.yours, self.known, self.searched = Yours(lesson, self.host), [], set()
         self.left = SECONDS
 
@@ -41,7 +42,7 @@ class Mending:
     def known_change(self, check):
         for says, name, code in self.known:
             with self.host.changed(name, code):
-                if self.right(check):
+                if self.mends(check, name):
                     return says
         return None
 
@@ -53,11 +54,16 @@ class Mending:
                 if time.process_time() > self.end:
                     return None
                 with self.host.changed(name, code):
-                    if self.right(check):
+                    if self.mends(check, name):
                         self.known.append((says, name, code))
                         return says
         self.searched.add(of)
         return None
+
+    def mends(self, check, name):
+        """Is the check right with this change of a function, and what had been right of the two functions, too?"""
+        others = (other for other in self.passed if other.of in (check.of, name))
+        return self.right(check) and all(map(self.right, others))
 
     def right(self, check):
         """Is a check right with what is changed now?"""

@@ -15,6 +15,16 @@ def run_check(lesson, check, yours, term):
         made.append(yours.made[sum(map(len, made)) :])
     with pretending():
         interleave(lesson, yours.host, made)
-        with_scaled_upstream(lesson, yours.host, made[1])
-        if check is [other for other in lesson.checks if other.of == check.of][-1]:
-            in_other_orders(lesson, yours.host, made[1])
+        if check is not lesson.checks[-1]:           # which asks for nothing that depends on dy
+            with_scaled_upstream(lesson, yours.host, made[1], check.of)
+        in_other_orders(lesson, yours.host, made[1], lying_otherwise(lesson, check))
+
+
+def lying_otherwise(lesson, check):
+    """The functions that a check asks with arrays that lie otherwise in memory: such a mistake costs little.
+
+    A function's last check asks it, and a lesson's last check all of them.
+    """
+    if check is lesson.checks[-1]:
+        return set(lesson.functions)
+    return {check.of} if check is [other for other in lesson.checks if other.of == check.of][-1] else set()

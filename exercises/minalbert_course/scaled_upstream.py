@@ -10,17 +10,20 @@ import numpy as np
 
 from .compare import Wrong
 from .interleaving import KEPT, alike, by_name, other, repeatable
-from .yours import NotWritten, Opaque, Stopped
+from .yours import NotWritten, Opaque, Stopped, says_something
 
 FACTOR = -2.0                                        # a power of two, which rounds nothing
+DIFFERS = {1.0: "is another where other calls come in between", FACTOR: f"is not {FACTOR:g} times as large where dy is"}
+CAUSES = {1.0: KEPT, FACTOR: "perhaps: dy is not multiplied in everywhere, or an earlier result is handed out again"}
 MOST = 6                                             # backward passes of a check
 
 
-def with_scaled_upstream(lesson, host, calls):
-    """Raise Wrong where a backward pass is not linear."""
+def with_scaled_upstream(lesson, host, calls, of):
+    """Raise Wrong where the backward pass of that name is not linear."""
     forwards = {id(part): call for call in calls for part in results(call) if isinstance(part, Opaque)}
-    passes = [(call, forwards.get(id(call.args[1]))) for call in repeatable(calls) if is_backward(call)]
-    for call, forward in [(call, forward) for call, forward in passes if forward is not None][:MOST]:
+    backwards = [call for call in repeatable(calls) if call.name == of and is_backward(call)]
+    passes = [(call, forwards[id(call.args[1])]) for call in backwards if id(call.args[1]) in forwards]
+    for call, forward in passes[:MOST]:
         try:
             ask(lesson, host, call, forward)
         except (NotWritten, Stopped) as error:
@@ -41,16 +44,23 @@ def ask(lesson, host, call, forward):
         return made[next(i for i, part in enumerate(forward.result) if part is cache)]
 
     def gradients(dy, cache):
-        return host.call(call.name, (dy, cache), call.static, ())[0]
+        return list(by_name(lesson, call, host.call(call.name, (dy, cache), call.static, ())[0]))
 
     mine, scaled = cache_of(forward.args), cache_of(forward.args)
     with contextlib.suppress(NotWritten, Stopped):   # other numbers may be none that it takes
         gradients(other(dy), cache_of(tuple(other(arg) for arg in forward.args)))
-    for factor, cache_again in ((1.0, mine), (FACTOR, scaled)):
-        for name, before, after in by_name(lesson, call, gradients(factor * dy, cache_again)):
+    for factor, own in ((1.0, mine), (FACTOR, scaled)):
+        for name, before, after in gradients(factor * dy, own):
             if not alike(times(factor, before), after):
-                where = f"dy is {factor:g} times as large" if factor != 1 else "other calls come in between"
-                raise Wrong(f"{name} of {call.name} is not what it must be where {where}", KEPT, call.name)
+                raise Wrong(f"{name} of {call.name} {DIFFERS[factor]}", CAUSES[factor], call.name)
+    with contextlib.suppress(NotWritten, Stopped):   # a backward pass may use its cache up
+        if handed_out_again(gradients(dy, scaled)):
+            raise Wrong(f"{call.name} returns for dy what it had returned for {FACTOR:g} dy", KEPT, call.name)
+
+
+def handed_out_again(pairs):
+    """Is some gradient for dy just what it had been for the multiple, and not zero?"""
+    return any(says_something(before) and alike(times(FACTOR, before), after) for _, before, after in pairs)
 
 
 def results(call):

@@ -16,6 +16,7 @@ LIKE = (                                             # functions that are taken 
     ("zeros", "ones", "empty"), ("zeros_like", "ones_like", "empty_like"), ("argsort", "argmax", "sort", "unique"),
     ("startswith", "endswith"), ("removeprefix", "removesuffix", "strip", "lstrip"), ("partition", "rpartition"),
     ("integers", "random"), ("flatnonzero", "nonzero"), ("abs", "negative", "square"), ("float", "int"),
+    ("maximum", "minimum", "add", "subtract", "multiply", "divide"),
 )  # fmt: skip
 OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Pow, ast.MatMult, ast.Mod, ast.BitOr, ast.BitAnd)
 SIGNS = dict(zip(OPERATORS, ("+", "-", "*", "/", "//", "**", "@", "%", "|", "&"), strict=True))

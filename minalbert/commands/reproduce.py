@@ -141,14 +141,15 @@ def report(options):
     check_out(options)
     if not Path(options.page).parent.is_dir():
         raise MinalbertError(f"{options.page} has no directory to be written into; name another file")
-    for experiment in TABLES.values() if options.store else ():
-        results.store(options.out, experiment)
+    missing = {name: results.store(options.out, table) for name, table in TABLES.items()
+               if options.store and results.own(options.out, table)}  # fmt: skip
     write_atomically(Path(options.page), page().encode())
     drawn = [name for name in TABLES if has_figure(measured(name))]
     for name in drawn:
         plots.save(figure(name), Path(options.page).parent / figure_name(name))
     print_result(options, {"page": options.page, "figures": drawn},
-                 [f"wrote {options.page}, with {counted(len(drawn), 'figure')} beside it"])
+                 [*(f"{name} lacks {counted(runs, 'run')}: only its tries are stored" for name, runs in missing.items()
+                    if runs), f"wrote {options.page}, with {counted(len(drawn), 'figure')} beside it"])
     return 0
 
 

@@ -4,10 +4,12 @@ The loss tells small differences between models, which the scores of tasks would
 """
 
 from ..analysis import parameters
+from ..analysis.cost import training_operations
 from ..data.tiny_worlds import TinyWorlds
 from ..train.evaluation import evaluate
 from ..train.settings import Settings
 from .experiment import Column
+from .worlds import vocabulary
 
 INSTANCES = 3000                                     # that a model is judged by
 STORIES = 30_000
@@ -22,6 +24,12 @@ RECIPE = Settings().change(
 QUICK = {"steps": 20, "evaluate_every": 20, "every": 10, "evaluate_instances": 100}
 COLUMNS = {"weights": Column("ours: weights", "{:,.0f}"), "mlm loss": Column("loss on masked words, nats"),
            "mlm": Column("accuracy", "{:.1%}"), "sop": Column("SOP", "{:.1%}")}
+
+
+def operations(sizes):
+    """The operations of a training step, for one instance and a model of these sizes."""
+    settings = RECIPE.change(**sizes, vocab_size=vocabulary(WORLDS))
+    return training_operations(settings.model, settings.recipe.max_length, settings.recipe.max_predictions)
 
 
 def measure(model, held_out):

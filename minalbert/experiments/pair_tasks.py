@@ -43,7 +43,7 @@ EXPERIMENT = Experiment(
         Rule("on the topic, NSP is better than SOP", better("NSP", "SOP", "topic")),
     ),
     changed="the loss beside that of masked words, in pretraining",
-    equal=f"{LABELS} labels, the same for all, ten times; AdamW at {RATE:g}, chosen for docs/finetuning.md; 32 tokens",
+    equal=f"{LABELS} labels, the same for all, ten times; AdamW at {RATE:g}, as in [fine-tuning](finetuning.md)",
     means="""
         Two of the three tasks ask for what SOP is trained on, so that their mean says little about other tasks.
         Guessing has 50 %, 17 % and 6 %. NSP's models know order here, as `pair_loss` finds, and one of SOP's five

@@ -18,14 +18,15 @@ HEAD = """# The paper, table by table
 Nobody repeats the pretraining of the ALBERT paper at home: it took 64 to 512 TPUs. But each of its claims can be asked
 of small models: does it show there? This page has the answers, one claim after the other. `minalbert reproduce run
 TABLE` makes the runs again, `minalbert reproduce show TABLE` prints a table, and `minalbert reproduce report` writes
-this page from the results in `minalbert/experiments/results/`.
+this page from the results in `minalbert/experiments/results/`. `run TABLE --times 4 --device cuda` asks models four
+times as wide, with four times the steps, on a GPU; no result on this page is such a one.
 
-**How to read it.** Models are small ({sizes}), and their texts are stories of
-[tiny worlds](data.md), on whose other stories they are judged. A number is the mean over seeds; a seed is that of
-the stories, of the first weights and of the masks. ± is half of the 95 % interval of Student's distribution. The rules
-of each verdict were written down before the runs: each is a number that is positive where the claim holds, computed for
-each seed. The claim **shows** if the interval of its mean lies above 0, **shows the opposite** if it lies below, and
-**does not show** if 0 is in it. That is a verdict about these models, not about the paper's.
+**How to read it.** Models are small ({sizes}), and their texts, in all tables but one, are
+stories of [tiny worlds](data.md), on whose other stories they are judged. A number is the mean over seeds; a seed is
+that of the stories, of the first weights and of the masks. ± is half of the 95 % interval of Student's distribution.
+The rules of each verdict were written down before the runs: each is a number that is positive where the claim holds,
+computed for each seed. The claim **shows** if the interval of its mean lies above 0, **shows the opposite** if it lies
+below, and **does not show** if 0 is in it. That is a verdict about these models, not about the paper's.
 
 **What was tried before.** Where a table says so, rates were chosen on a seed and on stories of their own; these runs
 are stored beside the others, as `"size": "tried"`, and a test finds no better rate among them than the one that was
@@ -141,7 +142,7 @@ def price(table):
     days = sorted({line["date"] for line in lines})
     if others := list(dict.fromkeys(arm.run_of[0].name for arm in table.experiment.arms.values() if arm.run_of)):
         return (f"{len(lines)} runs of {' and '.join(others)}, measured in "
-                f"{sum(line['measured_in'] for line in lines) / 60:,.0f} minutes on one busy core each, "
+                f"{sum(line['measured_in'] for line in lines) / 60:,.0f} minutes of one busy core, "
                 f"{' to '.join(dict.fromkeys((days[0], days[-1])))}.")
     return (f"{len(lines)} runs of models with {sizes} weights: {tokens / 1e6:,.0f} million tokens, "
             f"{operations / 1e12:,.1f}·10¹² operations, {seconds / 60:,.0f} minutes on one busy core each, "

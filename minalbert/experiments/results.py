@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..files import names_in, read, write_atomically
 from ..train.environment import environment
-from .cells import FIRST_SEED, cells_of
+from .cells import FIRST_SEED, FULL, TRYING, cells_of
 
 STORED = Path(__file__).parent / "results"
 ADVICE = "remove it, and run the table again"
@@ -52,11 +52,16 @@ def lines_of(path):
 
 
 def store(place, experiment):
-    """Write the package's file from a directory's lines, in the order of their names, if there are any."""
-    lines = own(place, experiment)
-    if lines:
-        text = "".join(f"{json.dumps(line)}\n" for line in lines)
+    """Write the package's file from a directory's lines, in the order of their names: tries, and the full runs if none
+    is missing. Returns how many are."""
+    lines, before = own(place, experiment), stored(experiment.name)
+    missing = sum(found(cell, lines) is None for cell in cells_of(experiment))
+    sizes = (TRYING,) if missing else (TRYING, FULL)
+    kept = [line for line in lines if line["size"] in sizes]
+    if kept and not (missing and any(line["size"] == FULL for line in before)):
+        text = "".join(f"{json.dumps(line)}\n" for line in kept)
         write_atomically(STORED / f"{experiment.name}.jsonl", text.encode())
+    return missing
 
 
 def found(cell, lines):

@@ -4,8 +4,7 @@ Time is counted in operations, because seconds depend on the machine and on what
 many steps as cost what the narrow one's do. A third arm is the narrow model after as many steps as the wide one.
 """
 
-from ..analysis.cost import training_operations
-from .common import COLUMNS, QUICK, RECIPE, STORIES, WORLDS, loss_of, measure
+from .common import COLUMNS, QUICK, RECIPE, STORIES, WORLDS, loss_of, measure, operations
 from .experiment import Arm, Column, Experiment, Panel, Rule
 
 STEPS = 2000                                         # of the narrow model
@@ -13,12 +12,6 @@ NARROW, WIDE, FEWER = "narrow, not shared", "wide, shared", "narrow, fewer steps
 NARROW_SIZES = {"num_hidden_layers": 6, "sharing": "none", "rate": 0.003}
 WIDE_SIZES = {"num_hidden_layers": 3, "sharing": "all", "hidden_size": 128, "num_attention_heads": 8,
               "intermediate_size": 512, "initializer_range": 128**-0.5, "rate": 0.002}
-
-
-def operations(sizes):
-    """The operations of a training step, for one instance."""
-    settings = RECIPE.change(**sizes, vocab_size=5 + len(WORLDS.words()))
-    return training_operations(settings.model, settings.recipe.max_length, settings.recipe.max_predictions)
 
 
 WIDE_STEPS = round(STEPS * operations(NARROW_SIZES) / operations(WIDE_SIZES))

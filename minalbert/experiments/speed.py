@@ -62,7 +62,7 @@ MEASURED = {place: Column(f"measured on {place}, BERT-base = 1", "{:.2f}")
             for place in dict.fromkeys(line["place"] for line in LINES)}
 MEASURED_RULES = (
     Rule("measured on two ranks with 1 Gbit/s between them, ALBERT-base is at least 1.5 times as fast as BERT-base",
-         lambda arms: arms["ALBERT-base"]["two ranks, 1gbit"] - 1.5),
+         lambda arms: arms["ALBERT-base"]["two ranks, 1 Gbit/s"] - 1.5),
     Rule("measured on one rank, it is at most 1.2 times as fast",
          lambda arms: 1.2 - arms["ALBERT-base"]["one rank"]),
 )

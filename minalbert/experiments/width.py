@@ -38,8 +38,9 @@ EXPERIMENT = Experiment(
     changed="the width of the layers; with it the rate, 0.003 √(64 / H), and the spread of first weights, 1 / √H",
     equal="stories, masks, 1,000 steps of 64; three shared layers",
     means="""
-        Equal steps are compared, and a step of H=256 costs some fifty times one of H=32. That the paper's 6144 is worse
-        may come of training that is less stable at one learning rate; nothing here can tell.
+        Equal steps are compared, and a step of H=256 costs some fifty times one of H=32. Rates follow a rule, and no
+        others were tried. That the paper's 6144 is worse may come of training that is less stable at one learning
+        rate; nothing here can tell.
     """,
     panels=(Panel("the paper: mean score on tasks", "tasks", form="{:.0f}"),
             Panel("ours: loss on masked words, nats", ours="mlm loss", form="{:.2f}", reverse=True)),

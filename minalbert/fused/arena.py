@@ -22,9 +22,12 @@ SMALLEST_BLOCK = 2**25                               # bytes, on the host
 class Entry(NamedTuple):
     label: str
     size: int                                        # bytes that were asked for
-    nbytes: int                                      # rounded up to ALIGNMENT
+    total: int                                       # of the stack up to here, each rounded up to ALIGNMENT
     block: int                                       # which of the blocks
     end: int                                         # in bytes
+
+
+BOTTOM = Entry("", 0, 0, 0, 0)
 
 
 class Arena:
@@ -35,12 +38,12 @@ class Arena:
     def empty(self, label, shape, dtype):
         size = math.prod(shape) * np.dtype(dtype).itemsize
         nbytes = -(-size // ALIGNMENT) * ALIGNMENT
-        block, start = self.stack[-1][-2:] if self.stack else (0, 0)
+        _, _, below, block, start = self.stack[-1] if self.stack else BOTTOM
         while block < len(self.blocks) and self.blocks[block].size < start + nbytes:
             block, start = block + 1, 0
         if block == len(self.blocks):
             self.blocks.append(new_block(self.xp, self._room_for(nbytes)))
-        self.stack.append(Entry(label, size, nbytes, block, start + nbytes))
+        self.stack.append(Entry(label, size, below + nbytes, block, start + nbytes))
         return self.blocks[block][start : start + size].view(dtype).reshape(shape)
 
     def _room_for(self, nbytes):
@@ -53,22 +56,25 @@ class Arena:
         return len(self.stack)
 
     def release(self, mark):
-        if self.size > sum(entry.nbytes for entry in self.highest):
+        if self.size > size_of(self.highest):
             self.highest = list(self.stack)
         del self.stack[mark:]
         if not self.stack and len(self.blocks) > 1:
-            nbytes = sum(entry.nbytes for entry in self.highest)
             self.blocks = []                         # freed before the new one is asked for
-            self.blocks = [new_block(self.xp, nbytes)]
+            self.blocks = [new_block(self.xp, size_of(self.highest))]
 
     @property
     def size(self):
         """The bytes in use."""
-        return sum(entry.nbytes for entry in self.stack)
+        return size_of(self.stack)
 
     def largest(self):
         """[(label, bytes asked for)] of the largest stack so far, from the bottom."""
         return [(entry.label, entry.size) for entry in self.highest]
+
+
+def size_of(stack):
+    return stack[-1].total if stack else 0
 
 
 def new_block(xp, nbytes):

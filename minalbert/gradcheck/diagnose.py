@@ -73,8 +73,9 @@ def _causes(yours, expected, laws, known, suspects):
             yield f"what is {says} {bound:.6g} is cut to that"
     if ratio := _constant_ratio(yours, expected, known):
         lengths = lengths_named(ratio, expected.shape)
-        times = f"{digits(ratio)}{factor_name(ratio, known)} times"
-        yield f"a constant factor: yours is {times} what is expected, everywhere{lengths}"
+        named = factor_name(ratio, known)
+        few = PERHAPS if expected.shape[-1] == 1 and not named and abs(ratio - round(ratio)) > CLOSE else ""
+        yield f"{few}a constant factor: yours is {digits(ratio)}{named} times what is expected, everywhere{lengths}"
     if yours.ndim > 1 and _alike(yours.swapaxes(-1, -2), expected):
         yield "transposed"
     for says, answer in signatures(expected):

@@ -2,6 +2,7 @@
 
     slices      a batch cut into slices, and these into parts that are trimmed to their longest example
     threads     BLAS has one thread meanwhile
+    allocator   arrays' memory stays with the process
     tree        the sum of the slices' gradients, in one fixed order
     workers     who computes: `Workers.gradient`, the one way to a batch's gradient
     ranks       several processes, each with a share of the batch
@@ -10,6 +11,7 @@
     slurm       the batch script that starts them on a cluster
 """
 
+from .allocator import give_back_freed_memory
 from .rank_gradient import gradient_over, sum_gradients
 from .ranks import ALONE, Ranks, world
 from .slices import Trimmed, cut, cut_each, lengths_of

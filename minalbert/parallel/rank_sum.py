@@ -14,33 +14,62 @@ MPI's copying is used here, and every addition is ours:
     the tree     adds the R shares
     Allgather    every rank receives all the sums
 
-A rank sends (R - 1) / R of the vector twice, as in a ring. The vector goes piece by piece, so that a piece's shares
-are still in the cache when they are added, and no second vector is needed.
+A rank sends (R - 1) / R of the vector twice, as in a ring. The vector goes piece by piece, so that no second vector is
+needed. Some pieces are on their way while another is added: a link that waits for additions, or for the slowest rank's
+next call, is a link that stands still.
 """
+
+from collections import deque
 
 import numpy as np
 
 from .tree import TreeSum
 
 PIECE = 2**18                                        # numbers
+AHEAD = 2                                            # pieces on their way, in each direction
 
 
-def add_over_ranks(vector, comm):
-    """Replace a vector on the host by its sum over all ranks, the same bits on each."""
+def add_over_ranks(vector, comm, rooms):
+    """Replace a vector on the host by its sum over all ranks, the same bits on each.
+
+    rooms: a list of arrays to receive in, empty at first; who keeps it spares the next sum the time for fresh memory
+    """
+    shared, added = deque(), deque()
     for first in range(0, len(vector), PIECE):
-        add_piece(vector[first : first + PIECE], comm)
+        room = rooms.pop() if rooms else np.empty(PIECE + comm.size)
+        shared.append(Piece(vector[first : first + PIECE], comm, room))
+        if len(shared) > AHEAD:
+            added.append(shared.popleft().add())
+        if len(added) > AHEAD:
+            rooms.append(added.popleft().end())
+    added.extend(piece.add() for piece in shared)
+    rooms.extend(piece.end() for piece in added)
 
 
-def add_piece(piece, comm):
-    counts = shares(len(piece), comm.size)
-    starts = [sum(counts[:rank]) for rank in range(comm.size)]
-    mine = counts[comm.rank]
-    received = np.empty((comm.size, mine), piece.dtype)
-    comm.Alltoallv([piece, (counts, starts)], [received, [mine] * comm.size])
-    tree = TreeSum(lambda left, right: np.add(left, right, out=left))
-    for share in received:
-        tree.push(share)
-    comm.Allgatherv(tree.total(), [piece, (counts, starts)])
+class Piece:
+    """A piece of the vector, whose shares are on their way to the ranks that add them."""
+
+    def __init__(self, piece, comm, room):
+        counts = shares(len(piece), comm.size)
+        mine = counts[comm.rank]
+        self.comm, self.room = comm, room
+        self.whole = [piece, (counts, [sum(counts[:rank]) for rank in range(comm.size)])]
+        self.received = room.view(piece.dtype)[: comm.size * mine].reshape(comm.size, mine)
+        self.request = comm.Ialltoallv(self.whole, [self.received, [mine] * comm.size])
+
+    def add(self):
+        """Add this rank's share, and send the sum to all."""
+        self.request.Wait()
+        tree = TreeSum(lambda left, right: np.add(left, right, out=left))
+        for share in self.received:
+            tree.push(share)
+        self.request = self.comm.Iallgatherv(tree.total(), self.whole)
+        return self
+
+    def end(self):
+        """Wait for all sums. Returns the room."""
+        self.request.Wait()
+        return self.room
 
 
 def shares(length, ranks):

@@ -65,7 +65,7 @@ class Ranks(Alone):
     def __init__(self, comm, here=1, heartbeat=None):
         """here: how many of the ranks are on this machine"""
         super().__init__(heartbeat)
-        self.comm, self.rank, self.size, self.here = comm, comm.rank, comm.size, here
+        self.comm, self.rank, self.size, self.here, self._rooms = comm, comm.rank, comm.size, here, []
         self.model_group = Alone(heartbeat)
 
     def form_groups(self, model_ranks):
@@ -90,7 +90,7 @@ class Ranks(Alone):
         return self._shared((found, failed[0] if failed else None))
 
     def add(self, vector):
-        self._together(lambda: add_over_ranks(vector, self.comm))
+        self._together(lambda: add_over_ranks(vector, self.comm, self._rooms))
 
     def copy_first(self, vector):
         self._together(lambda: self.comm.Bcast(vector))

@@ -12,6 +12,7 @@ from ..backend import to_device
 from ..capacity import cores
 from ..model.pretraining import Totals, pretraining_backward, pretraining_forward
 from ..params import Params
+from .allocator import keep_freed_memory
 from .slices import cut, cut_each
 from .threads import blas_threads
 from .tree import TreeSum
@@ -31,6 +32,7 @@ class Workers:
         """model: has config, params and pairs. count: 0 for one thread per core. A GPU shares a batch itself: one."""
         self.config, self.params, self.pairs = model.config, model.params, model.pairs
         self.count = 1 if model.params.device == "cuda" else count or cores()
+        keep_freed_memory()
         self._begin()
 
     def __enter__(self):

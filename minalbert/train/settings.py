@@ -45,7 +45,7 @@ class PretrainingTraining(TrainingSettings):
             return
         for name, possible in {"kernels": ("plain",), "device": ("cpu",), "code": ("",), "workers": (0, 1)}.items():
             if getattr(self, name) not in possible:
-                wanted = " or ".join(map(repr, possible))
+                wanted = " or ".join(repr(one) if one != "" else "none" for one in possible)
                 raise ConfigError(f"{name} is {getattr(self, name)!r}; with model_ranks {self.model_ranks} it must be "
                                   f"{wanted}")
 

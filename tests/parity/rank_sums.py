@@ -7,6 +7,7 @@ import hashlib
 import json
 
 import numpy as np
+from counting import Counting
 from mpi4py import MPI
 
 from minalbert.config import PRESETS
@@ -17,22 +18,6 @@ from minalbert.params import count
 
 SLICES = 8
 LENGTHS = 1, 3, 1000, PIECE + 5, count(PRESETS["tiny"])
-
-
-class Counting:
-    """A communicator that counts the bytes which leave this rank."""
-
-    def __init__(self, comm):
-        self.comm, self.rank, self.size, self.sent = comm, comm.rank, comm.size, 0
-
-    def Alltoallv(self, sent, received):
-        vector, (counts, _) = sent
-        self.sent += (sum(counts) - counts[self.rank]) * vector.itemsize
-        self.comm.Alltoallv(sent, received)
-
-    def Allgatherv(self, sent, received):
-        self.sent += (self.size - 1) * sent.nbytes
-        self.comm.Allgatherv(sent, received)
 
 
 def leaves(length, dtype):

@@ -23,6 +23,7 @@ from .model_sizes import (
     CORNERS,
     PAIRS,
     PAPER,
+    another,
     config_of,
     config_words,
     drawn_sizes,
@@ -48,6 +49,8 @@ lesson = Lesson(
 )  # fmt: skip
 LESSONS = [lesson]
 
+GROUPS = "num_hidden_groups is heeded; here all layers share one set"
+
 
 @lesson.check(1.5, "embedding", of="embedding_parameters", formula="(V + M + 2) E + 2 E, and E H + H")
 def embedding(yours, draw):
@@ -69,11 +72,12 @@ def no_projection(yours, draw):
     suspects = {"where E = H there is no projection: its H H + H are too many": right + H * H + H,
                 "where E = H there is no projection: its H H are too many": right + H * H}  # fmt: skip
     own = [right - missing for missing in (H, 2 * H, 4 * H, M * H)]
-    whole(f"embedding_parameters({V}, {H}, {H}, {M})", yours.embedding_parameters(V, H, H, M), right, suspects, own)
-    if yours.embedding_parameters(V, H, H, M) == right:
+    answer = yours.embedding_parameters(V, H, another(H), M)
+    whole(f"embedding_parameters({V}, {H}, {H}, {M})", answer, right, suspects, own)
+    if answer == right:
         for V, _, H, M, _, _ in CORNERS if draw.first else ():
             name = f"embedding_parameters({V}, {H}, {H}, {M})"
-            whole_in_corner(name, yours.embedding_parameters(V, H, H, M), embeddings(V, H, H, M))
+            whole_in_corner(name, yours.embedding_parameters(V, H, another(H), M), embeddings(V, H, H, M))
 
 
 @lesson.check(1.5, "layer", of="layer_parameters", formula="4 (H H + H) + (H F + F) + (F H + H) + 2 · 2 H")
@@ -109,7 +113,9 @@ def whole_model(yours, draw, shared):
         "the heads are not asked for: here are both, too": right + H * E + 3 * E + V + 2 * H + 2,
     }
     if shared:
+        groups = config_of(sizes)["num_hidden_groups"]
         suspects["shared weights are there once, however often they are used"] = right + (L - 1) * one
+        suspects[GROUPS] = right + (groups - 1) * one
     else:
         suspects["shared is False: each of the L layers has weights of its own"] = right - (L - 1) * one
     answer = yours.albert_parameters(config_of(sizes), shared)
@@ -129,7 +135,9 @@ def whole_model(yours, draw, shared):
         right = right_count(*sizes)
         answer = counted_by(*sizes)
         if answer not in from_own_parts(yours, sizes, 1 if shared else L):
-            whole_in_corner(f"albert_parameters(config, {shared}) of {config_words(sizes)}", answer, right)
+            groups = config_of(sizes)["num_hidden_groups"]
+            known = {GROUPS: right + (groups - 1) * layer(H, F)} if shared else {}
+            whole_in_corner(f"albert_parameters(config, {shared}) of {config_words(sizes)}", answer, right, known)
 
 
 @lesson.check(1, "shared", of="albert_parameters", formula="embeddings + one layer + pooler (H H + H)")

@@ -17,7 +17,7 @@ BERT = ((108, "BERT-base", (30000, 768, *BASE[2:])), (334, "BERT-large", (30000,
 OTHERS = {                                           # what else a released config file says
     "model_type": "albert", "hidden_act": "gelu_new", "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0,
     "type_vocab_size": 2, "initializer_range": 0.02, "layer_norm_eps": 1e-12, "num_attention_heads": 1,
-    "num_hidden_groups": 1, "inner_group_num": 1, "pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3,
+    "pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3,
 }  # fmt: skip
 CORNERS = (                                          # V, E, H, M, F, L
     (1, 1, 1, 1, 1, 1), (7, 5, 3, 2, 4, 1), (9, 3, 5, 1, 2, 2), (2, 4, 1, 3, 16, 3), (4, 2, 2, 6, 2, 24),
@@ -30,7 +30,14 @@ PAIRS = (                                            # V, H: even ones, and thos
 
 
 def config_of(sizes):
-    return OTHERS | dict(zip(KEYS, sizes, strict=True))
+    """The groups differ, which the rules do not ask for."""
+    groups = {"num_hidden_groups": 1 + sizes[-1] % 3, "inner_group_num": 1 + sizes[-1] % 2}
+    return OTHERS | groups | dict(zip(KEYS, sizes, strict=True))
+
+
+def another(number):
+    """The same whole number, as another object, which `is` tells apart where it is large."""
+    return int(str(number))
 
 
 def config_words(sizes):

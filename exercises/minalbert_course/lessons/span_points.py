@@ -15,7 +15,7 @@ PLACES = (
     Corner("large", B=3, T=2, H=4),
     Corner("zero", B=2, T=3, H=5),
     Corner(B=2, T=2, H=2),
-    Corner(B=2, T=3, H=1, padding="none"),
+    Corner(B=13, T=3, H=1, padding="none"),
     Corner(B=13, T=13, H=11, padding="all but one"),
 )
 

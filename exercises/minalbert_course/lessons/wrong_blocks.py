@@ -59,7 +59,7 @@ def forms(p):
         "key and value are exchanged": swapped("key", "value"),
         "value and output are exchanged": swapped("value", "output"),
         "heads is taken to be 1": block_forward(x, w, p.mask, 1, p.eps)[0],
-        "heads is taken to be H / heads": block_forward(x, w, p.mask, x.shape[-1] // p.heads, p.eps)[0],
+        f"heads is taken to be {x.shape[-1] // p.heads}": block_forward(x, w, p.mask, x.shape[-1] // p.heads, p.eps)[0],
         "all sequences get the mask of the first": second_half(attend(x, p.mask[:1] + 0 * p.mask)),
         "max(u, 0) is used where GELU is meant": norm(a + mix(a, lambda u: (np.maximum(u, 0), None)), "ffn"),
         "tanh is used where GELU is meant": norm(a + mix(a, lambda u: (np.tanh(u), None)), "ffn"),

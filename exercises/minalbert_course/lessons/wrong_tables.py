@@ -7,6 +7,7 @@ from minalbert.layers import embedding_backward, embedding_forward
 from .corners import Corner, upstream
 from .wrong_rows import means, sequences
 
+VOCABULARY = 301                                     # more words than uint8 can count; np.eye(V)[ids] is right, too
 LOOKUP = (
     Corner(B=1, T=1, E=1, V=1, M=1),
     Corner("tiny", B=2, T=1, E=4, V=2, M=2, word=1, type=1),
@@ -17,6 +18,7 @@ LOOKUP = (
     Corner(B=3, T=4, E=1, V=4, M=4),
     Corner(B=1, T=33, E=2, V=5, M=33),
     Corner(B=3, T=3, E=3, V=3, M=3),
+    Corner(B=1, T=9, E=1, V=VOCABULARY, M=9),
 )
 
 ROOMY = tuple(Corner(corner.kind, **corner.sizes | {"M": corner.sizes["M"] + 1}) for corner in LOOKUP)
@@ -39,6 +41,12 @@ def lookup(draw):
 def lookup_reference(ids, types, word, position, token_type, dy):
     y, cache = embedding_forward(ids, types, word, position, token_type)
     return y, embedding_backward(dy, cache)
+
+
+def added_up(table, rows, dy):
+    result = np.zeros_like(table)
+    np.add.at(result, rows, dy)
+    return result
 
 
 def overwritten(table, rows, dy):
@@ -69,16 +77,24 @@ def wrong_embeddings(ids, types, word, position, token_type, expected):
         "all places get the second token type": token_type[1],
         "all places get the token type of the first in the sequence": token_type[types[:, :1]],
         "all sequences get the token types of the first": token_type[types[:1]],
-        "types itself is multiplied, not looked up": types[..., None] * token_type[1],
+        "places of type 0 get nothing from the table: its first row is a type as the second is":
+            types[..., None] * token_type[1],
     }
     words = {
         "all sequences get the words of the first": word[ids[:1]],
         "the table of words is looked up with ids - 1": word[ids - 1],
         "the table of words is looked up with ids + 1": word[(ids + 1) % len(word)],
         "words are multiplied by √E": word[ids] * word.shape[1] ** 0.5,
-    }
+    } | {says: word[narrow] for says, narrow in narrowed(ids, word)}
     groups = (others, mine), (kinds, token_type[types]), (words, word[ids])
     return {says: expected - right + array for ways, right in groups for says, array in ways.items()}
+
+
+def narrowed(ids, word):
+    """(words for the mistake, ids that are not what they were)"""
+    for kind in (np.int8, np.uint8):
+        if len(word) > np.iinfo(kind).max and ids.astype(kind).min() >= -len(word):
+            yield f"ids are made {kind.__name__}, which cannot count all words", ids.astype(kind)
 
 
 def wrong_words(ids, word, dy, expected):
@@ -96,7 +112,7 @@ def wrong_words(ids, word, dy, expected):
         "the row of the last word is left out": np.where(np.arange(len(word))[:, None] == len(word) - 1, 0, expected),
         "the rows are one too far down": np.roll(expected, 1, axis=0),
         "the rows are one too far up": np.roll(expected, -1, axis=0),
-    }
+    } | {says: added_up(word, narrow, dy) for says, narrow in narrowed(ids, word)}
 
 
 def wrong_positions(position, dy, expected):
