@@ -3,11 +3,13 @@
 import json
 import math
 import re
+import signal
 import subprocess
 import sys
 import time
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -124,6 +126,20 @@ def test_a_table_that_was_killed_goes_on_with_the_same_bits(small, tmp_path):
         with pytest.raises(Killed):
             running.run_table("small", tmp_path / "killed", hearer=KillAt(step))
     assert shown(running.run_table("small", tmp_path / "killed")) == shown(whole)
+
+
+def test_a_signal_between_two_runs_stops_the_other_processes_too(small, tmp_path, monkeypatch):
+    asked = []
+    other = SimpleNamespace(terminate=lambda: asked.append("terminate"), join=lambda: asked.append("join"))
+    monkeypatch.setattr(running, "start_another", lambda *_: other)
+
+    class Signal(running.Hearer):
+        def run_begins(self, text):
+            signal.raise_signal(signal.SIGTERM)
+
+    outcome = running.run_table("small", tmp_path, jobs=2, hearer=Signal())
+    assert (outcome.code, outcome.missing, asked) == (75, 2, ["terminate", "join"])
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
 
 
 def test_nothing_is_run_twice(small, tmp_path, monkeypatch):

@@ -8,15 +8,16 @@ belongs to the process that holds its lock, and the system frees the lock when t
 import dataclasses
 import multiprocessing
 import shutil
+import signal
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 from ..albert import Albert
 from ..errors import TrainError
 from ..train import pretrain
-from ..train.process import lock
+from ..train.process import CODES, give_back, lock, take_signals
 from ..train.records import Observer
 from ..train.run_directory import CONFIG
 from ..train.trained import open_trained
@@ -45,7 +46,7 @@ class Hearer(Observer):
 
 
 def run_table(name, place, size="full", seeds=None, jobs=1, hearer=None):
-    """Run every cell of a table that has no result yet. Returns an TableOutcome."""
+    """Run every cell of a table that has no result yet. Returns a TableOutcome."""
     experiment = open_table(name, place)
     planned = cells_of(experiment, size, seeds)
     Path(place).mkdir(parents=True, exist_ok=True)
@@ -56,7 +57,10 @@ def run_table(name, place, size="full", seeds=None, jobs=1, hearer=None):
     hearer.cells(len(planned) - len(missing), missing)
     others = [start_another(name, place, size, seeds) for _ in range(min(jobs, len(missing)) - 1)]
     try:
-        code = work(place, planned, hearer)
+        with stopped_by_signals():
+            code = work(place, planned, hearer)
+    except Stopped as stopped:
+        (code,) = stopped.args
     finally:
         if without_result(place, planned):           # stopped: each saves and ends
             for process in others:
@@ -66,6 +70,24 @@ def run_table(name, place, size="full", seeds=None, jobs=1, hearer=None):
     lines = results.own(place, experiment)
     done = [line for cell in planned if (line := results.found(cell, lines))]
     return TableOutcome(done, len(planned) - len(done), code)
+
+
+class Stopped(BaseException):
+    """A signal asked to stop between two runs; its exit code is the argument."""
+
+
+@contextmanager
+def stopped_by_signals():
+    """Raise Stopped at a signal between runs, where nothing has to be saved. A run answers signals itself."""
+
+    def handle(number, frame):
+        raise Stopped(CODES[signal.Signals(number).name])
+
+    before = take_signals(handle, without="SIGINT")
+    try:
+        yield
+    finally:
+        give_back(before)
 
 
 def start_another(name, place, size, seeds):

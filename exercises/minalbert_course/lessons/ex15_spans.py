@@ -204,4 +204,5 @@ def purity(yours, draw):
     yours.best_span(*next(windows(draw)))
     text, places = "an answer", [(0, 2), (3, 9)]
     alive(loss=loss, dscores=dscores, answer=yours.answer_text(text, places, 3, 4, 4))
+    yours.answer_text(text, places, 3, 0, 0)
     yours.untouched()

@@ -67,6 +67,7 @@ def cut_off(draw):
     yield scores[1:4], spans[1:4]
     yield scores[:3], np.array([[-1, -1], [T, T], [T + 30, T + 40]])
     yield scores[:2], np.array([[-1, 2], [-3, 0]])   # no start is inside, but ends are
+    yield scores[:2], np.array([[3, -1], [T, 2]])    # -1, or T, where one of the two is not there
 
 
 def windows(draw):
@@ -127,6 +128,7 @@ def answers(draw):
             ends = (first, last), (first, first), (last, last), (0, 0), (0, first), (first - 1, last)
             for start, end in (*inside, *ends):
                 yield text, places, first, start, end
+    yield "café", [(0, 3), (3, 4), (3, 4)], 1, 3, 3    # two tokens of one letter
 
 
 def answer_text(text, places, first, start, end):
