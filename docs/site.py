@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from itertools import pairwise
 from pathlib import Path
 
 try:
@@ -85,12 +86,28 @@ def write(target, text):
 
 def with_alternatives(notebook):
     """Pictures say what they show to those who do not see them. Outputs know it; Sphinx looks for it in the cell."""
+    notebook["cells"] = [part for cell in notebook["cells"] for part in one_picture_each(cell)]
     for cell in notebook["cells"]:
         for output in cell.get("outputs", ()):
             said = output.get("metadata", {}).get("image/png", {})
             if "alt" in said:
                 cell["metadata"]["mystnb"] = {"image": {"alt": said["alt"]}}
     return notebook
+
+
+def one_picture_each(cell):
+    """A cell has one alternative text, so each further picture of a cell gets its own, whose code is not shown."""
+    outputs = cell.get("outputs", ())
+    pictures = [place for place, output in enumerate(outputs) if "image/png" in output.get("metadata", {})]
+    bounds = [0, *pictures[1:], len(outputs)]
+    parts = [cell | {"metadata": dict(cell["metadata"])}]
+    for number in range(1, len(pictures)):
+        hidden = {"id": f"{cell['id']}-{number}", "metadata": {"tags": ["remove-input"]}}
+        parts.append(cell | hidden)
+    if pictures:
+        for part, (start, stop) in zip(parts, pairwise(bounds), strict=True):
+            part["outputs"] = outputs[start:stop]
+    return parts
 
 
 def reference(root, name, what):
