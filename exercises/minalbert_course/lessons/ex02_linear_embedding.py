@@ -8,7 +8,7 @@ from ..compare import Wrong, agrees
 from ..lesson import Lesson
 from ..outside import numbers as outside_numbers
 from ..outside import ramp
-from .corners import also, something
+from .corners import Corner, also, something
 from .matches import matches
 from .wrong_rows import AFFINE, affine, affine_reference, shaped, wrong_biases, wrong_weights
 from .wrong_tables import (
@@ -152,7 +152,7 @@ def word_gradient(yours, draw):
 
 
 @lesson.check(1, "dposition", of="embedding_backward", formula=f"dposition[t] = Σ_b dy[b, t]: {TABLES}")
-@also(*ROOMY)
+@also(*ROOMY, Corner(B=3, T=4, E=2, V=5, M=4))
 def position_gradient(yours, draw):
     given = _, _, _, position, _, dy = lookup(draw)
     _, _, _, dposition, _ = table_gradients(yours, given)

@@ -45,6 +45,7 @@ GROUPS = (
     Corner(padding="all but one", L=7, G=5, B=4, T=4, N=2, D=2, F=4),
     Corner(padding="none", L=12, G=5, B=1, T=2, N=11, D=1, F=2),
     Corner(L=18, G=14, B=1, T=1, N=1, D=2, F=2),     # where l / (L / G), in floats, falls short
+    Corner(L=22, G=22, B=1, T=1, N=1, D=4, F=2),     # and here l / L G
     Corner("large", L=2, G=2, B=4, T=1, N=2, D=2, F=3),
     Corner(L=4, G=3, B=1, T=2, N=1, D=3, F=2),
 )

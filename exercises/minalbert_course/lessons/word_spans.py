@@ -6,9 +6,10 @@ from minalbert.data import masking, random_draws
 from minalbert.data.recipe import Recipe
 
 from ..compare import Wrong, equal, shown
-from .sentences import CLS, ORDINARY, SEP, whole
+from .sentences import CLS, MASK, ORDINARY, SEP, whole
 
 LIST = "it must be a list of lists of positions"
+SPECIAL = (None, 1, None, MASK, None, 0, None, 1)    # a token among the words of each input
 
 
 def words_of(input_ids, begins, special=ORDINARY, every_first=True, across=False):
@@ -44,6 +45,8 @@ def spans_of(words, order, lengths, budget, mistake=None):
             span = [joined(span)[:left]] if left else []
         while span and size(span) > left and mistake != "budget":
             span = [] if mistake == "left out" else span[1:] if mistake == "front" else span[:-1]
+        if mistake == "cut word" and left and not span:
+            span = [words[word][:left]]
         if not span or (mistake != "twice" and not taken.isdisjoint(joined(span))):
             continue
         spans.append(joined(span))
@@ -59,10 +62,10 @@ def joined(span):
 # What is asked
 
 
-def pieces(draw, words, special=False):
+def pieces(draw, words, special=None):
     """[CLS] a [SEP] b [SEP] of words of one to four pieces, and which tokens begin a word; padding at the end.
 
-    Where a part was shortened at its front, it begins in the middle of a word. special: [UNK] among them
+    Where a part was shortened at its front, it begins in the middle of a word. special: a token among them
     """
     ids, begins = [CLS], [False]
     for part in range(2):
@@ -71,8 +74,8 @@ def pieces(draw, words, special=False):
         inside[0] = bool(part)
         ids += draw.integers(ORDINARY, 60, len(inside)).tolist()
         begins += inside
-        if special and part:
-            ids, begins = [*ids[:-1], 1, ids[-1]], [*begins[:-1], False, False]
+        if special is not None and part:
+            ids, begins = [*ids[:-1], special, ids[-1]], [*begins[:-1], False, False]
         ids, begins = [*ids, SEP], [*begins, False]
     padding = int(draw.integers(0, 4))
     return np.array(ids + [0] * padding), np.array(begins + [False] * padding)
@@ -87,29 +90,44 @@ def lists(name, value):
     return [whole(f"{name}[{i}]", part) for i, part in enumerate(value)]
 
 
+def bare(draw):
+    """Words of one to eight pieces without a special token, at the end neither."""
+    sizes = draw.integers(1, 9, 5)
+    return draw.integers(ORDINARY, 60, int(sizes.sum())), np.concatenate([np.arange(size) == 0 for size in sizes])
+
+
 def compare_words(yours, draw):
-    for number in range(8):
-        ids, begins = pieces(draw, 2 + 2 * number, special=number % 2 == 1)
-        right = words_of(ids, begins)
-        found = lists("words", yours.find_words(ids, begins))
-        known = {
-            "special tokens belong to no word": words_of(ids, begins, special=-1),
-            "[PAD] alone is left out; all special tokens must be": words_of(ids, begins, special=1),
-            "the first ordinary token of a part begins a word, whatever `begins` says":
-                [word for word in words_of(ids, begins) if begins[word[0]]],
-            "a word goes on behind a special token; a special token ends it":
-                words_of(ids, begins, across=True),
-            "every piece is a word of its own": [[place] for word in right for place in word],
-            "these are token ids; the positions are asked for": [[int(ids[i]) for i in word] for word in right],
-            "the last word is missing": right[:-1],
-            "the first word is missing": right[1:],
-            "all words together are one": [joined(right)],
-            "each word has its first piece alone": [word[:1] for word in right],
-        }  # fmt: skip
-        cause = next((says for says, words in known.items() if found == words != right), None)
-        asked = f"words of input_ids {shown(ids.tolist())}"
-        equal(f"the number of {asked}", len(found), len(right), cause)
-        equal(asked, found, right, cause)
+    asked = [pieces(draw, 2 + 2 * number, SPECIAL[number]) for number in range(len(SPECIAL))] + [bare(draw)]
+    tried = [(lists("words", yours.find_words(*given)), words_of(*given), word_mistakes(*given)) for given in asked]
+    cause = cause_of_all(tried)
+    for (ids, _), (found, right, _) in zip(asked, tried, strict=True):
+        where = f"words of input_ids {shown(ids.tolist())}"
+        equal(f"the number of {where}", len(found), len(right), cause)
+        equal(where, found, right, cause)
+
+
+def cause_of_all(tried):
+    """The first mistake that gives what came back for every input. tried: (found, right, mistakes: {says: answer})"""
+    return next((says for says in tried[0][2] if all(known[says] == found for found, _, known in tried)), None)
+
+
+def word_mistakes(ids, begins):
+    right = words_of(ids, begins)
+    return {
+        "special tokens belong to no word": words_of(ids, begins, special=-1),
+        "[PAD] alone is left out; all special tokens must be": words_of(ids, begins, special=1),
+        "[MASK] is a special token, too": words_of(ids, begins, special=MASK),
+        "the first ordinary token of a part begins a word, whatever `begins` says":
+            [word for word in words_of(ids, begins) if begins[word[0]]],
+        "a word goes on behind a special token; a special token ends it":
+            words_of(ids, begins, across=True),
+        "every piece is a word of its own": [[place] for word in right for place in word],
+        "these are token ids; the positions are asked for": [[int(ids[i]) for i in word] for word in right],
+        "the last word is missing": right[:-1],
+        "the first word is missing": right[1:],
+        "all words together are one": [joined(right)],
+        "each word has its first piece alone": [word[:1] for word in right],
+    }  # fmt: skip
 
 
 def given_spans(draw, words):
@@ -121,21 +139,28 @@ def given_spans(draw, words):
 
 
 def compare_spans(yours, draw):
+    asked = []
     for number in range(24):
         words, order, lengths, budget = given_spans(draw, 2 + number)
         if number % 4 == 0:                          # words of one piece, so that neighbours meet often
             words = [word[:1] for word in words]
-        if number == 7:
-            budget = 1000
-        asked = words, order, lengths, budget
-        compare_chosen("spans", yours.choose_spans(*asked), spans_of(*asked), asked)
+        asked.append((words, order, lengths, 1000 if number == 7 else budget))
+    compare_chosen("spans", yours, [(given, spans_of(*given)) for given in asked])
 
 
-def compare_chosen(name, found, right, asked):
-    found, words, budget = lists(name, found), asked[0], asked[-1]
-    if found == right:
+def compare_chosen(name, yours, asked):
+    """asked: (what choose_spans is given, the right spans), of every input"""
+    tried = [(lists(name, yours.choose_spans(*given)), right) for given, right in asked]
+    if all(found == right for found, right in tried):
         return
-    cause = next((says for says, spans in span_mistakes(*asked).items() if found == spans), None)
+    known = [span_mistakes(*given) for given, _ in asked]
+    cause = cause_of_all([(*one, mistakes) for one, mistakes in zip(tried, known, strict=True)])
+    for (found, right), (given, _) in zip(tried, asked, strict=True):
+        compare_one(name, found, right, given, cause)
+
+
+def compare_one(name, found, right, asked, cause):
+    words, budget = asked[0], asked[-1]
     there = [place for span in found for place in span]
     if not cause and len(there) > budget:
         cause = f"{len(there)} tokens are chosen, more than the budget of {budget}"
@@ -154,6 +179,7 @@ MISTAKES = {
     "left out": "a span that is too long is left out; it must be shortened, by whole words",
     "front": "a span that is too long is shortened at its front; its last word must go",
     "cut": "a span is cut within a word where the budget ends; words are masked whole",
+    "cut word": "a word is cut where the budget ends; words are masked whole",
     "twice": "words are taken twice: a span with a word that is taken must be left out",
     "late": "a span is left out for a word that it loses where it is shortened: shorten it first, then look",
     "stops": "it stops at the first span that is too long; it must be shortened, and others may still fit",
@@ -183,7 +209,7 @@ def span_mistakes(words, order, lengths, budget):
 
 def compare_library(yours, draw):
     """The random numbers of an instance of the library's, and the spans that it makes of them."""
-    recipe = Recipe(spans_cross_segments=False)
+    recipe, given = Recipe(spans_cross_segments=False), []
     for number in range(6):
         ids, begins = pieces(draw, 30 + 5 * number)
         found = yours.find_words(ids, begins)
@@ -196,8 +222,8 @@ def compare_library(yours, draw):
         key, budget = random_draws.keys(int(draw.integers(0, 1000)), 0, 0), masking.budgets(halves.sum(1) + 3, recipe)
         chosen = masking.choose_spans(words, budget, key, recipe)
         spans = [joined(right[a : a + n]) for a, n in zip(chosen.word, chosen.count, strict=True)]
-        asked = right, *drawn(words, key, recipe), int(budget[0])
-        compare_chosen("spans (of an instance of the library's)", yours.choose_spans(*asked), spans, asked)
+        given.append(((right, *drawn(words, key, recipe), int(budget[0])), spans))
+    compare_chosen("spans (of an instance of the library's)", yours, given)
 
 
 def drawn(words, key, recipe):
