@@ -16,7 +16,7 @@ def run_check(lesson, check, yours, term):
     with pretending():
         interleave(lesson, yours.host, made)
         if check is not lesson.checks[-1]:           # which asks for nothing that depends on dy
-            with_scaled_upstream(lesson, yours.host, made[1], check.of)
+            with_scaled_upstream(lesson, yours.host, made[1], check.of, gradients_of(lesson, check))
         in_other_orders(lesson, yours.host, made[1], lying_otherwise(lesson, check))
 
 
@@ -28,3 +28,9 @@ def lying_otherwise(lesson, check):
     if check is lesson.checks[-1]:
         return set(lesson.functions)
     return {check.of} if check is [other for other in lesson.checks if other.of == check.of][-1] else set()
+
+
+def gradients_of(lesson, check):
+    """What a check's function returns, or as much of it as the check's title names."""
+    returned = lesson.functions[check.of]
+    return [name for name in returned if name in check.title.split()] or returned

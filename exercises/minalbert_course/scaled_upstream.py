@@ -18,14 +18,14 @@ CAUSES = {1.0: KEPT, FACTOR: "perhaps: dy is not multiplied in everywhere, or an
 MOST = 6                                             # backward passes of a check
 
 
-def with_scaled_upstream(lesson, host, calls, of):
-    """Raise Wrong where the backward pass of that name is not linear."""
+def with_scaled_upstream(lesson, host, calls, of, asked):
+    """Raise Wrong where the backward pass of that name is not linear in the gradients that are asked for."""
     forwards = {id(part): call for call in calls for part in results(call) if isinstance(part, Opaque)}
     backwards = [call for call in repeatable(calls) if call.name == of and is_backward(call)]
     passes = [(call, forwards[id(call.args[1])]) for call in backwards if id(call.args[1]) in forwards]
     for call, forward in passes[:MOST]:
         try:
-            ask(lesson, host, call, forward)
+            ask(lesson, host, call, forward, asked)
         except (NotWritten, Stopped) as error:
             raise Wrong(f"called again after other calls, {error}", KEPT, call.name) from error
 
@@ -35,7 +35,7 @@ def is_backward(call):
     return isinstance(upstream, float) or (isinstance(upstream, np.ndarray) and upstream.dtype.kind == "f")
 
 
-def ask(lesson, host, call, forward):
+def ask(lesson, host, call, forward, asked):
     dy, cache = call.args
 
     def cache_of(args):
@@ -44,7 +44,8 @@ def ask(lesson, host, call, forward):
         return made[next(i for i, part in enumerate(forward.result) if part is cache)]
 
     def gradients(dy, cache):
-        return list(by_name(lesson, call, host.call(call.name, (dy, cache), call.static, ())[0]))
+        pairs = by_name(lesson, call, host.call(call.name, (dy, cache), call.static, ())[0])
+        return [pair for pair in pairs if pair[0] in asked]
 
     mine, scaled = cache_of(forward.args), cache_of(forward.args)
     with contextlib.suppress(NotWritten, Stopped):   # other numbers may be none that it takes

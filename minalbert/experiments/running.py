@@ -59,7 +59,7 @@ def run_table(name, place, size="full", seeds=None, jobs=1, hearer=None):
     try:
         with stopped_by_signals():
             code = work(place, planned, hearer)
-    except Stopped as stopped:
+    except StopAsked as stopped:
         (code,) = stopped.args
     finally:
         if without_result(place, planned):           # stopped: each saves and ends
@@ -72,16 +72,16 @@ def run_table(name, place, size="full", seeds=None, jobs=1, hearer=None):
     return TableOutcome(done, len(planned) - len(done), code)
 
 
-class Stopped(BaseException):
+class StopAsked(BaseException):
     """A signal asked to stop between two runs; its exit code is the argument."""
 
 
 @contextmanager
 def stopped_by_signals():
-    """Raise Stopped at a signal between runs, where nothing has to be saved. A run answers signals itself."""
+    """Raise StopAsked at a signal between runs, where nothing has to be saved. A run answers signals itself."""
 
     def handle(number, frame):
-        raise Stopped(CODES[signal.Signals(number).name])
+        raise StopAsked(CODES[signal.Signals(number).name])
 
     before = take_signals(handle, without="SIGINT")
     try:
