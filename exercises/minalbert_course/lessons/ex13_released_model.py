@@ -164,6 +164,7 @@ def first(yours, draw):
         ([state + 0.5001 for state in exact], exact, 0.5, 0),
         ([state - 0.75 for state in exact], exact, 0.5, 0),
         ([30 * state for state in theirs], theirs, 1000.0, None),
+        ([abs(one) + 1 + 1e-9 for one in exact], [abs(one) + 1 for one in exact], 1e-10, 0),
         ([30000 * abs(one) + 30000.01 for one in exact], [30000 * abs(one) + 30000 for one in exact], 1e-3, 0),
         ([theirs[0], theirs[1][..., :2]], [theirs[0], theirs[1][..., :2] + 3], 2.0, 1),   # other shapes
         ([array.astype(np.float32) for array in ours], theirs, 1e-3, None),

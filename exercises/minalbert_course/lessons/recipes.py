@@ -30,7 +30,7 @@ def compare_held_out(yours, draw):
     sizes = [(4, 9, 5), (2, 7, 3), (3, 8, 1)] if draw.first else [(n, 9, n) for n in draw.sizes(a=2, b=4, c=6)]
     given = [Given.of("a batch", int(draw.integers(0, 1000)), *size) for size in sizes]
     empty = Given.of("a batch", *given[1].args, False)
-    for asked in (given, given[:1], [given[0], empty, given[2]]):
+    for asked in (given, given[:1], [*given, given[0], given[2]], [given[0], empty, given[2]]):
         seed = int(draw.integers(0, 1000))
         found = yours.held_out_loss(Given.of("a small model", seed), asked)
         made = [one.make() for one in asked]
