@@ -1,14 +1,14 @@
 """Sentences and documents of a large corpus stay in their files: the numbers are those in memory, and memory is not."""
 
-import tracemalloc
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 import small_text
 
-from minalbert.data import Recipe, offset_file, shards
+from minalbert.data import offset_file, shards
 from minalbert.data.build import build
-from minalbert.data.instances import Instances
 from minalbert.data.shards import Corpus
 from minalbert.data.sources import text_sources
 
@@ -52,20 +52,31 @@ def test_chosen_offsets_are_those_of_the_chosen_documents(built, in_files):
                 assert stored.at(places).dtype == np.int64
 
 
-def test_an_open_corpus_takes_no_memory_for_a_sentence(in_files):
+MEMORY = """
+import sys, tracemalloc
+import numpy as np
+from minalbert.data import Recipe, offset_file, shards
+from minalbert.data.instances import Instances
+from minalbert.data.shards import Corpus
+
+def opened():
+    training, testing = Corpus.open(sys.argv[1]).split(0.02)
+    instances = Instances(training, tokenizer, Recipe(max_length=32))
+    return instances, testing, instances.batch(0, np.arange(0, len(instances), 97))
+
+shards.IN_MEMORY, offset_file.OPEN = 0, 2
+tokenizer = Corpus.open(sys.argv[1]).tokenizer()
+opened()
+tracemalloc.start()
+instances, _, batch = opened()
+kept, _ = tracemalloc.get_traced_memory()
+print(len(instances.texts.documents), kept - sum(array.nbytes for array in batch))
+"""
+
+
+def test_an_open_corpus_takes_no_memory_for_a_sentence(built):
     """It takes some for a document that is held out and for a shard. In memory, a sentence takes 8 bytes."""
-
-    def opened():
-        training, testing = in_files().split(0.02)
-        instances = Instances(training, tokenizer, Recipe(max_length=32))
-        return instances, testing, instances.batch(0, np.arange(0, len(instances), 97))
-
-    tokenizer = in_files().tokenizer()
-    opened()
-    tracemalloc.start()
-    instances, _, batch = opened()
-    kept, _ = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    kept -= sum(array.nbytes for array in batch)
-    assert len(instances.texts.documents) > 2
+    command = [sys.executable, "-c", MEMORY, str(built.directory)]
+    shards_there, kept = map(int, subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
+    assert shards_there > 2
     assert kept < 2 * DOCUMENTS * SENTENCES

@@ -72,7 +72,8 @@ class VerifiedOffsets(VerifiedFile):
             ascend(numbers) and (numbers[0] == 0 or not begins) and (numbers[-1] == self._last or not ends)
         ):
             raise no_offsets(self.path, self._last)
-        self._before, self._seen = numbers[:0] if ends else numbers[-1:], self._seen % len(self)
+        self._before = (numbers[:0] if ends else numbers[-1:]).copy()      # a view would keep the block in memory
+        self._seen %= len(self)
 
 
 def check_offsets(offsets, last, path):
