@@ -327,7 +327,7 @@ HERE = {
     "baselines.batch": thing("batch"), "find_rate.corpus": value(None, "object"), "sqrt_rule.batch": SIZE,
     "overfit.corpus": value(None, "object"), "pretrain.corpus": value(None, "object"),
     "prepare.corpus": value(None, "object"), "rate_warning.batch": SIZE, "Moments.m": thing("grads"),
-    "masked_text.first": value("A cat sat.", "text", ""), "masked_text.second": value("It slept.", "text", ""),
+    "plots.masked_text.first": value("A cat sat.", "text", ""), "plots.masked_text.second": value("It slept.", "text", ""),
     "check_model.name": value("model", "text"), "check_pair.name": value("pair", "text"),
     "build_corpus.settings": value({}, "mapping"),
     "curves.x": value(np.arange(3.0), "array"),
