@@ -279,7 +279,7 @@ def test_what_is_written_is_the_same_each_time_and_fetches_nothing():
     [
         (lambda: shared_passes(**block() | {"w": np.zeros((2, 3))}), r"w \(H, H\).*w \(2, 3\)"),
         (lambda: shared_passes(**block(H=9)), "at most 8"),
-        (lambda: shared_passes(**block(), layers=5), "layers is 5; it must be one of 1, 2, 4, 6, 12"),
+        (lambda: shared_passes(**block(), layers=5), "layers is 5; it must be one of: 1, 2, 4, 6, 12"),
         (lambda: shared_passes(**block() | {"x": np.full((3, 4), math.nan)}), "x has numbers that are not finite"),
         (lambda: masked_text(" ", "b"), "first is ' '; it must be a text"),
         (lambda: masked_text("a", "b", seed=-1), "seed is -1"),

@@ -12,6 +12,7 @@ import html
 import json
 from pathlib import Path
 
+from ..arguments import one_of, whole
 from ..errors import InputError
 from .explorer import numbers
 from .style import drawing
@@ -32,8 +33,7 @@ def shared_passes(x, w, dy, layers=4):
         raise InputError(
             f"x and dy must be (T, H), w (H, H), H at most {MOST}: x {x.shape}, w {w.shape}, dy {dy.shape}"
         )
-    if layers not in LAYERS:
-        raise InputError(f"layers is {layers!r}; it must be one of {', '.join(map(str, LAYERS))}")
+    one_of("layers", layers, LAYERS)
     data = {"x": x.tolist(), "w": w.tolist(), "dy": dy.tolist(), "L": int(layers)}
     return Moving("shared_passes", data, f"the passes of one block, {layers} at first")
 
@@ -44,8 +44,7 @@ def masked_text(first, second, seed=0):
     for name, text in (("first", first), ("second", second)):
         if not isinstance(text, str) or not text.strip():
             raise InputError(f"{name} is {text!r}; it must be a text")
-    if not isinstance(seed, int) or not 0 <= seed < 2**53:
-        raise InputError(f"seed is {seed!r}; it must be a whole number from 0 on")
+    whole("seed", seed, most=2**53 - 1)              # JavaScript's whole numbers end there
     return Moving("masked_text", {"texts": [first, second], "seed": seed}, "a text, swapped and masked")
 
 
