@@ -158,9 +158,10 @@ def scatter(f):
 def results(f):
     """What is returned passes through something that is right for some arrays only."""
     for number, (name, node) in enumerate(f.returned()):
-        text, is_array = f.of(node), np.ndim(f.made.get(name)) > 0
+        text, made = f.of(node), f.made.get(name)
+        is_array = isinstance(made, list | tuple) or np.ndim(made) > 0               # a list may be ragged
         ways = ["np.maximum({}, 0)", "np.minimum({}, 1)"]
-        ways += ["np.sort({})", "({})[::-1]"] if is_array or isinstance(f.made.get(name), list) else []
+        ways += ["np.sort({})", "({})[::-1]"] if is_array else []
         ways += ["np.squeeze({})"] if is_array and not number else []
         for way in ways:
             yield node, f.put(node, way.format(text)), f"{name} is returned as {way.format(name)}"
