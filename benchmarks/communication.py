@@ -57,7 +57,7 @@ def lines(rounds):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("results", type=Path, nargs="?", help="file of JSON lines, written anew")
+    parser.add_argument("results", type=Path, nargs="?", help="file of JSON lines, which is overwritten")
     parser.add_argument("--rounds", type=int, default=5, help="of both models in all places (default: 5)")
     parser.add_argument("--side", choices=MODELS, help=argparse.SUPPRESS)
     parser.add_argument("--micro-batches", type=int, help=argparse.SUPPRESS)

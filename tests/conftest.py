@@ -69,3 +69,22 @@ def chromium():
         browser = started.chromium.launch(executable_path=path, args=arguments)
         yield browser
         browser.close()
+
+
+@pytest.fixture
+def opened(chromium, tmp_path):
+    """A function that opens a page of pictures in Chromium; the page may say nothing and ask for nothing."""
+    said = []
+
+    def open_page(*pictures, width=1000):
+        text = "\n".join(one._repr_html_() for one in pictures)
+        (tmp_path / "page.html").write_text(f"<!doctype html><meta charset='utf-8'>{text}", encoding="utf-8")
+        page = chromium.new_page(viewport={"width": width, "height": 800})
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("request", lambda request: said.append(request.url) if "page.html" not in request.url else None)
+        page.goto((tmp_path / "page.html").as_uri())
+        return page
+
+    yield open_page
+    assert said == []

@@ -71,7 +71,7 @@ def test_a_larger_use_grows_it_and_loses_nothing(small_blocks):
     ("xp", "blocks"), [(np, [32, 32, 64]), (SimpleNamespace(empty=np.empty, uint8=np.uint8), [1] * 100)]
 )
 def test_the_host_grows_in_few_blocks(xp, blocks):
-    """A page that nobody touches is not taken. A GPU's memory is, so blocks there are no larger than what is asked."""
+    """A host takes memory where it is first written. A GPU takes all of it, so its blocks are no larger than needed."""
     arena = Arena(xp)
     for number in range(100):
         arena.empty(f"x{number}", (2**18,), "float32")

@@ -147,25 +147,6 @@ def formula_of(name, m):
 # ---- the page, in Chromium ----
 
 
-@pytest.fixture
-def opened(chromium, tmp_path):
-    """A page of explorers; it may say nothing and ask for nothing."""
-    said = []
-
-    def open_page(*explorers, width=1000):
-        text = "\n".join(one._repr_html_() for one in explorers)
-        (tmp_path / "page.html").write_text(f"<!doctype html><meta charset='utf-8'>{text}", encoding="utf-8")
-        page = chromium.new_page(viewport={"width": width, "height": 800})
-        page.on("console", lambda message: said.append(message.text))
-        page.on("pageerror", lambda error: said.append(str(error)))
-        page.on("request", lambda request: said.append(request.url) if "page.html" not in request.url else None)
-        page.goto((tmp_path / "page.html").as_uri())
-        return page
-
-    yield open_page
-    assert said == []
-
-
 def root(page, number=0):
     return page.locator("[id^=explorer-]").nth(number)
 

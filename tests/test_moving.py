@@ -166,25 +166,6 @@ def test_steps_are_those_of_the_librarys_optimisers(name, factor):
 # ---- the pages, in Chromium ----
 
 
-@pytest.fixture
-def opened(chromium, tmp_path):
-    """A page of pictures; it may say nothing and ask for nothing."""
-    said = []
-
-    def open_page(*pictures, width=1000):
-        text = "\n".join(one._repr_html_() for one in pictures)
-        (tmp_path / "page.html").write_text(f"<!doctype html><meta charset='utf-8'>{text}", encoding="utf-8")
-        page = chromium.new_page(viewport={"width": width, "height": 800})
-        page.on("console", lambda message: said.append(message.text))
-        page.on("pageerror", lambda error: said.append(str(error)))
-        page.on("request", lambda request: said.append(request.url) if "page.html" not in request.url else None)
-        page.goto((tmp_path / "page.html").as_uri())
-        return page
-
-    yield open_page
-    assert said == []
-
-
 def root(page, number=0):
     return page.locator("[id^=moving-]").nth(number)
 
@@ -221,10 +202,11 @@ def test_the_sum_grows_on_the_way_back(opened):
 
 
 def test_play_walks_by_itself_to_the_end_and_stops(opened):
-    page = opened(shared_passes(**block(), layers=1))
-    press(root(page), "play")
-    root(page).get_by_text("Back through pass 1").wait_for()
-    root(page).get_by_role("button", name="play", exact=True).wait_for()
+    place = root(opened(shared_passes(**block(), layers=1)))
+    press(place, "play")
+    place.get_by_text("Back through pass 1").wait_for()
+    place.get_by_role("button", name="play", exact=True).wait_for()
+    np.testing.assert_allclose(matrix(place, "sum: dw"), walked(**block(), L=1)[0].sum(0), atol=0.00051)
 
 
 def test_what_the_reader_types_is_masked(opened):

@@ -59,7 +59,7 @@ def joined(span):
     return [place for word in span for place in word]
 
 
-# What is asked
+# Texts for the checks
 
 
 def pieces(draw, words, special=None):
