@@ -179,7 +179,8 @@ def test_a_result_says_what_its_bits_depend_on(small, tmp_path):
     line, _ = running.run_table("small", tmp_path).lines
     assert line["settings"]["steps"] == 12
     assert line["settings"]["seed"] == line["seed"] == line["worlds"]["seed"] == 100
-    assert not {"corpus", "held_out", "weights", "workers"} & set(line["settings"])
+    assert not {"corpus", "held_out", "weights", "workers", "kernels"} & set(line["settings"])
+    assert line["kernels"] == ("compiled" if find_spec("numba") else "fused")
     assert {"NumPy", "BLAS", "minalbert", "processor"} <= set(line["environment"])
     assert line["tokens"] == 12 * 8 * 24
     assert str(tmp_path) not in json.dumps(line)

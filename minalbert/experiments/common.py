@@ -18,7 +18,7 @@ SPREAD = 0.125                                       # of first weights, 1 / √
 WORLDS = TinyWorlds(ring_fraction=0.5, **KNOBS)
 RECIPE = Settings().change(
     preset="tiny", num_hidden_layers=3, max_position_embeddings=32, max_length=32, max_predictions=3,
-    mask_fraction=0.1, short_fraction=0.5, steps=2500, batch=64, micro_batch=32, kernels="fused",
+    mask_fraction=0.1, short_fraction=0.5, steps=2500, batch=64, micro_batch=32,
     optimiser="lamb", beta2=0.98, evaluate_every=500, evaluate_instances=1000, every=500,
 )
 QUICK = {"steps": 20, "evaluate_every": 20, "every": 10, "evaluate_instances": 100}

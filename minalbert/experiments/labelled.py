@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 
 from ..data.tiny_worlds.tasks import write_tasks
+from ..kernels import fastest
 from ..tasks.settings import TaskSettings
 from ..tasks.sweep import sweep
 
@@ -32,7 +33,7 @@ def fine_tuned(held_out, task, labels, rates, seeds=(0,)):
     settings = TaskSettings().change(
         task="custom", data=str(task_of(held_out.place, task)), weights=str(held_out.run), train_examples=labels,
         dev_examples=min(EXAMPLES, held_out.most), dropout=0.0, batch=BATCH, micro_batch=BATCH, workers=1,
-        kernels="fused", steps=steps, warmup=steps // 10, evaluate_every=steps, every=steps, spikes="note",
+        kernels=fastest("cpu"), steps=steps, warmup=steps // 10, evaluate_every=steps, every=steps, spikes="note",
     )  # fmt: skip
     with tempfile.TemporaryDirectory(dir=held_out.place) as directory:
         found = sweep(settings, Path(directory) / task, seeds, rates)

@@ -106,7 +106,7 @@ EXPERIMENT = Experiment(
     },
     settings=Settings().change(
         preset="tiny", num_hidden_layers=2, max_position_embeddings=32, max_length=32, max_predictions=3,
-        mask_fraction=0.1, short_fraction=0.5, steps=7000, batch=64, micro_batch=32, kernels="fused",
+        mask_fraction=0.1, short_fraction=0.5, steps=7000, batch=64, micro_batch=32,
         optimiser="lamb", rate=0.003, beta2=0.98, evaluate_every=500, evaluate_instances=1000, every=1000,
     ),
     worlds=TinyWorlds(ring_fraction=1.0, **KNOBS),

@@ -20,9 +20,10 @@ def add(place, cell, result, scores, seconds):
     """Write down what came out of a cell."""
     line = cell.key | {
         "scores": {name: round(float(score), 6) for name, score in scores.items()},
-        "weights": int(result.model.params.flat.size), "tokens": cell.tokens, "operations": cell.operations,
-        "seconds": round(result.seconds, 1), "measured_in": round(seconds, 1),
-        "date": datetime.datetime.now(datetime.UTC).date().isoformat(), "environment": environment(),
+        "kernels": result.model.compute.kernels, "weights": int(result.model.params.flat.size),
+        "tokens": cell.tokens, "operations": cell.operations, "seconds": round(result.seconds, 1),
+        "measured_in": round(seconds, 1), "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "environment": environment(),
     }  # fmt: skip
     directory = place_of(place, cell.experiment)
     directory.mkdir(parents=True, exist_ok=True)

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from ..albert import Albert
 from ..errors import TrainError
+from ..kernels import fastest
 from ..train import pretrain
 from ..train.process import CODES, give_back, lock, take_signals
 from ..train.records import Observer
@@ -160,10 +161,11 @@ def run_cell(place, cell, hearer):
 
 
 def placed(place, cell):
-    """The cell's settings with the directories of this machine in them."""
+    """The cell's settings with what this machine has: directories, and its fastest kernels."""
     tested = dataclasses.replace(cell.worlds, seed=cell.held_out(place).seed)
     settings = cell.settings.change(corpus=str(corpus_of(place, cell.worlds, cell.stories)),
-                                    held_out=str(corpus_of(place, tested, HELD_OUT)), workers=1)
+                                    held_out=str(corpus_of(place, tested, HELD_OUT)), workers=1,
+                                    kernels=fastest(cell.settings.training.device))
     arm = cell.experiment.arms[cell.arm]
     if arm.start is None:
         return settings

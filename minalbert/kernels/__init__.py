@@ -52,6 +52,11 @@ def kernels_for(kernels, precision, device):
     return compiled.BF16_KERNELS if precision == "bf16" else compiled.KERNELS
 
 
+def fastest(device):
+    """The name of the fastest kernels for float32 on this machine."""
+    return "fused" if missing("compiled", "full", device) else "compiled"
+
+
 def missing(kernels, precision, device):
     """None where such kernels can be used on this machine, else one sentence why not."""
     if device == "cuda":
