@@ -42,10 +42,10 @@ demo: setup
 	@$(BIN)/python -m minalbert demo
 
 test: setup
-	$(BIN)/python -m pytest --gradcheck -m "not slow" -n $(WORKERS) --dist loadgroup
+	$(BIN)/python -m pytest --gradcheck -m "not slow" -n $(WORKERS)
 
 slow: setup
-	$(BIN)/python -m pytest -m slow -n $(WORKERS) --dist loadgroup
+	$(BIN)/python -m pytest -m slow -n $(WORKERS)
 
 check: lint parity slow test
 
@@ -65,8 +65,8 @@ lint: setup
 	$(BIN)/python tests/english.py
 
 parity: $(PARITY)/.ready
-	$(PARITY)/bin/python -m pytest -n $(WORKERS) --dist loadgroup tests/parity tests/test_build.py tests/test_bf16.py tests/test_compiled.py tests/test_compiled_optimisers.py tests/test_implementations.py tests/cuda/test_compile.py
-	$(PARITY)/bin/python -m pytest -n $(WORKERS) --dist loadgroup -m slow tests/test_mutations.py -k compiled
+	$(PARITY)/bin/python -m pytest -n $(WORKERS) tests/parity tests/test_build.py tests/test_bf16.py tests/test_compiled.py tests/test_compiled_optimisers.py tests/test_implementations.py tests/cuda/test_compile.py
+	$(PARITY)/bin/python -m pytest -n $(WORKERS) -m slow tests/test_mutations.py -k compiled
 
 golden: $(PARITY)/.ready
 	$(PARITY)/bin/python tests/golden/make.py

@@ -17,6 +17,8 @@ from minalbert.backend import cuda_missing
 
 sys.path.append(str(Path(__file__).parent.parent))  # for `exercises`; last, so that a minalbert from elsewhere stays
 
+TOGETHER = "test_site.py", "test_nbgrader.py"  # they share what takes a minute to make
+
 settings.register_profile(  # no test asserts a time: a busy machine is no mistake; in CI the same examples each time
     "minalbert", deadline=None, derandomize="CI" in os.environ
 )
@@ -30,6 +32,21 @@ def pytest_addoption(parser):
         help="run the device tests on this one only (default: on all; skipped, with the reason, without a GPU)",
     )
     parser.addoption("--kills", type=int, default=50, help="how often to kill a training run (default: 50)")
+
+
+@pytest.hookimpl(optionalhook=True)  # without pytest-xdist there is no such hook
+def pytest_xdist_make_scheduler(config, log):
+    """Give the tests of a file of TOGETHER to one process, which begins with them, and each other test to any."""
+    if config.getoption("dist") != "load":  # which -n alone means
+        return None
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Scheduler(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            file = nodeid.split("::")[0]
+            return file if file.endswith(TOGETHER) else nodeid
+
+    return Scheduler(config, log)
 
 
 def pytest_generate_tests(metafunc):

@@ -14,7 +14,7 @@ from browsing import served
 
 for package in ("sphinx", "myst_nb", "furo", "sphinxcontrib.katex", "hatchling"):
     pytest.importorskip(package, reason=f"{package} is not installed (pip install 'minalbert[site]')")
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("site")]  # one process builds it
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parent.parent
 PHONE, DESKTOP = {"width": 390, "height": 844}, {"width": 1280, "height": 900}

@@ -14,7 +14,6 @@ from exercises.percent import notebook_of
 from exercises.source import sources
 
 pytest.importorskip("nbgrader", reason="nbgrader is not installed (pip install nbgrader)")
-pytestmark = pytest.mark.xdist_group("nbgrader")  # one process marks
 
 NAME = "ex05_attention.ipynb"
 (SOURCE,) = (source for source in sources() if source.lesson.name == "ex05")
