@@ -16,7 +16,7 @@ from .experiment import Arm, Column, Experiment, Panel, Rule
 
 DEPTHS = (1, 3, 6, 12)
 PAPER = {1: 52.9, 3: 71.2, 6: 77.2, 12: 81.5}
-RATES = {1: 0.002, 3: 0.002, 6: 0.002, 12: 0.002}    # the best of those tried
+RATES = {1: 0.008, 3: 0.004, 6: 0.002, 12: 0.002}    # the best of those tried
 
 
 def name_of(layers, warm=False):
