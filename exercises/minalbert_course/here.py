@@ -1,6 +1,7 @@
 """A student's code in this process: how they check it themselves."""
 
 import copy
+import functools
 import inspect
 import traceback
 import warnings
@@ -116,11 +117,16 @@ def taken(value):
 def named(function, args, static):
     """{name of an argument: its value}"""
     try:
-        names = list(inspect.signature(function).parameters)
+        names = parameters(function)
     except (TypeError, ValueError):
         names = []
-    names += [f"number {i + 1}" for i in range(len(names), len(args))]
+    names = [*names, *(f"number {i + 1}" for i in range(len(names), len(args)))]
     return dict(zip(names, args, strict=False)) | static
+
+
+@functools.lru_cache(maxsize=64)
+def parameters(function):
+    return list(inspect.signature(function).parameters)
 
 
 def changed(old, new):
