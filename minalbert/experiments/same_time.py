@@ -9,7 +9,7 @@ from .experiment import Arm, Column, Experiment, Panel, Rule
 
 STEPS = 2000                                         # of the narrow model
 NARROW, WIDE, FEWER = "narrow, not shared", "wide, shared", "narrow, fewer steps"
-NARROW_SIZES = {"num_hidden_layers": 6, "sharing": "none", "rate": 0.003}
+NARROW_SIZES = {"num_hidden_layers": 6, "sharing": "none", "rate": 0.0013}
 WIDE_SIZES = {"num_hidden_layers": 3, "sharing": "all", "hidden_size": 128, "num_attention_heads": 8,
               "intermediate_size": 512, "initializer_range": 128**-0.5, "rate": 0.003}
 
@@ -47,7 +47,7 @@ EXPERIMENT = Experiment(
     worlds=WORLDS,
     stories=STORIES,
     measure=measure,
-    tried=tuple({"rate": rate, "steps": 800} for rate in (0.0013, 0.002, 0.003, 0.0045)),
+    tried=tuple({"rate": rate, "steps": 800} for rate in (0.0009, 0.0013, 0.002, 0.003, 0.0045)),
     tried_for=(NARROW, WIDE),
     quick=QUICK,
 )
