@@ -188,7 +188,7 @@ def test_a_run_is_drawn_with_what_it_is_to_be_compared_with(matplotlib, tmp_path
     assert {"guessing", "order learnt, step 2,500", "92%"} <= set(texts(order))
     assert {"most frequent word", "60%"} <= set(texts(words))
     assert "at most 0.002" in texts(rate)
-    assert "▼ 1 × loss spike, 1 × not finite" in texts(norm)
+    assert "▼ 1 × spike, 1 × not finite" in texts(norm)
     assert not any("large" in text for text in texts(loss) + texts(order))  # the large points have names
     assert norm.get_yscale() == "log"
     levels = [next(line.get_ydata()[0] for line in axes.lines if line.is_dashed()) for axes in (loss, order, words)]

@@ -21,7 +21,7 @@ LARGE, SMALL, RATIOS = 2.1, 1.2, 2.8                 # heights
 BLUE, PURPLE = TEXT["A"], "#BD6297"                  # dark enough for text on white, light enough on black
 STYLES = tuple(product(("-", "--"), (BLUE, ORANGE, GREEN, PURPLE, INK)))
 FAMILIES = {"embeddings": ORANGE, "attention": BLUE, "ffn": GREEN, "pooler": PURPLE, "mlm": PURPLE, "sop": PURPLE}
-TROUBLES = {"spike": "loss spike", "not finite": "not finite", "rolled back": "rolled back"}
+TROUBLES = ("spike", "not finite", "rolled back")
 LIGHT = 0.4
 MANY = 40                                            # tests, from which on a line has no dots
 
@@ -159,7 +159,7 @@ def draw_rate(axes, runs):
 
 def draw_norm(axes, runs):
     troubles = [event for run in runs for event in run.events if event.event in TROUBLES]
-    counts = Counter(TROUBLES[event.event] for event in troubles)
+    counts = Counter(event.event for event in troubles)
     seen = "▼ " * bool(counts) + ", ".join(f"{count} × {event}" for event, count in counts.items())
     panel(axes, "gradient norm", seen or "before clipping")
     for run, (dash, colour) in zip(runs, STYLES, strict=False):
