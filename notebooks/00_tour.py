@@ -2,9 +2,9 @@
 # # 0. A tour: from a story to a small ALBERT
 #
 # ALBERT reads text in which words are hidden, and says which words they were (MLM, masked language modelling). It is
-# given two pieces of text, too, and says whether they stand in the order in which they were written, or swapped (SOP,
-# sentence-order prediction). Here you make one, look at its weights, make text for it, train it for some seconds, and
-# then ask: **what can a model learn in so short a time?** The answer is a number, and you can know it beforehand.
+# also given two pieces of text, and says whether they are in their original order or swapped (SOP, sentence-order
+# prediction). Here you make one, look at its weights, make text for it, train it for some seconds, and then ask: **what
+# can a model learn in so short a time?** The answer is a number that you can compute beforehand.
 
 # %%
 import minalbert  # missing? In a clone: pip install -e '.[notebooks]'
@@ -21,9 +21,9 @@ from minalbert import PRESETS, Albert, data, plots, train
 # ## A model
 #
 # A model is a configuration and one long vector of weights, which is read through names. The preset `tiny` has 94,498
-# weights in 3 layers; yet there is one matrix of queries, not three, because ALBERT's layers share their weights. It is
-# 64 × 64, and drawn from a normal distribution whose spread is $1/\sqrt{64} = 0.125$; what lies more than two spreads
-# from zero is drawn again, so that none of it is above 0.25.
+# weights in 3 layers; yet it has one query matrix, not three, because ALBERT's layers share their weights. The matrix
+# is 64 × 64, drawn from a normal distribution with standard deviation $1/\sqrt{64} = 0.125$. Entries more than two
+# standard deviations from zero are drawn again, so none is above 0.25.
 
 # %%
 model = Albert.init(PRESETS["tiny"], seed=0)
@@ -42,8 +42,8 @@ assert np.shares_memory(query, model.params.flat)    # a view: what is written i
 # %% [markdown]
 # ## Text
 #
-# Books are too much for five minutes. *Tiny worlds* are stories of few words, made up from a seed: number 7 is the same
-# story today and tomorrow. A word is a token, and so is a full stop.
+# Five minutes are too short for books. *Tiny worlds* are stories of few words, made up from a seed: number 7 is the
+# same story today and tomorrow. A word is a token, and so is a full stop.
 
 # %%
 worlds = data.TinyWorlds()
@@ -71,10 +71,10 @@ assert tokenizer.vocab_size == 5 + len(number_of)
 # ## What the model reads
 #
 # All settings of a training run are in one object. `train.prepare` makes from it what the run needs: a model's
-# configuration with as many words as the tokenizer has, instances to train on, and a batch of others, from stories kept
-# apart, to test on. Words bring weights: 17,622 of this model's 112,120 belong to the 534 words that it has above 1024
-# (32 each in the word table, and a bias). Below is an instance: two pieces of a story, A and B, some of their words
-# hidden, with the word to find under each. A few are replaced at random, or left as they are; the model must find
+# configuration with as many words as the tokenizer has, instances to train on, and a batch of instances from held-out
+# stories to test on. Words cost weights: 17,622 of this model's 112,120 belong to its 534 words beyond the preset's
+# 1,024 (32 each in the word table, and a bias). Below is an instance: two pieces of a story, A and B, some of their
+# words hidden, with the word to find under each. A few are replaced at random, or left as they are; the model must find
 # those, too.
 
 # %%
@@ -97,9 +97,9 @@ assert 112_120 - 94_498 == 534 * (32 + 1) == 17_622
 # %% [markdown]
 # ## What can be learnt without looking?
 #
-# The loss is the mean of $-\ln q_w$, where $w$ is the hidden word and $q_w$ the chance that the model gave it. Suppose
-# that a model does not look at the text at all, and answers with the same chances $q$ everywhere. If the share of word
-# $w$ among all words is $p_w$, its loss is
+# The loss is the mean of $-\ln q_w$, where $w$ is the hidden word and $q_w$ the probability that the model gave it.
+# Suppose that a model does not look at the text at all, and gives the same probabilities $q$ everywhere. If $p_w$ is
+# the frequency of word $w$ in the text, its loss is
 #
 # $$\mathcal L(q) = -\sum_w p_w \ln q_w .$$
 #
@@ -108,8 +108,8 @@ assert 112_120 - 94_498 == 534 * (32 + 1) == 17_622
 # $$\mathcal L(p) - \mathcal L(q) = \sum_w p_w \ln \frac{q_w}{p_w}
 # \le \sum_w p_w \left(\frac{q_w}{p_w} - 1\right) = 0 :$$
 #
-# no guess is better than the frequencies themselves. With all $V$ words alike, $q_w = 1/V$, the loss is $\ln V$. Both
-# numbers are known before any training: 7.35 and about 5.35.
+# no guess is better than the frequencies themselves. If all $V$ words have the same probability, $q_w = 1/V$, the loss
+# is $\ln V$. Both numbers are known before any training: 7.35 and about 5.35.
 
 # %%
 trained_on, _ = corpus.split(settings.data.held_out_share, settings.training.seed)     # the others are kept to test on
@@ -145,9 +145,9 @@ plots.training_curves([curves])
 
 # %% [markdown]
 # The loss begins at 7.6, a little above $\ln V$: an untrained model is confidently wrong. It falls to 5.4, where the
-# dashed line is, and stays there until the run ends. (That it stays is in part the schedule's doing: the learning rate
+# dashed line is, and stays there until the run ends. (It stays there partly because of the schedule: the learning rate
 # falls to 0 at step 300.) The order of A and B is not learnt at all: guessing would be as good. The two lines of recall
-# jump between 0 and 100 % because a model that cannot tell the orders calls nearly all pairs by one of them.
+# jump between 0 and 100 % because a model that cannot tell the orders apart gives nearly all pairs the same label.
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert abs(before.mlm_loss - 7.6) < 0.1
@@ -160,7 +160,7 @@ assert abs(after.sop_accuracy - 0.5) < 0.06
 # ## What has it learnt?
 #
 # A loss equal to that of guessing by frequency does not prove that the model guesses by frequency. So let it fill in
-# three words that have nothing in common, and put its chances beside the words' shares of the text.
+# three words that have nothing in common, and compare its probabilities with the words' frequencies.
 
 # %%
 texts = (
@@ -170,7 +170,7 @@ texts = (
 )
 filled = [train.fill(result.model, tokenizer, text, top=tokenizer.vocab_size) for text in texts]
 chances = [dict(found.guesses[0]) for found in filled]
-print("word    share of text   its chance in each of the three")
+print("word    share of text   its probability in each of the three")
 for i in np.argsort(-share)[:5]:
     word = tokenizer.pieces[i]
     print(f"{word:8}{share[i]:13.3f}   ", *(f"{chance[word]:7.3f}" for chance in chances))
@@ -185,11 +185,11 @@ assert abs(everywhere - wanted).max() < 0.03
 assert np.abs(everywhere - everywhere[0]).max() < 0.01
 
 # %% [markdown]
-# The three answers are one answer: no chance differs by as much as 0.01 between the sentences, and none is as far as
-# 0.03 from the word's share. That `the` is its first guess before `on` and after `boris` alike says it all: the model
-# has learnt **how frequent words are, and nothing of how they follow each other**. That is not a fault of the code.
-# Frequencies are what a gradient finds first, and most models stay at that line for a while. Where it is, and whether a
-# run has left it, is the first thing to ask of any training curve.
+# The three answers are one answer: no probability differs by as much as 0.01 between the sentences, and none is as far
+# as 0.03 from the word's frequency. Its first guess is `the`, both before `on` and after `boris`. The model has learnt
+# **how frequent words are, and nothing of how they follow each other**. That is not a fault of the code. Gradient
+# descent finds frequencies first, and most models stay at that line for a while. Where the line is, and whether a run
+# has left it, is the first thing to ask of any training curve.
 #
 # ## A model that has learnt it
 #
@@ -222,4 +222,4 @@ assert in_order < 0.1 < 0.9 < turned
 # * `minalbert demo` trains such a model: the loss leaves the line, and the order is found.
 # * The next notebook counts weights, operations and memory, and says what sharing saves and what it does not.
 # * Every gradient behind this loss is written by hand. Write the first yourself: `minalbert exercise start ex01` builds
-#   the judge of all others, and `ex08` makes instances like the one above.
+#   the gradient check that judges all others, and `ex08` makes instances like the one above.

@@ -30,9 +30,9 @@ ALBERT, BERT = PRESETS["albert-base-v2"], PRESETS["bert-base"]
 #
 # $$V E + E H < V H, \qquad\text{that is}\qquad E < \frac{V H}{V + H} ,$$
 #
-# which for $V = 30000$ and $H = 768$ is 748.8: nearly $H$ itself. With $E = 128$ it is 5.85 times fewer. What is
-# lost is rank: the table that the layers see, $V \times H$, is a product through $E$ numbers, so that all words lie in
-# a space of 128 dimensions, wherever in the $H$ of the layers the projection puts it.
+# which for $V = 30000$ and $H = 768$ is 748.8: nearly $H$ itself. With $E = 128$ it is 5.85 times fewer. What is lost
+# is rank: the table that the layers see, $V \times H$, is a product through $E$ numbers. So all word vectors lie in one
+# subspace of 128 dimensions, which the projection chooses within the layers' $H$.
 
 # %%
 V, E, H, F, M, L = 30_000, 128, 768, 3072, 512, 12
@@ -67,9 +67,9 @@ assert max(found[0] for found in PAPER.values()) == PAPER[128][0]
 assert max(found[1] for found in PAPER.values()) == PAPER[768][1]
 
 # %% [markdown]
-# With shared layers 128 is best. But the same models differ by 0.4 on a task from one of the paper's tables to
-# another, so between 128 and 768 little is said. Where nothing is shared, more width helps a little each time, at up
-# to 20 million parameters more.
+# With shared layers 128 is best. But the scores of one model on one task differ by 0.4 between two of the paper's
+# tables, so the differences between 128 and 768 say little. Where nothing is shared, more width helps a little each
+# time, at up to 20 million parameters more.
 #
 # ## Second saving: one layer, twelve times
 #
@@ -103,8 +103,8 @@ assert parameters.totals(ALBERT)["everything"] == 11_813_810
 assert parameters.totals(BERT)["everything"] == 109_705_010
 
 # %% [markdown]
-# At one scale, ALBERT's box is 9.3 times smaller. One of BERT's twelve layers has as many parameters as all layers of
-# ALBERT, 7,087,872; and within the small box, words now take a third.
+# Drawn to one scale, ALBERT's box is 9.3 times smaller than BERT's. One of BERT's twelve layers has as many parameters
+# as all layers of ALBERT, 7,087,872. Of ALBERT's box, the word table takes a third.
 
 # %%
 def parts(config):
@@ -160,7 +160,7 @@ assert parameters.totals(BERT.replace(embedding_size=128, sharing="all")) == par
 # * **235M** (xxlarge): the code has 222.6M, 223.2M with the heads. Elsewhere the paper says 233M and 225M; the
 #   last fits if those three are $H$ wide (224.6M). No way of counting that we know gives 235M or 233M.
 #
-# So never test your count against a rounded number from a paper, where a released model is there.
+# So if there is a released model, test your count against that, and never against a rounded number from a paper.
 
 # %%
 rows = {
@@ -187,9 +187,9 @@ assert [round(number, 1) for number in found["albert-xxlarge-v2"]] == [235, 222.
 # ## What else is saved
 #
 # Whatever exists once for each parameter shrinks with them: the weights, their gradients, the two moments that Adam and
-# LAMB keep, and, where machines split a batch, the gradients they must send each other in every step. A shared
-# tensor has **one** gradient, the sum of what all layers say. The library's model shows it: its gradients are a vector
-# as long as its weights.
+# LAMB keep, and, where machines split a batch, the gradients they must send each other in every step. A shared tensor
+# has **one** gradient, the sum over all layers. The library's model shows it: its gradients are one vector, as long as
+# its weights.
 #
 # ## What is not
 #
@@ -199,14 +199,14 @@ assert [round(number, 1) for number in found["albert-xxlarge-v2"]] == [235, 222.
 #
 # $$L\,(8 H^2 + 4 H F + 4 T H)$$
 #
-# operations, and no letter in it asks whether weights are shared. Nor does backward, which takes twice as many. And
-# each layer's activations are its own, even where its weights are not: backward needs those of all $L$. What is kept
-# for each token, with this library's fused kernels, is
+# operations, and none of these terms depends on sharing. The same is true of the backward pass, which takes twice as
+# many. And each layer has activations of its own, even if its weights are shared: backward needs those of all $L$. What
+# is kept for each token, with this library's fused kernels, is
 #
 # $$L\,(8 H + F + N + 2)$$
 #
 # numbers: query, key and value, the context, what enters the feed-forward half, the layer's output, and two norms
-# ($8H$); what enters the GELU ($F$); a log-sum for each of the $N$ heads; the spreads of the two norms.
+# ($8H$); what enters the GELU ($F$); a log-sum-exp for each of the $N$ heads; the standard deviations of the two norms.
 
 # %%
 B, T, N = 32, 512, 12
@@ -269,8 +269,8 @@ assert abs(one["kept"] - 7.18) < 0.005
 #
 # On one machine a step takes as long as its operations, about the same with shared weights as without. (The optimiser
 # has fewer weights to change, which is a small part of a step.) On $W$ machines that split a batch there is more to it:
-# they must add up their gradients. In the usual way, a ring, each of them sends, for a gradient of $G$ bytes,
-# $2\,\frac{W-1}{W}\,G$ bytes. Where nothing is sent while the machine computes, a step takes
+# they must add up their gradients. In the usual way, a ring, each of them sends $2\,\frac{W-1}{W}\,G$ bytes for a
+# gradient of $G$ bytes. If nothing is sent while a machine computes, a step takes
 #
 # $$t = \frac{\text{operations}}{\text{rate}} + \frac{2\,(W-1)}{W} \cdot \frac{G}{\text{bandwidth}}$$
 #
@@ -301,16 +301,16 @@ assert 0.7 < needed < 0.8
 
 # %% [markdown]
 # So 1.7 is no contradiction: it comes out if BERT-large spends three quarters as long on sending as on computing. The
-# paper does not say what its machines waited for, and the optimiser's work and larger batches in the memory that is
-# saved may have a part in it. On one device nothing of the second term is left: expect 1.01, and not 1.7.
+# paper does not say what its machines waited for. The optimiser's work may contribute, and so may larger batches in the
+# memory that was saved. On one device there is no second term: expect 1.01, and not 1.7.
 #
 # ## Why then is a larger ALBERT slower than BERT-large?
 #
-# ALBERT-xxlarge has two thirds of BERT-large's parameters and takes 7.4 times the operations: half the layers, but four
-# times as wide, and width enters squared, which makes $16 / 2 = 8$. (Attention's scores and context, $4 T H$, grow with
-# the width itself, and so 8 becomes 7.5; the heads make it 7.4.) (The paper measured 0.3 times BERT-large's speed.
-# That is less slow than 7.4 says. Time is more than operations: large products may run nearer to what a machine can
-# do, and of BERT-large's larger gradient more has to be sent.)
+# ALBERT-xxlarge has two thirds of BERT-large's parameters and takes 7.4 times the operations. It has half the layers
+# and four times the width. The terms in $H^2$ alone would make that $16 / 2 = 8$ times. Attention's scores and context,
+# $4 T H$, are only proportional to the width, which makes it 7.5 times in the layers; with the heads it is 7.4. The
+# paper measured 0.3 times BERT-large's speed, which is less slow than 7.4 predicts. Operations are not all of the time:
+# large products may run nearer to what a machine can do, and BERT-large has more gradient to send.
 
 # %%
 xx = PRESETS["albert-xxlarge-v2"]
@@ -329,11 +329,11 @@ assert xx.hidden_size == 4 * bert_large.hidden_size
 assert 2 * xx.num_hidden_layers == bert_large.num_hidden_layers
 
 # %% [markdown]
-# So the answer: sharing saves what there is once for each *parameter* (the model's file, the optimiser's memory, the
-# traffic between machines and the time it takes); it saves nothing of what there is once for each *use* of one
-# (operations, and with them the time to compute on one device; activations). Activations, 7.18 GB here against 189
-# MB of everything that belongs to the weights, can be saved by other means: keep each layer's input only, and make
-# the rest again (`recompute=True`).
+# The answer: sharing saves what there is once for each *parameter* (the model's file, the optimiser's memory, the
+# traffic between machines and the time it takes); it saves nothing of what there is once for each *use* of a parameter
+# (operations, and with them the time to compute on one device; activations). Activations, 7.18 GB here against 189 MB
+# of everything that belongs to the weights, can be saved by other means: keep only each layer's input, and compute the
+# rest again (`recompute=True`).
 #
 # `minalbert params --preset albert-xxlarge-v2` prints all of this for any model. Now write it yourself:
 # `minalbert exercise start ex07`, which ends at the number of `transformers`' own count. How gradients of shared

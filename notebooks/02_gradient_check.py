@@ -27,8 +27,8 @@ from minalbert.gradcheck.numeric import slope
 # \frac{f(x+h) - f(x-h)}{2h} = f'(x) + \tfrac16 h^2 f'''(x) + \dots$$
 #
 # The first, one-sided, is off by a multiple of $h$; the second, central, by a multiple of $h^2$. So take a small $h$?
-# But a computer rounds $f$ to some sixteen digits, an error near $\epsilon = 2.2\cdot10^{-16}$, relatively. The two
-# values agree in most of their digits, the subtraction removes those, and the error that is left is divided by $h$:
+# But a computer rounds $f$ to some sixteen digits, with a relative error near $\epsilon = 2.2\cdot10^{-16}$. The two
+# values agree in most of their digits. The subtraction removes those, and the error that is left is divided by $h$:
 #
 # $$\text{error} \approx h + \frac{\epsilon}{h} \quad\text{(one-sided)} \qquad
 # \text{error} \approx h^2 + \frac{\epsilon}{h} \quad\text{(central)}$$
@@ -93,8 +93,8 @@ assert round(np.finfo(float).eps, 17) == 2.2e-16
 assert LIMITS == {"complex": 1e-10, "central": 1e-6}
 
 # %% [markdown]
-# Some seven digits, some ten, and all of them. And that is one short formula, at the best $h$. In a whole model more
-# errors come together, and no $h$ is best for every tensor, so the library's limit for central differences is
+# The three ways give some seven digits, some ten, and all of them. And that is one short formula, at the best $h$. In a
+# whole model more errors add up, and no $h$ is best for every tensor. So the library's limit for central differences is
 # $10^{-6}$: a smaller mistake passes. With the complex step the limit is $10^{-10}$, and what fails is wrong.
 #
 # ## What the complex step asks for
@@ -103,7 +103,7 @@ assert LIMITS == {"complex": 1e-10, "central": 1e-6}
 # products do. `np.abs` and `np.var` do not: they return a real number, the imaginary part is gone, and the slope reads
 # as zero, without a warning. That is why `layer_norm` writes its variance as `(c * c).mean()`.
 #
-# The library notices, because it asks both ways once, and goes over to central differences, with four points.
+# The library notices, because it computes both once, and then uses central differences with four points.
 
 # %%
 row = np.array([1.0, 2.0, 4.0])
@@ -126,10 +126,9 @@ assert not report.passed
 # %% [markdown]
 # ## From a number to an array
 #
-# A layer takes arrays and returns an array, and its backward pass is handed `dy`, the slope of the loss with respect
-# to each number of `y`. So make a loss that has exactly that slope, $\sum dy \cdot y$, and ask for its slope along
-# a direction $v$: each entry in turn, or a random $v$, which costs one call for the whole tensor. It must be
-# $\sum dx \cdot v$.
+# A layer takes arrays and returns an array, and its backward pass is given `dy`, the gradient of the loss with respect
+# to `y`. So make a loss that has exactly that gradient, $\sum dy \cdot y$, and ask for its slope along a direction $v$:
+# each entry in turn, or a random $v$, which costs one call for the whole tensor. It must be $\sum dx \cdot v$.
 
 
 # %%
@@ -212,7 +211,7 @@ assert report.passed
 # %% [markdown]
 # ## The whole of it: check_pair
 #
-# A table of words; each word of a text looks up its row. Both backward passes below look right, and one of them is.
+# A table of words; each word of a text looks up its row. Both backward passes below look right, but only one is.
 #
 # For the other, the report names the tensor, its worst entry, and what such a mistake usually is. The picture says the
 # same: the error of every entry, on a logarithmic scale. "The" stands twice in the text; its row is wrong, no other.
@@ -278,7 +277,7 @@ assert (len(report.results), numbers, case.config.num_hidden_layers) == (32, 510
 
 # %% [markdown]
 # This is what right looks like. The word table is used twice, to read words and to predict them, and gets a gradient
-# from both ends; what is left are rounding errors. Where nothing is drawn, the two agree in every bit.
+# from both ends; what is left are rounding errors. Where the picture is empty, the two agree in every bit.
 
 # %%
 table = next(result for result in report.results if result.name == "embeddings.word")
@@ -290,6 +289,6 @@ assert table.error < 1e-12
 # %% [markdown]
 # ## Next
 #
-# Exercise 1 has you build this judge: both ways of asking, the error, and the verdict.
+# In exercise 1 you build this check: both kinds of derivative, the error, and the verdict.
 #
 #     minalbert exercise start ex01

@@ -1,9 +1,10 @@
 # %% [markdown]
 # # 3. What does LayerNorm throw away, and what does GELU let through?
 #
-# Two small functions stand all over a transformer. LayerNorm takes a token's row of numbers and gives it a standard
-# length; GELU takes each number and lets it through, or not. Both are a line or two forwards. Backwards each has a
-# trap: LayerNorm has three paths where one expects one, and GELU a factor 3 that is easily forgotten.
+# Two small functions occur everywhere in a transformer. LayerNorm takes a token's row of numbers and gives it a
+# standard length; GELU takes each number and lets it through, or not. Both are a line or two forwards. Each has a trap
+# in its backward pass: LayerNorm has three paths where one expects one, and GELU has a factor 3 that is easily
+# forgotten.
 
 # %%
 import minalbert  # missing? In a clone: pip install -e '.[notebooks]'
@@ -27,7 +28,7 @@ from minalbert.gradcheck import check_pair
 # $\varepsilon = 10^{-12}$ keeps a row of equal numbers from dividing by zero. Gain and bias are learnt, and the same
 # for all tokens.
 #
-# Two things about a row are lost for ever: add a number to all of it, or multiply all of it by a positive one, and
+# Two things about a row are lost: add one number to all its entries, or multiply them all by one positive number, and
 # $y$ stays as it was. In pictures: every $\hat x$ has $\sum_i \hat x_i = 0$ and $\sum_i \hat x_i^2 = H$, so all tokens
 # lie on one sphere of radius $\sqrt H$, in a space of $H - 1$ dimensions.
 
@@ -58,9 +59,9 @@ assert abs(lengths - math.sqrt(H)).max() < 1e-10
 assert abs(y - layer_norm_forward(7 * x + 100, gain, bias)[0]).max() < 1e-10
 
 # %% [markdown]
-# The first token, from stage to stage, all on one scale; the band behind the bars is as wide as the deviation on each
-# side of the mean. What is left after the division is the row's shape: which numbers are above the mean, and by how
-# many deviations.
+# The first token, from stage to stage, all on one scale; the band behind the bars reaches one standard deviation to
+# each side of the mean. What is left after the division is the row's shape: which numbers are above the mean, and by
+# how many standard deviations.
 
 # %%
 plots.stages(
@@ -108,40 +109,41 @@ assert abs(asked - derived).max() < 1e-13
 # %% [markdown]
 # ## The two mean terms are projections
 #
-# Call $u$ the vector whose entries are all $1/\sqrt H$, and $v = \hat x/\sqrt H$. Both have length one, and they are at
-# right angles, since the entries of $\hat x$ sum to zero. In their words the matrix is
+# Call $a$ the vector whose entries are all $1/\sqrt H$, and $b = \hat x/\sqrt H$. Both have length one, and they are at
+# right angles, because the entries of $\hat x$ sum to zero. In terms of them the matrix is
 #
-# $$r\,P \qquad P = I - u u^\top - v v^\top$$
+# $$r\,\Pi \qquad \Pi = I - a a^\top - b b^\top$$
 #
-# $u u^\top g$ is the part of $g$ along $u$, so $P$ takes a vector and **removes its parts along $u$ and $v$**. These
-# are the two directions that forward is blind to: along $u$ a row is shifted, along $v$ it is stretched. Where
-# nothing changes, no gradient comes back.
+# $a a^\top g$ is the part of $g$ along $a$, so $\Pi$ takes a vector and **removes its parts along $a$ and $b$**. These
+# are the two directions in which the row may change while $y$ does not: along $a$ a row is shifted, along $b$ it is
+# stretched. Where $y$ does not change, no gradient comes back.
 #
-# Removing them twice does no more than once, $P P = P$; and $H - 2$ directions are left. (With a large $\varepsilon$,
-# $v$ is a little shorter than one: stretching the row then does change $y$.)
+# Removing them twice does no more than once, $\Pi\, \Pi = \Pi$; and $H - 2$ directions are left. (With a large
+# $\varepsilon$, $b$ is a little shorter than one: stretching the row then does change $y$.)
 
 # %%
-P = derived / r[0]
-u, v = np.full(H, 1 / math.sqrt(H)), xhat[0] / math.sqrt(H)
-print(f"|u| {np.linalg.norm(u):.4f}   |v| {np.linalg.norm(v):.4f}   u v {abs(u @ v):.4f}")
-print(f"|P u| {np.linalg.norm(P @ u):.4f}   |P v| {np.linalg.norm(P @ v):.4f}   |P P - P| {abs(P @ P - P).max():.4f}")
-print("directions left:", round(np.trace(P)), "of", H)  # the trace of a projection counts them
+Pi = derived / r[0]
+a, b = np.full(H, 1 / math.sqrt(H)), xhat[0] / math.sqrt(H)
+print(f"‖a‖ {np.linalg.norm(a):.4f}   ‖b‖ {np.linalg.norm(b):.4f}   a·b {abs(a @ b):.4f}")
+print(f"‖Π a‖ {np.linalg.norm(Pi @ a):.4f}   ‖Π b‖ {np.linalg.norm(Pi @ b):.4f}   "
+      f"largest entry of Π Π − Π {abs(Pi @ Pi - Pi).max():.4f}")  # fmt: skip
+print("directions left:", round(np.trace(Pi)), "of", H)  # the trace of a projection counts them
 
 
 xhat_large_eps = layer_norm_forward(row, 1.0, 0.0, eps=0.1)[0]
 shorter = np.linalg.norm(xhat_large_eps) / math.sqrt(H)
-print(f"|v| where eps is 0.1: {shorter:.3f}")
+print(f"‖b‖ if eps is 0.1: {shorter:.3f}")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
-assert max(abs(u @ v), np.linalg.norm(P @ u), np.linalg.norm(P @ v), abs(P @ P - P).max()) < 1e-10
-assert abs(np.linalg.norm(v) - 1) < 1e-10
-assert abs(np.trace(P) - (H - 2)) < 1e-10
+assert max(abs(a @ b), np.linalg.norm(Pi @ a), np.linalg.norm(Pi @ b), abs(Pi @ Pi - Pi).max()) < 1e-10
+assert abs(np.linalg.norm(b) - 1) < 1e-10
+assert abs(np.trace(Pi) - (H - 2)) < 1e-10
 assert 0.98 < shorter < 0.999
 
 # %% [markdown]
-# Backward multiplies by the matrix's transpose; but $P$ is symmetric, so that is $P$ again. And nobody needs to build
-# the matrix. With $g = dy \cdot \mathrm{gain}$, the slope with respect to $\hat x$, the part along $u$
-# is a mean and the part along $v$ is a mean times $\hat x$:
+# Backward multiplies by the transpose of the matrix; but $\Pi$ is symmetric, so that is $\Pi$ again. And the matrix
+# need not be built. With $g = dy \cdot \mathrm{gain}$, the gradient with respect to $\hat x$, the part along $a$ is a
+# mean, and the part along $b$ is a mean times $\hat x$:
 #
 # $$dx = r\,\Bigl(g - \mathrm{mean}(g) - \hat x\;\mathrm{mean}(g\,\hat x)\Bigr) \qquad
 # d\mathrm{gain} = \sum_\text{rows} dy\,\hat x \qquad d\mathrm{bias} = \sum_\text{rows} dy$$
@@ -151,9 +153,9 @@ assert 0.98 < shorter < 0.999
 def layer_norm_backward(dy, cache):
     xhat, r, gain = cache
     g = dy * gain
-    along_u = g.mean(axis=-1, keepdims=True)
-    along_v = xhat * (g * xhat).mean(axis=-1, keepdims=True)
-    return r * (g - along_u - along_v), (dy * xhat).sum(axis=0), dy.sum(axis=0)
+    along_a = g.mean(axis=-1, keepdims=True)
+    along_b = xhat * (g * xhat).mean(axis=-1, keepdims=True)
+    return r * (g - along_a - along_b), (dy * xhat).sum(axis=0), dy.sum(axis=0)
 
 
 dy = rng.standard_normal(x.shape)
@@ -162,27 +164,27 @@ theirs = layers.layer_norm_backward(dy, layers.layer_norm_forward(x, gain, bias)
 
 report = check_pair(layer_norm_forward, layer_norm_backward, {"x": x, "gain": gain, "bias": bias}, {"eps": 0.1})
 print("three gradients, each entry:", "right" if report.passed else report)
-print(f"dx of the first token: along u {abs(ours[0][0] @ u):.4f}, along v {abs(ours[0][0] @ v):.4f}")
+print(f"dx of the first token: along a {abs(ours[0][0] @ a):.4f}, along b {abs(ours[0][0] @ b):.4f}")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
-assert max(abs(a - b).max() for a, b in zip(ours, theirs, strict=True)) < 1e-12
+assert max(abs(our - their).max() for our, their in zip(ours, theirs, strict=True)) < 1e-12
 assert report.passed
-assert max(abs(ours[0][0] @ u), abs(ours[0][0] @ v)) < 1e-10
+assert max(abs(ours[0][0] @ a), abs(ours[0][0] @ b)) < 1e-10
 
 # %% [markdown]
 # ## GELU, a gate that opens smoothly
 #
 # $$y = x\,\Phi(x) \qquad \Phi(x) = \tfrac12\bigl(1 + \mathrm{erf}(x/\sqrt2)\bigr)$$
 #
-# $\Phi(x)$ is the chance that a standard normal number lies below $x$: a gate that is open for large $x$, shut for very
-# negative ones, and half open at zero (Hendrycks and Gimpel, 2016). When erf was slow, another form stood in for it,
-# and ALBERT's released weights were trained with that:
+# $\Phi(x)$ is the probability that a standard normal number lies below $x$: a gate that is open for large $x$, shut for
+# very negative ones, and half open at zero (Hendrycks and Gimpel, 2016). When erf was slow, another form was used in
+# its place, and ALBERT's released weights were trained with that:
 #
 # $$y = \tfrac12 x\,(1 + \tanh u) \qquad u = \sqrt{2/\pi}\,(x + 0.044715\,x^3)$$
 #
-# How far are they apart? At most $4.7\cdot10^{-4}$, at $x = \pm2.70$. That is little; but two neighbouring numbers of
-# float32 are some two thousand times closer there, and it comes again in every layer. A released model must get its
-# own form.
+# How far are they apart? At most $4.7\cdot10^{-4}$, at $x = \pm2.70$. That is little, but neighbouring float32 numbers
+# are some two thousand times closer there, and the difference occurs again in every layer. A released model must be run
+# with its own form.
 
 # %%
 C, A = math.sqrt(2 / math.pi), 0.044715
@@ -221,9 +223,11 @@ assert abs(z[lowest] + 0.75) < 0.01
 # $$\frac{dy}{dx} = \tfrac12(1 + \tanh u) + \tfrac12 x\,(1 - \tanh^2 u)\,u' \qquad
 # u' = \sqrt{2/\pi}\,(1 + 3 \cdot 0.044715\,x^2)$$
 #
-# The 3 comes from $x^3$. Forget it, and the slope is off by up to 0.030, near $x = \pm1.6$; but at $x = 0.02$ by
-# $3\cdot10^{-7}$ only, a few steps of float32. With such inputs a check in float32 finds nothing. So check where a
-# function bends, with numbers of size one, and in float64.
+# The 3 comes from $x^3$. Forget it, and the slope is off by up to 0.030, near $x = \pm1.6$; but at $x = 0.02$ only by
+# $3\cdot10^{-7}$, a few steps of float32. With such small inputs a check in float32 finds nothing. So check where a
+# function bends, with numbers of size one, and in float64. (In a model GELU's inputs are larger than 0.02. A fresh
+# ALBERT-base multiplies the 768 numbers of a normalised row, of mean square 1, by weights with standard deviation
+# 0.0176. The inputs then have one of $0.0176\,\sqrt{768} = 0.49$.)
 
 
 # %%
@@ -255,6 +259,7 @@ assert abs(off.max() - 0.030) < 1e-3
 assert abs(abs(z[off.argmax()]) - 1.585) < 0.01
 assert 2.5e-7 < small < 3.5e-7
 assert 3 < small / np.spacing(np.float32(0.5)) < 7
+assert round(0.0176 * math.sqrt(768), 2) == 0.49
 assert check_pair(gelu_forward, gelu_backward, {"x": 1.5 * x - 4}).passed
 assert not check_pair(gelu_forward, forgetful_backward, {"x": 1.5 * x - 4}).passed
 

@@ -1,9 +1,10 @@
 # %% [markdown]
 # # 4. Attention, and the way back through it
 #
-# A token asks, every token offers, and what is asked for is mixed. Forward takes five lines. Backward takes five
-# more, and two of its results look like mistakes until one has seen why: the rows of one gradient always sum to zero,
-# and one bias of every attention layer never learns anything. Here every matrix is small enough to be looked at.
+# Each token's query is compared with every token's key, and the resulting weights mix the values. Forward takes five
+# lines. Backward takes five more, and two of its results look like mistakes until one has seen why: the rows of one
+# gradient always sum to zero, and one bias of every attention layer never learns anything. Here every matrix is small
+# enough to be looked at.
 
 # %%
 import minalbert  # missing? In a clone: pip install -e '.[notebooks]'
@@ -22,26 +23,27 @@ from minalbert.layers import (
 from minalbert.plots import explorer, head_grid, matrices
 
 tokens = ["the", "cat", "saw", "a", "dog"]
-q = np.array([[2, 0], [0, 2], [2, -1], [1, 0], [0, 2]], float)  # queries, what a token asks for: a noun, an article
-k = np.array([[0, 2], [2, 0], [-1, 0], [0, 1], [2, 1]], float)  # keys, what it offers: the same two
-v = np.array([[1, 0], [0, 2], [1, 1], [-1, 0], [0, -1]], float)  # values, what it gives: two other numbers
+q = np.array([[2, 0], [0, 2], [2, -1], [1, 0], [0, 2]], float)  # queries, what a token looks for: a noun, an article
+k = np.array([[0, 2], [2, 0], [-1, 0], [0, 1], [2, 1]], float)  # keys, what it is: the same two
+v = np.array([[1, 0], [0, 2], [1, 1], [-1, 0], [0, -1]], float)  # values, what it passes on: two other numbers
 T, D = q.shape
 
 # %% [markdown]
 # ## Forward
 #
 # Each token has a *query* q, a *key* k and a *value* v, D numbers each, which the layer makes from its input. The score
-# of token $i$ for token $j$ is the dot product of $i$'s query, what it asks for, and $j$'s key, what that one offers.
-# Softmax makes shares of a row of scores, and the context is the mean of the values with these shares as weights:
+# of token $i$ for token $j$ is the dot product of $i$'s query and $j$'s key. Softmax turns a row of scores into
+# probabilities, the shares that sum to one, and the context is the mean of the values with these shares as weights:
 #
 # $$S = \frac{q\,k^\top}{\sqrt{D}} + \text{mask} \qquad P = \mathrm{softmax}(S) \qquad \text{context} = P\,v$$
 #
 # Why $\sqrt{D}$? If the numbers in q and k are independent, with mean 0 and variance 1, a sum of D products has
-# variance D. Divided by $\sqrt{D}$
-# the scores keep variance 1 however wide a head is, and softmax does not start with all its weight on one token.
+# variance D. Divided by $\sqrt{D}$, the scores keep variance 1 however wide a head is, and softmax does not begin with
+# all its weight on one token.
 #
-# In the two pictures below, read a row: *the* asks for a noun and scores 2.83 with both nouns; each gets a share of
-# 0.47. *cat* asks for an article, and finds most of it in *the*, its own. (Blue is above zero, orange below.)
+# In the two pictures below, read a row: *the* looks for a noun and has a score of 2.83 with both nouns; each gets a
+# share of 0.47. *cat* looks for an article, and gives the largest share to *the*, its own. (Blue is above zero, orange
+# below.)
 
 
 # %%
@@ -78,9 +80,11 @@ matrices([{"name": "P = softmax(S)", "values": P, "rows": tokens, "columns": tok
 # %% [markdown]
 # ## Backward
 #
-# We are handed `dcontext`, how the loss changes with the context, and walk the lines from the last to the first.
+# We are given `dcontext`, the gradient of the loss with respect to the context, and go through the lines from the last
+# to the first.
 #
-# *context = P v* is a product; a product gives each factor the other one, transposed:
+# *context = P v* is a matrix product. The gradient of each factor is the product's gradient times the other factor,
+# transposed:
 #
 # $$dv = P^\top\, d\text{context} \qquad dP = d\text{context}\; v^\top$$
 #
@@ -90,7 +94,7 @@ matrices([{"name": "P = softmax(S)", "values": P, "rows": tokens, "columns": tok
 #
 # $$dS_{ij} = P_{ij}\Big(dP_{ij} - \sum_l P_{il}\, dP_{il}\Big)$$
 #
-# *S = q kᵀ / √D*: a product once more, and the factor once more:
+# *S = q kᵀ / √D* is a product again, with the constant factor again:
 #
 # $$dq = dS\, k / \sqrt{D} \qquad dk = dS^\top q / \sqrt{D}$$
 
@@ -125,14 +129,13 @@ matrices([{"name": "dcontext", "values": dcontext, "rows": tokens, "columns": co
 assert max(apart.values()) < 1e-12
 
 # %% [markdown]
-# dP says of each share alone what more of it would do to the loss. But a share cannot grow alone: the row sums to one.
-# Softmax's backward takes the row's weighted mean away, and weighs what is left with P. **Each row of dS sums to
-# zero:** raise all scores of a row by the same amount and nothing happens, so the gradient has no part in that
-# direction.
+# dP is the gradient of each share by itself. But a share cannot grow by itself: the row sums to one. Softmax's backward
+# pass subtracts the row's weighted mean, and multiplies what is left by P. **Each row of dS sums to zero:** raise all
+# scores of a row by the same amount and nothing happens, so the gradient has no part in that direction.
 #
-# Where P is nearly zero, so is dS: a token that nobody looks at gets hardly any gradient, however useful it would be.
-# Then the last step: dS says which scores should fall (blue: we go *down* the gradient) and which rise (orange), and q,
-# k and v get their gradients.
+# Where P is nearly zero, so is dS: a token that has hardly any share gets hardly any gradient, however useful it would
+# be. Then the last step: dS says which scores should fall (blue: we go *down* the gradient) and which rise (orange),
+# and q, k and v get their gradients.
 
 # %%
 sums = dS.sum(axis=1, keepdims=True)
@@ -148,12 +151,12 @@ assert np.abs(dP.sum(axis=1)).max() > 1  # dP has no such property
 
 # %%
 matrices([{"name": "dS", "values": dS, "rows": tokens, "columns": tokens}, "@",
-          {"name": "k", "values": k, "rows": tokens, "columns": columns}, "/ √2 =",
-          {"name": "dq", "values": dq, "rows": tokens, "columns": columns}])  # fmt: skip
+          {"name": "k", "values": k, "rows": tokens, "columns": asked}, "/ √2 =",
+          {"name": "dq", "values": dq, "rows": tokens, "columns": asked}])  # fmt: skip
 
 # %%
 matrices([{"name": "dSᵀ", "values": dS.T, "rows": tokens, "columns": tokens}, "@",
-          {"name": "q", "values": q, "columns": columns}, "/ √2 =", {"name": "dk", "values": dk, "columns": columns},
+          {"name": "q", "values": q, "columns": asked}, "/ √2 =", {"name": "dk", "values": dk, "columns": asked},
           "    ", {"name": "Pᵀ", "values": P.T, "columns": tokens}, "@",
           {"name": "dcontext", "values": dcontext, "columns": columns}, "=",
           {"name": "dv", "values": dv, "columns": columns}])  # fmt: skip
@@ -165,8 +168,8 @@ matrices([{"name": "dSᵀ", "values": dS.T, "rows": tokens, "columns": tokens}, 
 #
 # $$db_k = \sum_j dk_j = \frac{1}{\sqrt{D}} \sum_i q_i \sum_j dS_{ij} = 0$$
 #
-# A bias adds the same vector to all keys. That adds $q_i \cdot b_k / \sqrt{D}$ to *all* scores of row $i$, and softmax
-# does not see it. The query bias adds $k_j \cdot b_q / \sqrt{D}$, which differs from key to key: it does learn.
+# A bias adds the same vector to all keys. That adds $q_i \cdot b_k / \sqrt{D}$ to *all* scores of row $i$, which does
+# not change the softmax. The query bias adds $k_j \cdot b_q / \sqrt{D}$, which differs from key to key: it does learn.
 
 # %%
 shifted = forward(q, k + np.array([5.0, -3.0]), v)[1]
@@ -186,9 +189,8 @@ assert np.abs(dq.sum(axis=0)).min() > 0.1
 # ## Padding
 #
 # Sentences of a batch are filled up to the same length. Suppose *dog* is padding. The mask adds −10000 to its column:
-# $e^{-10000}$ is 0 in float32 and float64, so its share is exactly 0, and so are the rows of dk and dv that
-# belong to it. It still asks for something itself; nobody reads its answer, so its row of dcontext is zero, and with it
-# its row of dq.
+# $e^{-10000}$ is 0 in float32 and float64, so its share is exactly 0, and so are the rows of dk and dv that belong to
+# it. It still has a query. But no loss reads its context, so its row of dcontext is zero, and with it its row of dq.
 #
 # Why −10000 and not −∞? If a whole row is masked, −10000 cancels like any constant. With −∞ the largest score of the
 # row is −∞, and −∞ − (−∞) is not a number. (With queries and keys large enough a score is more than 10000, and padding
@@ -210,8 +212,8 @@ print("a whole row masked with −10000: the shares are", finite[0].round(2), " 
 names = [*tokens[:4], "[PAD]"]
 matrices([{"name": "S + mask", "values": padded_S, "rows": names, "columns": names, "largest": 3}, "softmax",
           {"name": "P", "values": padded_P, "columns": names}, "    ",
-          {"name": "dq", "values": padded_dq, "rows": names, "columns": columns},
-          {"name": "dk", "values": padded_dk, "columns": columns},
+          {"name": "dq", "values": padded_dq, "rows": names, "columns": asked},
+          {"name": "dk", "values": padded_dk, "columns": asked},
           {"name": "dv", "values": padded_dv, "columns": columns}])  # fmt: skip
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
@@ -227,7 +229,7 @@ assert np.isnan(infinite).all()
 #
 # The same q, k, v and dcontext, with S and P under the library's names: scores and probs. Click a matrix, then one of
 # its cells, and read which numbers it is made of. Then make *dog* padding and look at its rows of dk and dv. (Its own
-# answer is still read there, so that dq keeps a row for it, unlike in the figure above.) Or move an entry of q, watch
+# context is still read there, so its row of dq is not zero, unlike in the figure above.) Or move an entry of q, watch
 # the loss follow, and compare its slope with dq: at which ε do the two agree best, and why not at the smallest?
 
 # %%
@@ -237,7 +239,8 @@ explorer(q[None], k[None], v[None], dcontext[None], tokens)
 # ## The library's pair
 #
 # `minalbert.layers.attention` is the same for B sequences and N heads at once: arrays (B, N, T, D), and a transpose of
-# the last two axes in place of `.T`. It keeps q, k, v and P for the way back, and the dropout mask, if there is one.
+# the last two axes in place of `.T`. It keeps q, k, v and P for the backward pass, and the dropout mask, if there is
+# one.
 
 # %%
 there = np.s_[None, None]
@@ -260,8 +263,8 @@ assert max(differences) < 1e-14
 #
 # One head makes one mixture for each token. Two heads of half the width make two, for the same number of
 # multiplications in the projections: head $n$ gets columns $nD$ to $(n+1)D$ of q, k and v, works alone, and writes its
-# context into the same columns. A last matrix mixes the heads. On the way back nothing new happens: the columns are cut
-# and glued in the same places, and since x was read three times (for q, k and v), its gradient is a sum of three.
+# context into the same columns. A last matrix mixes the heads. The backward pass has nothing new: the columns are split
+# and joined in the same places, and because x was read three times (for q, k and v), its gradient is a sum of three.
 
 # %%
 rng = np.random.default_rng(4)

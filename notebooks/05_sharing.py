@@ -1,8 +1,9 @@
 # %% [markdown]
 # # 5. One block, L times
 #
-# ALBERT-base has twelve layers and the weights of one. Forward that is a loop. What is it backward: whose gradient
-# does a weight get that was used twelve times, with twelve different inputs? And what does sharing save, what not?
+# ALBERT-base has twelve layers and the weights of one. In the forward pass this is a loop. What happens in the backward
+# pass: which gradient does a weight get that was used twelve times, with twelve different inputs? And what does sharing
+# save, and what not?
 #
 # Begin with the smallest case there is: one weight $w$, used twice, $y = w\,(w\,x)$. With $x = 2$, $w = 3$ the first
 # pass makes 6, the second 18. By hand, $y = w^2 x$, so $dy/dw = 2wx = 12$. Now by passes:
@@ -142,8 +143,8 @@ assert all(np.allclose(ours, its, rtol=1e-12, atol=1e-12)
 assert abs(slope - along) < 1e-9 * np.abs(grads.flat).sum()
 
 # %% [markdown]
-# Play it with a smaller block, $x \leftarrow x + \tanh(x w)$. Forward, x changes from pass to pass and w stays.
-# Backward, each pass adds its part to the one dw. **Find out** with 12 layers: are all parts of one size, and which
+# Play the same with a smaller block, $x \leftarrow x + \tanh(x w)$. Forward, x changes from pass to pass and w stays.
+# Backward, each pass adds its part to the same dw. **Find out** with 12 layers: are all parts of one size, and which
 # passes have the largest?
 
 # %%
@@ -252,10 +253,10 @@ assert np.allclose(compare(last_only), (0.67, 0.75), atol=0.01)
 # %% [markdown]
 # ## Keep less: recomputation
 #
-# A cache can be made again from the block's input. Keep only the L inputs; when backward comes by, run the block
-# forward once more, use the fresh cache, and let it go. These are the same operations on the same numbers, so the
-# gradients are not nearly, but **bitwise** the same. (With dropout the same mask must be sampled again: it depends on a
-# key, not on a generator that has moved on.)
+# A cache can be made again from the block's input. Keep only the L inputs. In the backward pass run the block forward
+# once more, use the fresh cache, and free it. These are the same operations on the same numbers, so the gradients are
+# not nearly, but **bitwise** the same. (With dropout the same mask must be sampled again: it depends on a key, not on a
+# generator that has moved on.)
 
 
 # %%
@@ -287,8 +288,8 @@ assert np.array_equal(its_again.flat, grads.flat)
 # %% [markdown]
 # What does it save, and what does it cost? `minalbert.analysis.memory` counts, array by array, what a training step
 # holds. For ALBERT-base, float32, 32 sequences of 512 tokens, one more layer takes 605 MB, with recomputation 50 MB:
-# its input and nothing else. The whole step goes from 7.18 to 1.50 GB, for 1.33 times the operations: a step is one
-# forward and a backward of twice its size, and now one forward more of the layers.
+# its input and nothing else. The whole step goes from 7.18 to 1.50 GB, for 1.33 times the operations: a backward pass
+# has twice the operations of a forward pass, and now the layers run forward twice.
 
 # %%
 base = PRESETS["albert-base-v2"]
@@ -308,10 +309,10 @@ assert found == {True: [50, 1.5, 1.33], False: [605, 7.18, 1]}
 # %% [markdown]
 # ## What sharing saves
 #
-# Parameters, and whatever goes with them: gradients, the optimiser's moments, what machines send each other. Not
-# activations, because each pass keeps its own; not operations, because a weight used twelve times is multiplied twelve
-# times. An ALBERT-base whose layers shared nothing would have 89.8 million parameters in place of 11.8 million; its
-# activations would take the same 7.18 GB, and its step as many operations.
+# Parameters, and whatever is as large as they are: gradients, the optimiser's moments, what machines send each other.
+# Not activations, because each pass keeps its own; not operations, because a weight that is used twelve times is
+# multiplied twelve times. An ALBERT-base whose layers shared nothing would have 89.8 million parameters in place of
+# 11.8 million; its activations would take the same 7.18 GB, and its step as many operations.
 
 # %%
 unshared = base.replace(sharing="none")
@@ -350,7 +351,7 @@ assert round(PAPER["none"] - PAPER["all"], 1) == 1.5
 #
 # ## Next
 #
-# Write the block, the loop and the way back through both:
+# Write the block, the loop and the backward pass of both:
 #
 #     minalbert exercise start ex06
 #

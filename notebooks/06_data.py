@@ -21,13 +21,14 @@ from minalbert.data.random_draws import Choice, below, bits, chance, keys, lower
 # %% [markdown]
 # ## Text
 #
-# Real text would do (`minalbert data build`), but of made-up text we know what is in it. Tiny worlds tell short
-# stories by sixteen scripts. In half of the stories, the *lines*, a step has its place: one bakes, then eats. The
-# others are *rings*, as a farm's year: they begin anywhere, so that a step alone says nothing of early or late.
+# Real text would do (`minalbert data build`), but with made-up text we know what is in it. Tiny worlds tell short
+# stories by sixteen scripts. In half of the stories, the *lines*, each step has its place: one bakes, then eats. The
+# others are *rings*, such as a farm's year: they begin anywhere, so that a step alone does not tell whether it is early
+# or late.
 #
 # A *document* is a list of sentences that belong together, here a story. A *tokenizer* turns its words into numbers:
-# trained pieces of words for real text, one token a word here. The numbers lie in files, called shards, in which
-# sentences and documents are known by where they begin.
+# trained pieces of words for real text, one token a word here. The numbers are in files, called shards, which record
+# where each sentence and each document begins.
 
 # %%
 def corpus_of(worlds, stories=3000):
@@ -103,10 +104,9 @@ assert shares[1][0] > drawn[0] + 0.04
 assert round(drawn @ [1, 2, 3], 2) == 1.64
 
 # %% [markdown]
-# The library hides the words of a whole batch at once, but draws by the same rules. (Our ten lines know no border
-# between A and B, which the library's spans do not cross.)
-
-# %% [markdown]
+# The library hides the words of a whole batch at once, but draws by the same rules. (Its spans do not cross the border
+# between A and B, which our ten lines ignore.)
+#
 # Type a text of your own below, in two halves. The random numbers are the library's, computed in your browser; long
 # words have pieces of six letters. **Find out**: is a long word ever hidden in part? How many of ten epochs are
 # swapped?
@@ -144,8 +144,8 @@ assert sum(len(pieces.encode(sentence)) for sentence in story) > sum(len(sentenc
 #
 # **Chunks.** A chunk takes sentences while the next one fits into 48 tokens less `[CLS]` and two `[SEP]`; one chunk in
 # ten gets a shorter target. It takes two sentences even if they do not fit. A sentence that is left alone joins the
-# chunk before it, or gets one from it. Half of the documents are filled from their back, because the sentence that did
-# not fit is longer than most, and would always be the first.
+# chunk before it, or gets one from it. Half of the documents are cut from their end, because the sentence that did not
+# fit is longer than most, and would otherwise always come first in its chunk.
 
 # %%
 CLS, SEP, MASK = (pieces.pieces.index(piece) for piece in ("[CLS]", "[SEP]", "[MASK]"))
@@ -180,7 +180,7 @@ def chunks(lengths, document, recipe, seed):
 # %% [markdown]
 # **A pair.** The chunk is cut between two of its sentences, anywhere with the same probability. With probability 1/2
 # the parts are swapped, and the label is 1. What does not fit is removed from the longer part, token by token, and of
-# equals from the second. How much of that is removed at a part's front is random, so that no place is always lost.
+# equals from the second. How much of that is removed at a part's front is random, so that no position is always lost.
 
 # %%
 def pair(sentences, key, room):
@@ -207,7 +207,7 @@ def pair(sentences, key, room):
 # released program has at most 20, for sequences of 512 tokens as well: 3.9 % of them.)
 #
 # **What stands there.** `[MASK]` in 80 %, a random word in 10 %, the word itself in 10 %. So the model can never be
-# sure that what it reads is true, and must be able to predict any position.
+# sure that a word it reads is the true one, and must be able to predict any position.
 
 # %%
 def words_of(part, begin):

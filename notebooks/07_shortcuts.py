@@ -1,8 +1,8 @@
 # %% [markdown]
 # # 7. Is it what we asked for?
 #
-# Notebook 6 makes instances. This one inspects them. Do they have the rates that we asked for, within what chance
-# allows? And could a model find the order of two segments through a shortcut, without understanding anything?
+# Notebook 6 makes instances. This one inspects them. Are the rates those that we asked for, within what chance allows?
+# And could a model find the order of two segments through a shortcut, without understanding anything?
 
 # %%
 import minalbert  # missing? In a clone: pip install -e '.[notebooks]'
@@ -63,9 +63,9 @@ assert [span.positions for span in again.spans] != [span.positions for span in o
 # %% [markdown]
 # ## Counted
 #
-# Of $N$ independent draws that come out with chance $p$, the share strays from $p$ by a standard deviation of
-# $\sqrt{p (1 - p) / N}$, and by more than four of them about once in 16,000 times. That is the tolerance of an honest
-# test: not "about a half", but a half within $4 \sqrt{0.25 / N}$.
+# Of $n$ independent draws with probability $p$, the share that comes out has mean $p$ and standard deviation
+# $\sqrt{p (1 - p) / n}$. It is off by more than four standard deviations about once in 16,000 times. That is the
+# tolerance of an honest test: not "about a half", but a half within $4 \sqrt{0.25 / n}$.
 
 # %%
 found = data.instance_stats(instances, sample=2000)
@@ -81,6 +81,13 @@ predicted = next(row for row in found["shares"] if row["group"] == "masks")
 print(f"{predicted['name']:17}{predicted['share']:7.1%} of {predicted['of']:6,}   asked for "
       f"{predicted['asked_for']:.1%}, exactly")  # fmt: skip
 lengths = data.corpus_stats(corpus)["histograms"]
+chunks = instances.table.all()
+ends = np.flatnonzero(np.diff(chunks.document, append=-1)), np.flatnonzero(np.diff(chunks.document, prepend=-1))
+sizes = np.array([len(instances.detail(0, number).input_ids) for number in range(2000)])
+short, shorter = np.flatnonzero(sizes < 40), chunks.target < recipe.room
+rest = np.isin(short, np.concatenate(ends)) & ~shorter[short]
+print(f"instances of fewer than 40 tokens: {len(short) / len(sizes):.0%}; of these {rest.mean():.0%} are the rest of a "
+      f"story, {shorter[short].mean():.0%} had a shorter target")  # fmt: skip
 plots.histograms(lengths | found["histograms"])
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
@@ -88,19 +95,26 @@ assert max(map(abs, deviations)) < 4
 assert 15_000 < 1 / math.erfc(4 / 2**0.5) < 17_000           # four deviations, on either side
 assert predicted["share"] == predicted["asked_for"]
 assert abs(predicted["share"] - 0.15) < 0.005
+assert 0.33 < len(short) / len(sizes) < 0.4
+assert 0.77 < rest.mean() < 0.83
+assert rest.mean() + shorter[short].mean() == 1
 
 # %% [markdown]
-# ## Can the label be told through a shortcut?
+# Why have the instances' lengths two peaks? A story has 89 tokens on average, and fills one chunk of 61 and a part of a
+# second. Four of five short instances are this rest of a story. For the others a shorter target was chosen on purpose,
+# as for one chunk in ten, so that a model learns short texts, too.
 #
-# Rates may be right and the puzzle spoilt all the same. If the shorter segment were more often the swapped one, or if
-# "first" stood only in what came first, a model could find the order without understanding anything, and its accuracy
-# would look splendid. The *audit* trains small models that see too little on purpose: one word, the connectives
-# (*then*, *soon*, *again*), the lengths, the tokens at the edges. On pairs they have not seen, they must not beat
-# guessing. Two more may: they see all words, and measure what there is to be learnt.
+# ## Can the label be found through a shortcut?
+#
+# The rates may be right, and the task may still be spoilt. If the shorter segment were more often the swapped one, or
+# if "first" stood only in what came first, a model could find the order without understanding anything, and have a high
+# accuracy. The *audit* trains small models that see too little on purpose: one word, the connectives (*then*, *soon*,
+# *again*), the lengths, the tokens at the edges. On new pairs, they must not beat guessing. Two more may: they see all
+# words, and measure what there is to learn.
 #
 # We audit three corpora: the clean recipe; the same with connectives that always tell the truth (a knob of tiny worlds
-# plants the leak); and the recipe of the program that ALBERT was released with. The figure has each probe's accuracy
-# less one half, in per cent; "usual label" is no probe, but the share of the more frequent label.
+# plants the leak); and the recipe of the program that ALBERT was released with. The figure shows each probe's accuracy
+# on new pairs above 50 %, in percentage points; "usual label" is no probe, but the share of the more frequent label.
 
 # %%
 planted, its_tokenizer = corpus_of(data.TinyWorlds(seed=0, p_true_conn=1.0))
@@ -117,7 +131,7 @@ by_probe = {finding.probe: finding for finding in audits["clean"]}
 print(f"clean: every word of A with every word of B {by_probe['bilinear A x B'].accuracy:.2f}; "
       f"guessing exceeds {by_probe['bilinear A x B'].bound:.2f} once in a thousand times")  # fmt: skip
 plots.distribution_bars([finding.probe for finding in audits["clean"]], {
-    f"{name}\nleaks: {', '.join(probe.split()[0] for probe in sorted(leaks[name])) or 'none'}":
+    f"{name}\npoints above 50 %; leaks: {', '.join(probe.split()[0] for probe in sorted(leaks[name])) or 'none'}":
         [100 * (finding.accuracy - 0.5) for finding in findings] for name, findings in audits.items()
 }, form="{:.0f}")  # fmt: skip
 
@@ -132,7 +146,7 @@ assert by_probe["bilinear A x B"].accuracy > 0.75 > by_probe["bilinear A x B"].b
 #
 # $$q + \frac{1 - q}{2} = \frac{1 + q}{2}$$
 #
-# of all instances. And lengths give it away: a single sentence is often all that is left of a document, and what comes
+# of all instances. And lengths reveal it: a single sentence is often all that is left of a document, and what comes
 # from elsewhere fills the instance. The clean recipe makes no chunk of one sentence.
 
 # %%
@@ -157,10 +171,10 @@ assert chunk_lengths(instances).min() >= 2
 # %% [markdown]
 # ## Why order, and not "does it follow?"
 #
-# BERT's puzzle was NSP: in half of the pairs B comes from another document. Two texts from different documents have
-# other people and other things in them; to count the words that A and B share is enough to do well. For SOP that count
-# is worthless: it is the same for (A, B) and for (B, A), and a random choice was made between the two. What the topic
-# tells, NSP rewards and SOP does not.
+# BERT's task was NSP: in half of the pairs B comes from another document. Two texts from different documents have other
+# people and other things in them; counting the words that A and B share is enough to do well. For SOP that count is
+# worthless: it is the same for (A, B) and for (B, A), and a random choice was made between the two. NSP rewards what
+# the topic tells, and SOP does not.
 
 # %%
 def by_shared_words(instances):

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # 8. Two losses, and how far to step
 #
-# A model has guessed, and was wrong. What does the loss say to each of its scores? And once every weight has its
-# gradient: how far should each of them move, when some tensors are large and some are small?
+# A model has guessed, and was wrong. What is the gradient of the loss for each of its scores? And once every weight has
+# its gradient: how far should each of them move, if some tensors are large and some are small?
 
 # %%
 import minalbert  # missing? In a clone: pip install -e '.[notebooks]'
@@ -17,14 +17,14 @@ from minalbert.optim import AdamW, Lamb, Moments, Schedule, clip_factor, global_
 # %% [markdown]
 # ## Cross-entropy, and the shortest gradient in the book
 #
-# Scores $z$ over $K$ words become probabilities, $p_j = e^{z_j} / \sum_k e^{z_k}$. The loss is $-\ln p_y$, where $y$
-# is the word that stood there. Take the logarithm before the derivative:
+# Scores $z$ over $K$ words become probabilities, $p_j = e^{z_j} / \sum_k e^{z_k}$. The loss is $-\ln p_y$, where $y$ is
+# the right word. Take the logarithm before the derivative:
 #
 # $$\ell = -z_y + \ln \sum_k e^{z_k} \qquad
 # \frac{\partial \ell}{\partial z_j} = \frac{e^{z_j}}{\sum_k e^{z_k}} - [j = y] = p_j - \mathrm{onehot}(y)_j$$
 #
-# What was given to a wrong word is taken away, what was missing from the right one is added. The numbers sum to zero,
-# and none is beyond $\pm 1$, however wrong the model is.
+# A step down this gradient lowers the score of each wrong word by its probability, and raises that of the right word by
+# what its probability lacks. The numbers sum to zero, and none is beyond $\pm 1$, however wrong the model is.
 
 # %%
 words = ["soup", "bread", "rain", "boat", "lamp"]
@@ -46,8 +46,8 @@ after = np.exp(z - by_hand)
 after /= after.sum()
 print(f"loss {loss:.3f}; after one step of rate 1 down the gradient, {-np.log(after[right]):.3f}")
 plots.distribution_bars(words, {
-    "before\np; bold: what stood there": p,
-    "what the loss says\np − onehot": by_hand,
+    "probabilities\np; bold: the right word": p,
+    "its gradient\np − onehot": by_hand,
     "after one step\nz − (p − onehot)": after,
 }, right)  # fmt: skip
 
@@ -60,14 +60,14 @@ assert np.allclose(numeric, by_hand, atol=1e-8)
 assert -np.log(after[right]) < loss
 
 # %% [markdown]
-# ## What a fresh model must lose
+# ## The loss of an untrained model
 #
-# A model that knows nothing gives each of $V$ words the chance $1/V$, and each of two orders a half. Its loss is
-# $\ln V + \ln 2$. A first loss that is far off says that something is wrong before anything was learnt.
+# A model that knows nothing gives each of $V$ words the probability $1/V$, and each of two orders one half. Its loss is
+# $\ln V + \ln 2$. If the first loss is far from that, something is wrong before anything is learnt.
 #
-# It is not quite that, and we can say by how much. After its last norm the MLM head's output has mean square 1 in each
-# of $E$ places, and the word table's entries have variance $s^2$: the scores have variance $E s^2$. For normal scores
-# the mean of $e^z$ is $e^{E s^2 / 2}$, so that
+# The exact value is a little higher, and we can say by how much. After its last norm the MLM head's output has mean
+# square 1 in each of $E$ places, and the word table's entries have variance $s^2$: the scores have variance $E s^2$.
+# For normal scores the mean of $e^z$ is $e^{E s^2 / 2}$, so that
 #
 # $$\ell_{\mathrm{MLM}} \approx \ln V + \tfrac12 E s^2$$
 #
@@ -149,8 +149,8 @@ assert np.allclose(added.flat, grads.flat, atol=1e-12)
 # $$d\text{table} = \underbrace{\textstyle\sum_{t} \mathrm{onehot}(\text{id}_t)\, dy_t^\top}_{\text{words that were
 # read}} + \underbrace{d\text{logits}^\top x}_{\text{every word}}$$
 #
-# The first part has a row for each word in the input. The second has a row for *every* word, because the loss
-# says something to each score.
+# The first part has a row for each word in the input. The second has a row for *every* word, because every score has a
+# gradient.
 
 # %%
 read = np.pad(whole.mlm_positions, ((0, 0), (1, 0)))             # [CLS], which the other loss reads, and the masked
@@ -180,12 +180,13 @@ assert rows == [config.vocab_size - len(unread), config.vocab_size]
 # $\sqrt v = \sqrt{0.001}\,|g|$, so $u = \pm 3.16$ in each place (Adam's bias correction would make it $\pm 1$; ALBERT
 # leaves it out). A step of the same size in each place is long for a tensor of small weights and short for one of large
 # ones. So LAMB (layer-wise adaptive moments for batch training; You et al., 2019) measures both, for each tensor by
-# itself, and multiplies the step with their *trust ratio* $r$:
+# itself, and multiplies the step by their *trust ratio* $r$:
 #
 # $$r = \frac{\|w\|}{\|u\|} \qquad \Delta w = -\text{rate}\; r\, u \qquad
 # \|\Delta w\| = \text{rate}\,\frac{\|w\|}{\|u\|}\,\|u\| = \text{rate}\,\|w\|$$
 #
-# A rate of 0.01 is one per cent of each tensor, a step. Biases and the gains of norms are exempt: $r = 1$, no decay.
+# With a rate of 0.01, each step changes each tensor by one per cent. Biases and the gains of norms are exempt: $r = 1$,
+# no decay.
 
 # %%
 def lamb(w, g, m, v, rate, betas=(0.9, 0.999), eps=1e-6, weight_decay=0.01):
@@ -230,12 +231,11 @@ plots.lamb_beside_adam({
 # %% [markdown]
 # ## Side by side
 #
-# The same model, the same batch, thirty steps each: LAMB at 0.02 and AdamW at 0.002. For each matrix we write down
-# by how much of itself a step changes it, $\|\Delta w\| / \|w\|$, and LAMB's trust ratios. (Which of the two learns
-# better is not asked here: their rates cannot be compared, and one batch is no corpus. LAMB was made for *large*
-# batches, ALBERT's have 4,096 sequences. There a step rests on a gradient with little noise and has to be long, and a
-# limit relative to each tensor's size keeps long steps from destroying small tensors. In batches of 16 there is no
-# such need.)
+# The same model, the same batch, thirty steps each: LAMB at 0.02 and AdamW at 0.002. For each matrix we record the
+# relative change in a step, $\|\Delta w\| / \|w\|$, and LAMB's trust ratios. (This does not show which of the two
+# learns better: their rates cannot be compared, and one batch is no corpus. LAMB was made for *large* batches, ALBERT's
+# have 4,096 sequences. There a step rests on a gradient with little noise and has to be long, and a limit relative to
+# each tensor's size keeps long steps from destroying small tensors. In batches of 16 there is no such need.)
 
 # %%
 def train(optimiser, peak, steps=30):
@@ -266,7 +266,7 @@ print(f"‖Δw‖ / ‖w‖ at step 10:  LAMB {rates[10]:.4f}, all {len(lamb_cha
       f"AdamW between {at_ten[0]:.3f} and {at_ten[-1]:.3f}")  # fmt: skip
 plots.ratio_curves({
     "LAMB\n‖Δw‖ / ‖w‖ of each step: the rate, for every matrix": {f"all {len(lamb_changes)} matrices": rates},
-    "AdamW\n‖Δw‖ / ‖w‖ of each step: what it happens to be": adam_changes,
+    "AdamW\n‖Δw‖ / ‖w‖ of each step: another for every matrix": adam_changes,
 })  # fmt: skip
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
@@ -278,11 +278,11 @@ assert all(np.allclose(values, rates, rtol=1e-3) for values in lamb_changes.valu
 assert at_ten[-1] > 1.4 * at_ten[0]
 
 # %% [markdown]
-# The trust ratios are what it took. They begin near each other, because all matrices are drawn with the same $\sigma$
-# and all $u$ are of nearly the same size; where a gradient is tiny, $\varepsilon$ makes $u$ a little shorter.
+# These are the trust ratios behind it. They begin near each other, because all matrices are drawn with the same
+# $\sigma$ and all $u$ are of nearly the same size; where a gradient is tiny, $\varepsilon$ makes $u$ a little shorter.
 # (Positions beyond the batch's 32 have no gradient, so that half of the position table's $u$ is nearly zero, and its
 # ratio is higher by about $\sqrt 2$.) Then they part: $m$ forgets within ten steps or so, $v$ within a thousand. Where
-# a gradient fades or turns round, $m$ is small beside $\sqrt v$, $u$ is short, and the ratio makes up for it.
+# a gradient fades or changes its sign, $m$ is small beside $\sqrt v$, $u$ is short, and the ratio makes up for it.
 
 # %%
 first, last = (np.array([values[step] for values in lamb_ratios.values()]) for step in (0, -1))
@@ -301,7 +301,7 @@ assert abs(lamb_ratios["embeddings.position"][0] / alike / 2**0.5 - 1) < 0.15
 # ## The schedule, with its quirks
 #
 # ALBERT's rate rises from zero, then falls in a straight line. Three things in its code are not as one would write them
-# today, and to train as it was trained one has to know them:
+# today. To train as it was trained, one has to know them:
 #
 # * it counts updates from 0, so the first update has rate 0: nothing moves;
 # * the fall is counted from step 0, not from where the rise ends, so at that place the rate jumps down;
@@ -309,11 +309,10 @@ assert abs(lamb_ratios["embeddings.position"][0] / alike / 2**0.5 - 1) < 0.15
 #   step has 0.0017160.
 #
 # Why warm up at all? In the first steps the moments rest on few gradients, and Adam's and LAMB's steps have their full
-# length whatever the gradient's size. In a model whose norms stand *behind* each residual sum, as BERT's and ALBERT's
-# do, the gradients of fresh weights are largest in the last layers; large first steps do lasting harm (Xiong et
-# al., 2020).
+# length whatever the gradient's size. In a model whose norms come *after* each residual sum, as BERT's and ALBERT's do,
+# the gradients of fresh weights are largest in the last layers; large first steps do lasting harm (Xiong et al., 2020).
 #
-# The figure has a warm-up of a fifth of the run, where one can see it; ALBERT's is a fortieth.
+# The figure has a warm-up of a fifth of the run, so that one can see it; ALBERT's is a fortieth.
 
 # %%
 albert = Schedule(peak=0.00176, steps=125_000, warmup=3125)

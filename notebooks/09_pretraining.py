@@ -4,7 +4,7 @@
 # BERT was asked whether a second piece of text follows the first or comes from elsewhere (NSP, next-sentence
 # prediction). ALBERT is asked whether two pieces that belong together are in order or swapped (SOP). The paper claims
 # that the first question teaches nothing about order, and the second a good deal of both. **Is that so?** Both models
-# can be made in minutes, if the world is small.
+# can be trained in minutes, if their world is small.
 #
 # Six models are trained here, some twelve minutes on two cores. Interrupted runs resume the next time.
 # `MINALBERT_FAST=1` makes everything small: the same code in seconds, which learns nothing.
@@ -33,11 +33,11 @@ print("small: the text tells of the large runs" if FAST else f"six runs of {STEP
 # %% [markdown]
 # ## A world in which topic and order are two things
 #
-# Tiny worlds tell stories by scripts. Here are only those that go in rings, as a ferry's day does: a story begins
-# anywhere, so that no step is early or late by itself. A sentence's words tell which of the eight scripts it is from:
-# that is *topic*. Which step follows which is *order*. What decorates the stories is left out, but for a passer-by
-# where a story would be too short, and so is whatever else tells early from late: a ferryman is always *Maud*, never
-# *she*, and things are *the basket* from the first, not *a*.
+# Tiny worlds tell stories by scripts. Here only rings are used, such as a ferry's day: a story begins anywhere, so that
+# no step is early or late by itself. A sentence's words tell which of the eight scripts it is from: that is *topic*.
+# Which step follows which is *order*. Decorations are left out, except for a passer-by where a story would be too
+# short. Other cues to early and late are left out, too: a person is always *Maud*, never *she*, and a thing is *the
+# basket* from the start, never *a basket*.
 
 # %%
 NOTHING = dict.fromkeys("p_branch p_handover p_long p_fill p_conn p_adverb p_adjective p_place".split(), 0.0)
@@ -54,8 +54,8 @@ assert corpus.totals()["documents"] == STORIES
 
 # %% [markdown]
 # Both questions are put to pairs of parts of one story. For SOP half of the pairs are swapped. For NSP half of the
-# second parts are exchanged for as many words of a story *by another script*, as two texts of a large corpus are about
-# different things. Otherwise the two trainings are the same: weights, words that are masked, steps, rates.
+# second parts are replaced by as many words of a story *by another script*, because two texts of a large corpus are
+# about different things. Otherwise the two kinds of training are the same: first weights, masked words, steps, rates.
 #
 # Some settings are not ALBERT's. It has 12 layers, masks 15 % and trains with LAMB in batches of 4,096; here are two
 # layers, 10 % and AdamW with $\beta_2 = 0.98$ in batches of 32. They were chosen because order is learnt with them
@@ -92,9 +92,9 @@ def by_hand(settings, steps):
 
 
 # %% [markdown]
-# The library's loop does the same, and besides: tests now and then, checkpoints that survive a power cut, a log, a
-# watch for losses that are not finite. It uses the fused kernels, which are faster, and the ten lines use the plain
-# ones; the losses agree.
+# The library's loop does the same, and more: tests at intervals, checkpoints that survive a power cut, a log, a check
+# for losses that are not finite. It uses the fused kernels, which are faster, and the ten lines use the plain ones; the
+# losses agree.
 
 # %%
 short = settings.change(steps=5, evaluate_every=5, evaluate_instances=100, every=5, log_every=1)
@@ -151,8 +151,10 @@ train_all([(pairs, seed) for seed in SEEDS for pairs in ("nsp", "sop")])
 #
 # In the three SOP runs the MLM loss drops at once below the dashed line, which is the loss of guessing words by their
 # frequency. Order is another matter. For a long time nothing happens, and one is tempted to stop; then it is learnt.
-# Nothing was changed at that moment. To tell order the model has to know the scripts' steps *and* compare two of
-# them, and neither is of use alone. When that is found is a matter of chance, too: see the other seeds.
+# Nothing was changed at that moment. To tell the order, the model has to know the scripts' steps *and* compare two of
+# them, and neither is of use alone. When a run finds that depends on chance, too: see the other seeds. (In the figure a
+# large point is the test at which a run had left the plateau or learnt the order, and a triangle a step whose loss or
+# gradient was far above those before.)
 
 # %%
 curves = train.read_curves(RUNS / "sop-0")
@@ -209,16 +211,16 @@ assert abs((0.865 + 0.5) / 2 - 0.683) < 0.001
 # **Trained on NSP, asked for order:** no better than guessing, in the paper and here.
 #
 # **Trained on SOP, asked for NSP:** better than 50 %, in the paper and here. But 50 % is not the only number to compare
-# with. A model that knows order and nothing of strangers calls what is next right, here in 97 % of the cases, and may
-# guess at the rest: $(0.97 + 0.50) / 2 = 73\,\%$. Ours, with 68 %, is *below* that. For the paper's model, with
-# 86.5 % on SOP, that line is 68.3 %, and its 78.9 % is above. So the paper's model knew something about
-# strangers, and ours does not: of the paper's pattern only the first half is here.
+# with. Call a second part from another story a *stranger*. A model that knows order, and nothing about strangers,
+# accepts the true pairs, here 97 % of them, and guesses on strangers: $(0.97 + 0.50) / 2 = 73\,\%$. Ours, with 68 %, is
+# *below* that. For the paper's model, with 86.5 % on SOP, that line is 68.3 %, and its 78.9 % is above. So the paper's
+# model knew something about strangers, and ours does not: of the paper's pattern only the first half is here.
 #
 # The paper's table has a third row, a model trained on neither: 52.4 % on NSP and 53.3 % on SOP, near guessing. It has
-# no row here, because a model with masked words alone has no head that could be asked. Notebook 14 compares all three
-# on tasks.
+# no row here, because a model trained with masked words alone has no head that could be asked. Notebook 14 compares all
+# three on tasks.
 #
-# Why do they fail? Tell the pairs apart by kind. How often is each kind called wrong?
+# Why do they fail? Look at each kind of pair by itself. How often is it called wrong?
 
 # %%
 def called_wrong(pairs, asked, recall):
@@ -242,17 +244,17 @@ assert FAST or np.mean(rows["from another story"]["trained on NSP"]) > 0.9
 assert FAST or 0.25 < np.mean(rows["from another story"]["trained on SOP"]) < 0.5
 
 # %% [markdown]
-# The model trained on NSP finds the strangers, and lets the swapped pairs pass: they are of one story, and it was
-# never asked for more. The model trained on SOP has never seen a stranger. About such a pair it knows only that the
-# steps do not fit, and calls it wrong in a third to a half of the cases. It accepts 97 % of the true pairs and rejects
-# 40 % of the foreign ones: less than guessing would.
+# The model trained on NSP finds the strangers, and accepts the swapped pairs: they are from one story, and it was never
+# asked for more. The model trained on SOP has never seen a stranger. It knows only that the steps of such a pair do not
+# fit, and calls it wrong in a third to a half of the cases. It accepts 97 % of the true pairs and rejects 40 % of the
+# foreign ones: less than guessing would.
 #
 # SOP does not hurt the accuracy on hidden words: both kinds of model find about as many.
 #
 # ## Before you believe it
 #
 # The claim holds where topic is easily told, as here and in real text. Set `max_length=32` in the settings: then most
-# parts are single sentences, steps like *closed the gate* belong to several scripts, and the best way to tell a
+# parts are single sentences, steps like *closed the gate* belong to several scripts, and the best way to recognise a
 # stranger is to know what follows what. What does the model trained on NSP know of order now? (Take another directory
 # for `RUNS`.) `nsp_negatives="same_topic"` goes all the way.
 #
@@ -262,5 +264,5 @@ assert FAST or 0.25 < np.mean(rows["from another story"]["trained on SOP"]) < 0.
 #
 # ## Next
 #
-# `minalbert exercise start ex11` has you write the loop, `ex08` and its variant with NSP the pairs. What the heads of
-# such a model look at is notebook 10.
+# In `minalbert exercise start ex11` you write the loop, and in `ex08` the pairs; a variant of it, `ex08-nsp`, has those
+# of NSP. Notebook 10 shows what the heads of such a model look at.

@@ -3,11 +3,11 @@
 #
 # Two questions to a model that runs. What does each head of attention look at? And what do twelve layers do with *one*
 # set of weights: does each move its input less than the one before, until nothing moves? The ALBERT paper draws the
-# second as its figure 1, for BERT-large and ALBERT-large, both trained for long: with shared weights the way through
-# the layers is smoother, and yet the 24th layer still moves its input. The paper concludes that they do not converge.
+# second as its figure 1, for BERT-large and ALBERT-large, both trained for long: with shared weights the change from
+# layer to layer is smoother, and yet the 24th layer still moves its input. The paper concludes that the layers do not
+# converge to a fixed point.
 #
-# We look at models that can be trained here, within seconds. What they show is theirs, and need not be what the paper
-# saw.
+# We look at models that can be trained here, within seconds. What holds for them need not hold for the paper's.
 
 # %%
 import minalbert  # missing? In a clone: pip install -e '.[notebooks]'
@@ -53,12 +53,12 @@ assert 5.1 < guessing < 5.3
 # %% [markdown]
 # ## What a head looks at
 #
-# In a head, each token $i$ shares itself out over all tokens $j$:
+# In a head, each token $i$ distributes its attention over all tokens $j$:
 #
-# $$P_{ij} = \frac{e^{s_{ij}}}{\sum_k e^{s_{ik}}} \qquad s_{ij} = \frac{q_i \cdot k_j}{\sqrt D} + m_j$$
+# $$P_{ij} = \frac{e^{s_{ij}}}{\sum_k e^{s_{ik}}} \qquad s_{ij} = \frac{q_i \cdot k_j}{\sqrt D} + \text{mask}_j$$
 #
-# with $q = x W_q + b_q$, $k = x W_k + b_k$, and $m_j$ a large negative number where $j$ is padding. The model gives all
-# that is needed: what enters the layer, and the weights.
+# with $q = x W_q + b_q$, $k = x W_k + b_k$, and $\text{mask}_j$ a large negative number where $j$ is padding. The model
+# gives all that is needed: what enters the layer, and the weights.
 
 # %%
 config = PRESETS["tiny"].replace(vocab_size=corpus.vocab_size, num_hidden_layers=2, max_position_embeddings=32)
@@ -85,9 +85,9 @@ print(f"largest difference from ours: {unlike:.0e}")
 assert unlike < 1e-5
 
 # %% [markdown]
-# How many tokens does a head look at? If it shares evenly over $n$ tokens, $n$; in general
-# $\exp(-\sum_j P_{ij} \ln P_{ij})$, the exponential of the entropy. Drawn weights know nothing: here is one text, and
-# the heads of the last layer before training.
+# How many tokens does a head look at? If it has equal shares for $n$ tokens, $n$; in general
+# $\exp(-\sum_j P_{ij} \ln P_{ij})$, the exponential of the entropy. Here is one text, and the heads of the last layer
+# before training, with weights as drawn.
 
 
 # %%
@@ -116,8 +116,8 @@ plots.head_grid(maps[-1][row, :, :length, :length], tokens, columns=2, cell=0.17
 assert 0.8 * mean_length < fresh.min() <= fresh.max() <= 1.05 * mean_length
 
 # %% [markdown]
-# A fresh head looks at nearly all tokens, in no order that one could see. Now 600 steps. (Both pictures have one scale:
-# the same blue means the same share.)
+# An untrained head looks at nearly all tokens, without a visible pattern. Now come 600 steps. (Both pictures have one
+# scale: the same blue means the same share.)
 
 # %%
 loss, trained = train(model, 600, 0.004), looked_at(model)
@@ -134,10 +134,10 @@ assert stays[-1].mean() < 0.6
 assert own_segment(model)[-1].mean() > 0.65
 
 # %% [markdown]
-# Some columns are dark: tokens that many look at. Blocks on the diagonal are a segment that looks at itself; nobody
-# told the heads to do so, but neighbouring words tell most about a hidden one. Be careful with more: a head that looks
-# at a token may take nothing of use from it (what it takes is $P v$, and $v$ may be small), and six hundred steps are
-# few.
+# Some columns are dark: tokens that many look at. Blocks on the diagonal are segments that look at themselves. The
+# heads were not told to do so, but neighbouring words tell most about a hidden one. Do not conclude more: a head that
+# looks at a token may take nothing useful from it (what it takes is $P v$, and $v$ may be small), and six hundred steps
+# are few.
 #
 # ## How far a layer moves its input
 #
@@ -170,9 +170,9 @@ assert np.allclose(moved(states), (distances, angles), rtol=1e-4)
 # ## First a control: weights as drawn
 #
 # Twelve layers, $H = 64$, once with shared weights, once with a set for each layer. ALBERT draws its weights with
-# $\sigma = 0.02$. What a matrix does to a vector's length goes with $\sigma \sqrt H$: that is 0.64 in ALBERT-large
-# ($H = 1024$), and for us with the same $\sigma$ it is 0.16. So we draw twice: with 0.02, and with 0.08, which has
-# ALBERT-large's $\sigma\sqrt H$.
+# $\sigma = 0.02$. A matrix changes a vector's length by a factor of about $\sigma \sqrt H$: that is 0.64 in
+# ALBERT-large ($H = 1024$), and for us with the same $\sigma$ it is 0.16. So we draw twice: with 0.02, and with 0.08,
+# which gives ALBERT-large's $\sigma\sqrt H$.
 
 
 # %%
@@ -201,8 +201,8 @@ assert drawn["unshared"].angles[-1] > 0.9 * drawn["unshared"].angles[1]
 # %% [markdown]
 # With 0.02 all layers but the first hardly move anything, shared or not: less than 2°. With 0.08 the two part *before
 # any training*: with shared weights layer 12 turns its input by less than half of what layer 2 does; with a set for
-# each layer there is no such fall. So a smoother line for shared weights is in part a matter of the construction. One
-# and the same map, applied again and again with a norm behind it, tends to run into something that it leaves as it is.
+# each layer there is no such fall. So a smoother line for shared weights is in part a matter of the construction. If
+# one map is applied again and again, with a norm after it, it tends towards a fixed point.
 #
 # ## After a little training
 
@@ -220,8 +220,8 @@ assert short["unshared"].angles.min() > 10
 assert min(losses.values()) > guessing - 0.1
 
 # %% [markdown]
-# The shared layers run into a fixed point: from the middle on they hardly move anything. This is *not* what the paper
-# reports, whose shared layers went on moving their input. Does ours really come to rest? The same weights can be
+# The shared layers converge to a fixed point: from the middle on they hardly move anything. This is *not* what the
+# paper reports, whose shared layers went on moving their input. Does ours really come to rest? The same weights can be
 # applied as often as one likes. Forty-eight layers cost no new weight:
 
 # %%
@@ -251,10 +251,10 @@ assert max(trained_apart for _, trained_apart in spread.values()) < 5
 # %% [markdown]
 # Here is why, and it says more about eighty steps than about sharing. Both models have learnt one thing, how frequent
 # words are, and for that the last state need not depend on the text: at every token of every text it points the same
-# way. With one set of weights a fixed point is a way to get there; with twelve sets, each layer goes on turning its
-# input by more than 10°, and yet the last ends at the same for all. The paper's models had learnt language. To see
-# what sharing does to *them*, train longer: `minalbert pretrain` with `num_hidden_layers` 12 for some thousand steps,
-# or measure a released one (notebook 12).
+# way. With one set of weights, the layers get there by converging to a fixed point. With twelve sets, each layer still
+# turns its input by more than 10°, and yet the last one's output is the same for all tokens. The paper's models had
+# learnt language. To see what sharing does to *them*, train longer: `minalbert pretrain` with `num_hidden_layers` 12
+# for some thousand steps, or measure a released one (notebook 12).
 #
 # ## Smoother?
 #
@@ -284,7 +284,7 @@ assert min(by_step for _, by_step in ratios.values()) > 0.5
 # steps without going up and down. σ = 0.08 and eighty steps are one choice of several that were tried, and it is one
 # size and one seed. So "smoother with sharing" holds here by the measure that looks for ups and downs, already in
 # weights as drawn; the paper's second statement, that nothing comes to rest, these models do not show. Whoever shows a
-# picture of a trained model should show that of a fresh one beside it, and say which measures were tried.
+# figure of a trained model should show that of an untrained one beside it, and say which measures were tried.
 #
 # **Next:** the loop over shared layers is exercise 6, `minalbert exercise start ex06`; attention is exercise 5,
 # `minalbert exercise start ex05`.

@@ -1,12 +1,12 @@
 # %% [markdown]
 # # 11. The same code on a GPU
 #
-# CuPy is NumPy on a graphics card: the same functions under the same names, on arrays in the card's own memory.
-# Can one source serve both, without a word about the device in any formula? Every layer of this library does. Here is
-# how, and what goes wrong when a line forgets where it is.
+# CuPy is NumPy on a graphics card: the same functions under the same names, on arrays in the card's own memory. Can one
+# source serve both, without a word about the device in any formula? Every layer of this library does. Here is how, and
+# what goes wrong if a line forgets on which device its arrays are.
 #
-# You need no GPU. `minalbert_course.pretended_gpu` is a stand-in: NumPy behind CuPy's manners. It computes nothing new,
-# and it is as strict as a card about where an array lives. Where a real card is found, the last cells use it.
+# You need no GPU. `minalbert_course.pretended_gpu` is a stand-in: NumPy behind CuPy's interface. It computes nothing
+# new, and it is as strict as a card about where an array is. If there is a real card, the last cells use it.
 
 # %%
 import minalbert  # missing? In a clone: pip install -e '.[notebooks]'
@@ -58,8 +58,8 @@ assert y.dtype == np.float32
 
 # %% [markdown]
 # `array_module` itself is a few lines: NumPy's arrays are NumPy's, Python's numbers and lists are refused, and all else
-# is CuPy's, which must be in `sys.modules`, as somebody made the array with it. So no file of formulas says `import
-# cupy`, which would stop it on every machine without.
+# is CuPy's, which must be in `sys.modules`, because the array was made with it. So no file of formulas has an
+# `import cupy`, which would fail on every machine without CuPy.
 #
 # ## Two memories
 #
@@ -89,17 +89,17 @@ assert np.array_equal(right.get(), x + 1)
 
 # %% [markdown]
 # The stand-in is stricter than CuPy in one thing: CuPy lets some of NumPy's functions pass its arrays through. Do not
-# lean on it.
+# rely on that.
 #
 # ## What a transfer is
 #
-# `x.get()` copies an array to the host. The four bytes of a loss are nothing to copy; what costs is the waiting. Python
+# `x.get()` copies an array to the host. Copying the four bytes of a loss takes no time; waiting for them does. Python
 # only *asks* for work: `y = a @ b` puts a product into the card's queue and returns before it is done, and so the card
-# always has something to do. `x.get()` must have the number, so Python stops until the queue is empty; then the card
-# stops, too, until Python has asked for more. `float(x)`, `int(x)`, `bool(x)`, `if x > 0` and `print(x)` do the same
-# and do not look like it.
+# always has something to do. `x.get()` needs the number, so Python waits until the queue is empty; then the card waits,
+# too, until Python has asked for more. `float(x)`, `int(x)`, `bool(x)`, `if x > 0` and `print(x)` do the same and do
+# not look like it.
 #
-# The stand-in counts. Here arrays are given out with a purse of one transfer.
+# The stand-in counts transfers. Here the arrays have a budget of one.
 
 # %%
 losses = np.float32([7.2, 6.8, 6.6, 6.4])
@@ -112,7 +112,7 @@ with pretending():
     except TransferError as error:
         print(f"a transfer each: {error}")
     else:
-        raise AssertionError("four transfers were paid from a purse of one")
+        raise AssertionError("four transfers were made with a budget of one")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert abs(mean - 6.75) < 1e-5
@@ -122,7 +122,7 @@ assert abs(mean - 6.75) < 1e-5
 #
 # ## Constants are Python's
 #
-# A number of Python's takes the dtype of the array it meets. A number of NumPy's has a dtype of its own: `np.sqrt(2)`
+# A Python number takes the dtype of the array it meets. A NumPy number has a dtype of its own: `np.sqrt(2)`
 # is float64, and `x * np.sqrt(2)` turns float32 into float64. Then all that follows is twice as wide, and cards are
 # made for narrow numbers. (CuPy does take NumPy's *single* numbers; it is the width that goes wrong.)
 
@@ -134,7 +134,7 @@ assert (x * math.sqrt(2)).dtype == np.float32
 assert (x * np.sqrt(2)).dtype == np.float64
 
 # %% [markdown]
-# ## Rows that are named twice
+# ## Rows that occur twice
 #
 # The gradient of an embedding adds a vector to a row for each token. `table[rows] += updates` reads each row once and
 # writes it once, in both libraries: of a word that occurs twice, one update is lost. `xp.add.at` adds all. On a card
@@ -159,7 +159,7 @@ assert right[1].tolist() == [11, 22]
 #
 # Here is the proof that one source is enough: ALBERT's losses and every gradient, by the very functions that run on the
 # host, with all weights and the batch on the device. The weights are one vector, so that moving them is one copy. If a
-# single formula touched the host on the way, the strict stand-in would stop it.
+# single formula used the host on the way, the strict stand-in would stop it.
 
 # %%
 model = Albert.init(PRESETS["tiny"])
@@ -190,7 +190,7 @@ assert losses.total.dtype == np.float32
 #
 # ## How far apart may two machines be?
 #
-# A card adds in another order. What that does can be seen without one: exchange the units of the feed-forward layer,
+# A card adds in another order. The effect can be seen without a card: exchange the units of the feed-forward layer,
 # columns of `up` and rows of `down` alike. It is the same function, with its sums in another order. Beside it a small
 # real mistake: every second number of a bias is 0.001 too large. (Were all of them, the norm behind would take it out.)
 

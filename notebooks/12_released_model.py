@@ -1,8 +1,9 @@
 # %% [markdown]
 # # 12. A released model, and where two models part
 #
-# Somebody else trained a model and gives you two files. You read them with code of your own, run it, and numbers come
-# out. Are they *its* numbers? Almost any mistake in reading gives a model that runs and computes something else.
+# Somebody else trained a model and gives you two files. You read them with code of your own, run the model, and numbers
+# come out. Are they the *right* numbers? Almost any mistake in reading gives a model that runs and computes something
+# else.
 #
 # The released models are large, and you may have no network. So the course brings a small one: a directory that
 # `transformers` wrote (its weights are drawn, not trained), and beside it the hidden states and logits that
@@ -39,7 +40,8 @@ for name, array in theirs.items():
 # ## What is in the files
 #
 # `config.json` has the sizes and the switches. A switch that is read wrong raises nothing: `"gelu_new"` is GELU's tanh
-# form, `"gelu"` the erf form; `layer_norm_eps` is $10^{-12}$ in Google's models, and here $10^{-3}$, which one notices.
+# form, `"gelu"` the erf form; `layer_norm_eps` is $10^{-12}$ in Google's models, and here $10^{-3}$, so that a mistake
+# shows.
 
 # %%
 config_json = json.loads((directory / "config.json").read_text())
@@ -64,9 +66,9 @@ assert config_json["hidden_act"] == "gelu_new"
 # | linear layer | `….weight` (out, in), `….bias` | `….w` (in, out), `….b` |
 # | bias over the words | `predictions.bias` | `mlm.bias` |
 #
-# Only one kind is turned. PyTorch's `Linear` computes $y = x W^\top + b$, ours $y = x w + b$, so $w = W^\top$. Where a
-# matrix is not square, a forgotten transpose is an error of shapes. Four matrices of the block's six, and the pooler's,
-# are square: there it is silent.
+# Only one kind is transposed. PyTorch's `Linear` computes $y = x W^\top + b$, ours $y = x w + b$, so $w = W^\top$.
+# Where a matrix is not square, a forgotten transpose raises an error of shapes. Four of the block's six matrices, and
+# the pooler's, are square: there it raises nothing.
 
 # %%
 model = Albert.from_pretrained(directory, dtype="float64")
@@ -96,9 +98,9 @@ assert all(np.array_equal(arrays[name], model.params[name]) for name in arrays)
 # %% [markdown]
 # ## The same numbers?
 #
-# Compare not the end, but every state on the way: the largest difference at each place between the layers. In float64
-# two libraries that do the same sums in another order differ by some $10^{-16}$ of what they add; $10^{-9}$ is far
-# above that, and far below the mistakes that follow.
+# Do not compare the end alone, but every hidden state on the way, each by its largest difference. In float64 two
+# libraries that do the same sums in another order differ by some $10^{-16}$ of what they add; $10^{-9}$ is far above
+# that, and far below the mistakes that follow.
 
 
 # %%
@@ -118,12 +120,12 @@ print(f"largest difference of the states {max(right):.0e}, of the logits {max(lo
 assert max(right + logits) < LIMIT
 
 # %% [markdown]
-# The padded place is compared, too. Nobody reads what stands there, but both compute it, and a wrong mask shows.
+# The padded place is compared, too. No loss reads it, but both models compute it, and a wrong mask shows there.
 #
 # ## A mistake, planted
 #
-# Now read the file as somebody would who forgot one transpose, that of the query. Nothing is raised. The logits are
-# numbers of a reasonable size.
+# Now read the file with one transpose forgotten, that of the query. Nothing is raised. The logits are numbers of a
+# reasonable size.
 
 
 # %%
@@ -145,9 +147,9 @@ assert min(query[1:]) > 0.5
 
 # %% [markdown]
 # What enters the first layer is right, so tables, embedding norm and projection are; what leaves it is not. The mistake
-# is in the block. The *first* difference is the news: after it everything differs.
+# is in the block. The *first* difference tells the place: after it everything differs.
 #
-# Other mistakes part elsewhere. Here are two more: the norm's gain and bias exchanged in the embeddings, and the
+# Other mistakes differ elsewhere. Here are two more: the norm's gain and bias exchanged in the embeddings, and the
 # activation's other form, GELU by erf.
 
 # %%
@@ -180,14 +182,14 @@ assert 4.7e-4 < gelus.max() < 4.8e-4
 assert LIMIT < max(found["erf for tanh"]) < 1e-2
 
 # %% [markdown]
-# Query and GELU part at the same layer, by very different amounts: the two GELUs are never further apart than
-# $4.8 \cdot 10^{-4}$. With a limit of $10^{-2}$ that mistake is not found at all; so the limit belongs near
-# what rounding does, not near what looks small. Within the layer one goes on in the same way: compare queries, scores,
+# Query and GELU differ from the same layer on, by very different amounts: the two GELUs are never further apart than
+# $4.8 \cdot 10^{-4}$. With a limit of $10^{-2}$ that mistake is not found at all; so the limit belongs near rounding
+# errors, not near what looks small. Within the layer one continues in the same way: compare queries, scores,
 # probabilities, context.
 #
 # ## Filling a mask
 #
-# The logits at one place, through a softmax over *all* words, are the model's belief in each. From position 4 of the
+# The logits at one place, through a softmax over *all* words, are the model's probabilities. From position 4 of the
 # first sequence, ours beside those of `transformers`:
 
 # %%

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 13. A head from nothing
 #
-# A pretrained encoder gives a vector for each token. How does it come to answer a question about a text? You write a
+# A pretrained encoder gives a vector for each token. How does it learn to answer a question about a text? You write a
 # head on top of `model.forward`: its loss, its backward pass, a gradient check through the whole model, and sixty steps
 # of training. Then the library's heads do the same.
 
@@ -47,16 +47,16 @@ for number in (0, 1):
 # The encoder gives a vector $h_t$ of $H$ numbers for each token. Take their mean over the $n$ tokens that a text has,
 # without padding, and from the mean one score:
 #
-# $$m = \frac1n \sum_{t \le n} h_t \qquad s = m \cdot w + c \qquad
+# $$\bar h = \frac1n \sum_{t \le n} h_t \qquad s = \bar h \cdot w + c \qquad
 # \ell = \log\left(1 + e^{-y s}\right)$$
 #
 # The loss is small where the score has the sign of the label. It is $-\log p$ with $p = 1 / (1 + e^{-y s})$, the
 # probability that the model gives to the right label. The batch's loss is the mean over its $B$ texts.
 #
-# Backward, in the mirrored order. The derivative of $\log(1 + e^{-ys})$ for $s$ is $-y / (1 + e^{ys})$, which is
+# Backward, in reverse order. The derivative of $\log(1 + e^{-ys})$ with respect to $s$ is $-y / (1 + e^{ys})$, which is
 # $-y\,(1 - p)$: a text that is classified with certainty changes nothing. Then
 #
-# $$\frac{\partial \ell}{\partial w} = m\, ds \qquad \frac{\partial \ell}{\partial c} = ds \qquad
+# $$\frac{\partial \ell}{\partial w} = \bar h\, ds \qquad \frac{\partial \ell}{\partial c} = ds \qquad
 # \frac{\partial \ell}{\partial h_t} = \frac1n\, w\, ds \ \text{ for } t \le n, \text{ and } 0 \text{ for padding}$$
 #
 # Each of the $n$ tokens gets the same gradient, an $n$-th of what the mean gets. Here are both pairs, in the form that
@@ -181,7 +181,7 @@ assert max(found) < 1e-6
 #
 # ## What a fresh head does to a good encoder
 #
-# The encoder's gradient has a factor $w$, and a fresh head's $w$ means nothing. So the first steps carry the encoder in
+# The encoder's gradient has a factor $w$, and a fresh head's $w$ means nothing. So the first steps move the encoder in
 # a random direction, with a strength proportional to $w$. With $w = 0$ the encoder gets no gradient at all in the first
 # step, and the head learns alone:
 
@@ -301,9 +301,9 @@ assert said.found == "ferry"
 # %% [markdown]
 # ## Tasks for the reader
 #
-# **1. Another head.** Take the largest of each number over the tokens instead of the mean, $m_i = \max_{t} h_{t,i}$.
-# Forward is here; write backward, and let the check tell you whether it is right. (Which token gets the gradient of
-# number $i$?)
+# **1. Another head.** Take the largest of each number over the tokens instead of the mean, $\max_{t} h_{t,i}$ for
+# number $i$. Forward is here; write backward, and let the check tell you whether it is right. (Which token gets the
+# gradient of number $i$?)
 
 
 # %%

@@ -71,10 +71,11 @@ assert max(scores("topic", "random", 200)) < min(scores("topic", "sop", 200))
 # and no transformer.
 #
 # **Order.** Counts stay at guessing, and fresh weights get no further than 54 %. With 1,000 labels two of the three
-# pretrained models order new pairs almost without a mistake. The third stays at guessing, too, and has 55 % with 5,000.
+# pretrained models order new pairs almost without a mistake. The third stays at guessing, and has 55 % with 5,000
+# labels.
 #
-# That third model is seed 1. Its pretraining did not learn SOP: on documents kept from training it told 55 % of the
-# orders, where the others told 92 %. It is counted as the others are.
+# The third model is seed 1. It did not learn SOP in pretraining: on held-out documents it was right about 55 % of the
+# orders, the others about 92 %. It is counted like the others.
 #
 # ## How sure are three seeds?
 #
@@ -103,10 +104,9 @@ assert interval(scores("order", "sop"))[1] > 0.6
 assert mean - half > 0.25
 
 # %% [markdown]
-# For `sop` the formula gives an interval beyond 1, which no accuracy can be in. It assumes scores that spread like a
-# bell around their mean; these are at two places, learnt and not learnt. So say what was seen, "two of three", and show
-# the dots. Three seeds of `nsp` lie close together, and their difference from `none` is far from 0: that much three
-# seeds can show.
+# For `sop` the formula gives an interval beyond 1, which no accuracy can be in. It assumes normally distributed scores;
+# these are at two places, learnt and not learnt. So say what was seen, "two of three", and show the dots. Three seeds
+# of `nsp` lie close together, and their difference from `none` is far from 0: that much three seeds can show.
 #
 # ## Which pretraining?
 #
@@ -130,8 +130,8 @@ assert [f"{score:.2f}" for score in scores("order", "none", 5000)] == ["0.58", "
 #   two seeds of three learn something. (With 5,000 labels one seed of three finds the order, too: .58, .59 and .98.)
 # * **SOP is best where it was learnt, and useless where it was not.** Look at the dots, because the means mix the two.
 # * **NSP helps in every seed** (two on `permutation`, else three). Its positives are two segments in their order, so
-#   its models can use what follows what to recognise strangers. 1,000 labels bring that knowledge out, 5,000 give .997
-#   in each seed. With 50 labels they are still near guessing.
+#   its models can use what follows what to recognise second parts from other stories. 1,000 labels bring that knowledge
+#   out, 5,000 give .997 in each seed. With 50 labels they are still near guessing.
 #
 # By the mean of three seeds NSP would win on order, by the median SOP. The paper has one model for each loss, so its
 # table cannot show how often a loss is not learnt.

@@ -29,29 +29,29 @@ assert abs(of_operations - 0.99) < 0.006
 assert abs(of_parameters - 2 / 3) < 0.01
 
 # %% [markdown]
-# ## What machines tell each other
+# ## What machines send each other
 #
-# $N$ machines share a batch. Each has all weights, and computes the gradient of its own $B / N$ sequences: a vector of
-# $n$ numbers, as long as the weights. All then need the *sum* of the $N$ vectors. How many bytes must each send?
+# $W$ machines share a batch. Each has all weights, and computes the gradient of its own $B / W$ sequences: a vector of
+# $n$ numbers, as long as the weights. All then need the *sum* of the $W$ vectors. How many bytes must each send?
 #
-# Send everything to one machine, and it receives $N - 1$ vectors, while all others wait. Better: cut each vector into
-# $N$ shares. Machine $j$ adds up the $j$-th shares.
+# If all send to one machine, that machine receives $W - 1$ vectors while the others wait. It is better to cut each
+# vector into $W$ shares. Machine $j$ adds up the $j$-th shares.
 #
-# 1. Each machine sends $N - 1$ of its $N$ shares, to those who add them: $\frac{N-1}{N}\,n$ numbers.
-# 2. Each machine sends the one share that it has added to the $N - 1$ others: again $\frac{N-1}{N}\,n$.
+# 1. Each machine sends $W - 1$ of its $W$ shares, to those who add them: $\frac{W-1}{W}\,n$ numbers.
+# 2. Each machine sends the one share that it has added to the $W - 1$ others: again $\frac{W-1}{W}\,n$.
 #
-# Together $2\,\frac{N-1}{N}\,n$: nearly the same for 8 machines and for 800. Ten lines do it, and count.
+# Together $2\,\frac{W-1}{W}\,n$: nearly the same for 8 machines and for 800. Ten lines do it, and count.
 
 
 # %%
 def sum_over_machines(vectors):
     """The sum of all machines' vectors, and the bytes that each of them sends."""
-    N, sent = len(vectors), np.zeros(len(vectors), int)
-    shares = [np.array_split(vector, N) for vector in vectors]
+    W, sent = len(vectors), np.zeros(len(vectors), int)
+    shares = [np.array_split(vector, W) for vector in vectors]
     sums = []
-    for j in range(N):  # machine j receives the j-th shares, and adds
-        sums.append(sum(shares[i][j] for i in range(N)))
-        for i in range(N):
+    for j in range(W):  # machine j receives the j-th shares, and adds
+        sums.append(sum(shares[i][j] for i in range(W)))
+        for i in range(W):
             if i != j:
                 sent[i] += shares[i][j].nbytes  # first: what i sends to j
                 sent[j] += sums[j].nbytes  # then: what j sends to i
@@ -60,41 +60,41 @@ def sum_over_machines(vectors):
 
 rng = np.random.default_rng(0)
 results = {}
-for N in (2, 8, 64):
-    vectors = [rng.integers(-9, 10, 6400).astype(np.float32) for _ in range(N)]
+for W in (2, 8, 64):
+    vectors = [rng.integers(-9, 10, 6400).astype(np.float32) for _ in range(W)]
     total, sent = sum_over_machines(vectors)
     n = vectors[0].nbytes
-    print(f"{N:3} machines: each sends {sent[0]:,} bytes, {sent[0] / n:.3f} of a vector's {n:,}")
-    results[N] = np.abs(total - sum(vectors)).max(), sent.max()
-    print(f"{'':13}the sum differs from the plain one by {results[N][0]:.0f}")
+    print(f"{W:3} machines: each sends {sent[0]:,} bytes, {sent[0] / n:.3f} of a vector's {n:,}")
+    results[W] = np.abs(total - sum(vectors)).max(), sent.max()
+    print(f"{'':13}the sum differs from the plain one by {results[W][0]:.0f}")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
-assert results == {N: (0, 2 * (N - 1) * 25_600 // N) for N in (2, 8, 64)}
+assert results == {W: (0, 2 * (W - 1) * 25_600 // W) for W in (2, 8, 64)}
 
 # %% [markdown]
 # The library does this with MPI (`minalbert/parallel/rank_sum.py`), and `minalbert.analysis.step_time` counts it; a
 # test compares the count with the bytes of the calls. One thing is left out above. Floating-point sums depend on their
 # order, so a run on 8 machines would end with other bits than on 4. The library adds in the order of one fixed tree,
-# whatever $N$ is, and the bits are the same on 1, 2 and 4 machines.
+# whatever $W$ is, and the bits are the same on 1, 2 and 4 machines.
 #
 # For 64 machines, in each step:
 
 # %%
-N = 64
+W = 64
 sends = {}
 for name in step_time.PAPER:
-    sends[name] = step_time.sent_bytes(PRESETS[name], N)
+    sends[name] = step_time.sent_bytes(PRESETS[name], W)
     print(f"{name:15} {sends[name] / 1e6:6,.0f} MB")
 print(f"ALBERT-large sends {sends['bert-large'] / sends['albert-large']:.1f} times less than BERT-large")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
-assert sends == {name: 2 * (N - 1) / N * 4 * parameters.totals(PRESETS[name])["everything"] for name in step_time.PAPER}
+assert sends == {name: 2 * (W - 1) / W * 4 * parameters.totals(PRESETS[name])["everything"] for name in step_time.PAPER}
 assert abs(sends["bert-large"] / sends["albert-large"] - 18.8) < 0.05
 
 # %% [markdown]
 # ## The time of a step
 #
-# $$t = \frac{\text{operations}}{N \cdot \text{rate}} + 2\,\frac{N-1}{N}\,\frac{\text{bytes}}{\text{bandwidth}}$$
+# $$t = \frac{\text{operations}}{W \cdot \text{rate}} + 2\,\frac{W-1}{W}\,\frac{\text{bytes}}{\text{bandwidth}}$$
 #
 # (The library's model has a third term, the optimiser's reads and writes; it is small, and left out here.) We know the
 # operations and the bytes. Rate and bandwidth of the paper's machines we do not know. But the *ratio* of two models'
@@ -106,14 +106,14 @@ assert abs(sends["bert-large"] / sends["albert-large"] - 18.8) < 0.05
 
 # %%
 bandwidth = 25e9 / 8  # 25 Gbit/s, in bytes a second; another one would give another rate, and the same speeds
-a, b = (B * cost.training_operations(config, T) / N for config in (BERT, ALBERT))
+a, b = (B * cost.training_operations(config, T) / W for config in (BERT, ALBERT))
 c, d = sends["bert-large"] / bandwidth, sends["albert-large"] / bandwidth
 rate = (1.7 * b - a) / (c - 1.7 * d)
 print(f"BERT-large:   {a / rate:.2f} s computing + {c:.2f} s sending")
 print(f"ALBERT-large: {b / rate:.2f} s computing + {d:.2f} s sending")
 print(f"{rate / 1e12:.0f} TFLOP/s, {rate / bandwidth:,.0f} operations for each byte")
 
-machines = step_time.Machines(N, rate=rate, bandwidth=bandwidth)
+machines = step_time.Machines(W, rate=rate, bandwidth=bandwidth)
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert np.isclose(rate, step_time.rate_of_the_paper(B, T, machines))
@@ -181,7 +181,7 @@ for x in (0.1, 25, 1000):
     print(f"{x:6g} Gbit/s: ALBERT-large {seconds(BERT, x) / seconds(ALBERT, x):5.2f} times as fast as BERT-large")
 
 crossing = {f"BERT-large = xxlarge, {equal:.2f} Gbit/s": (equal, seconds(BERT, equal))}
-title = f"seconds of a step on {N} machines\na batch of {B:,} × {T} tokens; {rate / 1e12:.0f} TFLOP/s each"
+title = f"seconds of a step on {W} machines\na batch of {B:,} × {T} tokens; {rate / 1e12:.0f} TFLOP/s each"
 plots.bandwidth_curves(gigabits, curves, crossing, title)
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}

@@ -45,7 +45,7 @@ assert held["nothing shared"][1] == held["all shared"][1]
 # $$\frac{L}{k}\, i + k\, c \qquad\text{which is least at}\qquad k = \sqrt{L\, i / c}$$
 #
 # The derivative for $k$ is $-L i / k^2 + c$; set it to zero. Where a cache is as large as an input, that is the famous
-# $\sqrt L$. A transformer's layer keeps far more than its input, so $k = 1$ may be best. How much more?
+# $\sqrt L$. A transformer's layer keeps far more than its input, so $k = 1$ may be best. How much more does it keep?
 
 # %%
 def best_k(L, ratio):
@@ -71,13 +71,14 @@ assert [best_k(L, ratio) for L in (12, 24)] == [1, 1]
 #
 # ## Reversible layers
 #
-# A second way keeps *nothing* of a layer. Let two streams go through the layers, and let each half of a layer add to
-# one stream what it computes from the other (Gomez et al., 2017):
+# A second way keeps *nothing* of a layer. Let two streams of hidden states go through the layers, and let each half of
+# a layer add to one stream what it computes from the other (Gomez et al., 2017):
 #
 # $$y_1 = x_1 + f(x_2) \qquad y_2 = x_2 + g(y_1)$$
 #
-# The output tells the input: $g(y_1)$ can be computed again, so $x_2 = y_2 - g(y_1)$, and then $x_1 = y_1 - f(x_2)$.
-# Backward computes the inputs as it goes, and meets each gradient where the stream was read:
+# The output determines the input: $g(y_1)$ can be computed again, so $x_2 = y_2 - g(y_1)$, and then
+# $x_1 = y_1 - f(x_2)$. Backward computes the inputs again, layer by layer, and adds a gradient wherever a stream was
+# read:
 #
 # $$dy_1 \mathrel{+}= g'(y_1)^\top dy_2 \qquad dx_2 = dy_2 + f'(x_2)^\top dy_1 \qquad dx_1 = dy_1$$
 #
@@ -155,8 +156,8 @@ assert round(rows[2]["operations"], 2) == 1.33 == round(rows[4]["operations"], 2
 assert rows[4]["plain_bytes"] < rows[2]["plain_bytes"] < rows[3]["plain_bytes"] < rows[0]["plain_bytes"]
 
 # %% [markdown]
-# *In parts* is the way that costs next to nothing: a batch is computed in parts whose gradients are added, and only one
-# part's activations are there at a time. A processor loses nothing by it. A GPU does, because it needs large products.
+# *In parts* costs next to nothing: a batch is computed in parts whose gradients are added, and only one part's
+# activations are in memory at a time. A CPU loses nothing by it. A GPU does, because it needs large products.
 #
 # ## Are the gradients the same?
 #

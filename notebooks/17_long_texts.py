@@ -2,8 +2,8 @@
 # # 17. Long texts: attention that does not look everywhere
 #
 # Full attention compares every token with every other, so a text twice as long costs four times as much. ALBERT's paper
-# names sparse attention as its next step. What does a token lose that sees its neighbours only? And how can it be
-# computed without computing the rest?
+# names sparse attention as a next step. What does a token lose if it sees only its neighbours? And how can such
+# attention be computed without computing the rest?
 
 # %%
 import minalbert  # missing? In a clone: pip install -e '.[notebooks]'
@@ -133,7 +133,8 @@ assert all(np.allclose(a, b[0, 0], rtol=0, atol=1e-12) for a, b in zip(tiled, li
 assert seen["local"].sum() < scores < T * T
 
 # %% [markdown]
-# With `=` for `+=` the gradients of keys would be right inside a tile and wrong at its border. Nothing else would show.
+# With `=` in place of `+=`, the gradients of keys would be right inside a tile and wrong at its border. Nothing else
+# would be wrong.
 #
 # ## What it saves
 #
@@ -204,7 +205,7 @@ assert [reaches[L][2] for L in (1, 2)] == [8, 126]
 
 # %% [markdown]
 # Sharing does not shrink the reach: a layer that is applied $L$ times moves words as far as $L$ different layers. And
-# [CLS] is a short cut: it sees all tokens in one layer, and all see it in the next. But it is one hidden state for the
+# [CLS] is a shortcut: it sees all tokens in one layer, and all see it in the next. But it is one hidden state for the
 # whole text.
 #
 # In a model, all of this is configuration. The weights are the same ones, so a trained model can be asked with another

@@ -188,7 +188,8 @@ def test_a_run_is_drawn_with_what_it_is_to_be_compared_with(matplotlib, tmp_path
     assert {"guessing", "order learnt, step 2,500", "92%"} <= set(texts(order))
     assert {"most frequent word", "60%"} <= set(texts(words))
     assert "at most 0.002" in texts(rate)
-    assert "1 × spike, 1 × not finite" in texts(norm)
+    assert "▼ 1 × spike, 1 × not finite" in texts(norm)
+    assert not any("large" in text for text in texts(loss) + texts(order))  # the large points have names
     assert norm.get_yscale() == "log"
     levels = [next(line.get_ydata()[0] for line in axes.lines if line.is_dashed()) for axes in (loss, order, words)]
     assert levels == [5.2, 0.5, 0.165]
@@ -221,6 +222,8 @@ def test_runs_are_told_apart_by_name_and_colour(matplotlib, tmp_path):
     runs = [read_curves(ring(tmp_path / name, seed=i)) for i, name in enumerate(["one", "two", "a-third-with-a-name"])]
     drawn = plots.training.training_curves(runs)
     loss, order = drawn.axes[:2]
+    assert "on held-out text; light: in training; large: left the plateau" in texts(loss)
+    assert "of pairs in order or swapped; large: order learnt" in texts(order)
     for axes, value in ((loss, "1.11"), (order, "92%")):
         names = {text.get_text(): text.get_color() for text in axes.texts if value in text.get_text()}
         assert set(names) == {f"one {value}", f"two {value}", f"…-with-a-name {value}"}

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import minalbert
-from exercises.percent import executed, notebook_of
+from exercises.percent import executed, notebook_of, notebook_text
 
 ROOT = Path(__file__).parent.parent / "notebooks"
 SOURCES = sorted(ROOT.glob("[0-9][0-9]_*.py"))
@@ -86,6 +86,21 @@ def test_what_is_committed_is_what_it_prints(path, installed):
             assert NUMBER.sub("#", text) == NUMBER.sub("#", text_now), f"cell {number}"
             pairs = zip(NUMBER.findall(text), NUMBER.findall(text_now), strict=True)
             assert [pair for pair in pairs if not same(*pair)] == [], f"cell {number}"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+def test_what_is_committed_has_the_text_and_the_code_of_the_source(path):
+    assert notebook_text(build().retold(path)) == path.with_suffix(".ipynb").read_text(encoding="utf-8")
+
+
+def test_text_alone_is_not_written_around_the_outputs_of_other_code(tmp_path):
+    for suffix in (".py", ".ipynb"):
+        source = SOURCES[0].with_suffix(suffix)
+        (tmp_path / source.name).write_text(source.read_text(encoding="utf-8"), encoding="utf-8")
+    path = tmp_path / SOURCES[0].name
+    path.write_text(path.read_text(encoding="utf-8") + "\n# %%\nprint(1)\n", encoding="utf-8")
+    with pytest.raises(SystemExit, match=r"the code of 00_tour\.py changed"):
+        build().retold(path)
 
 
 def same(was, now):

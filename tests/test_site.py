@@ -220,6 +220,16 @@ def test_wide_code_scrolls_by_itself_and_by_keyboard(visit):
     assert set(map(tuple, wide)) == {("auto", 0)}
 
 
+def test_a_wide_formula_scrolls_as_a_whole_and_by_keyboard(visit):
+    page = visit("docs/walkthrough/masking", PHONE)
+    cut = page.evaluate("""
+        [...document.querySelectorAll("div.math")].filter(box =>
+            [...box.querySelectorAll(".base")].some(part => part.getBoundingClientRect().right > innerWidth))
+            .map(box => [box.classList.contains("more"), box.tabIndex])""")
+    assert cut
+    assert set(map(tuple, cut)) == {(True, 0)}
+
+
 @pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
 def test_the_explorer_answers_a_click(visit, viewport):
     page = visit("notebooks/04_attention", viewport)

@@ -1,4 +1,4 @@
-"""The walkthrough shows all of layers/ and model/, and five files around them, once; its examples print what it says;
+"""The walkthrough shows all of layers/ and model/, and six files around them, once; its examples print what it says;
 its links lead somewhere."""
 
 import ast
@@ -18,7 +18,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 WALK = ROOT / "docs" / "walkthrough"
 TEXTS = {path.stem: path.read_text(encoding="utf-8") for path in sorted(WALK.glob("*.md"))}
 PAGES = re.search(r"```\{toctree\}\n:hidden:\n\n(.*?)```", TEXTS["index"], re.DOTALL)[1].split()
-AROUND = ("data/pairs.py", "data/masking.py", "optim/clip.py", "optim/lamb.py", "optim/schedule.py")
+AROUND = ("data/pairs.py", "data/masking.py", *(f"optim/{name}.py" for name in ("clip", "adamw", "lamb", "schedule")))
 FILES = [path for room in ("layers", "model") for path in sorted((PACKAGE / room).glob("[a-z]*.py"))]
 FILES += [PACKAGE / name for name in AROUND]
 FENCED = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)

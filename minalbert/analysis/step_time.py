@@ -1,9 +1,9 @@
-"""The time of a training step on N machines that share its batch: a model of three terms.
+"""The time of a training step on W machines that share its batch: a model of three terms.
 
-    t  =  operations / (N rate)  +  2 (N - 1) / N · gradients / bandwidth  +  7 weights / memory
+    t  =  operations / (W rate)  +  2 (W - 1) / W · gradients / bandwidth  +  7 weights / memory
 
     operations   of a forward and a backward pass over the whole batch; each machine computes its share
-    gradients    their bytes. Each machine sends (N - 1) / N of them twice, as in a ring (parallel/rank_sum.py)
+    gradients    their bytes. Each machine sends (W - 1) / W of them twice, as in a ring (parallel/rank_sum.py)
     7 weights    the optimiser reads weights, gradients and two moments, and writes weights and moments
 
 The terms are added: nothing is sent while backward runs, because a shared layer's gradient is complete only when it has

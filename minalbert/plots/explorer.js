@@ -261,8 +261,8 @@ function drawTable({ title, table, scale }, { matrix: name, row, column, names, 
   table.replaceChildren(make("thead", {}, make("tr", {}, make("td", {}), ...heads)), make("tbody", {}, ...body));
   table.setAttribute("aria-label", `${name} of head ${head + 1}`);
   title.replaceChildren(make("code", { class: "result" }, name), ` ${NOTES[name]}`);
-  scale.textContent = (square(name) ? "A row asks, a column offers. " : "") +
-    (name === "probs" ? "Blue is full at 1." : `Blue above zero, orange below; full at ${written(full, 2)}.`);
+  scale.textContent = (square(name) ? "A row for each query, a column for each key. " : "") +
+    (name === "probs" ? "Full blue is 1." : `Blue above zero, orange below; full at ${written(full, 2)}.`);
 }
 
 function drawCheck({ slider, moving, check }, { heads, head, mask, entry, epsilon, first, names }, gradient) {

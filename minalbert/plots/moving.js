@@ -14,7 +14,7 @@ const STYLE = `
   .choices { display: flex; flex-wrap: wrap; gap: 6px; align-items: center; margin: 0.5rem 0; }
   input { flex: 1 1 8rem; min-width: 6rem; max-width: 24rem; height: 28px; margin: 0; accent-color: #0072B2; }
   label { display: block; max-width: 40rem; }
-  textarea { display: block; width: 100%; padding: 0.3em; }
+  textarea { display: block; width: 100%; padding: 0.3em; margin-bottom: 0.4em; field-sizing: content; }
   .row { display: flex; flex-wrap: wrap; gap: 0.4rem 1.4rem; align-items: flex-start; }
   .scroll { overflow-x: auto; max-width: 100%; }
   .pass, .token { display: inline-block; border: 1px solid #808080; border-radius: 4px; padding: 0 0.4em; margin: 2px; }
@@ -24,6 +24,7 @@ const STYLE = `
   table { border-collapse: separate; border-spacing: 2px; }
   td { min-width: 3.8em; padding: 0 4px; text-align: right; border-radius: 2px; }
   th { font-weight: normal; text-align: left; padding: 0 6px 0 0; }
+  th[scope=col] { text-align: right; padding: 0 4px 0 1em; }
   .bar { display: block; height: 0.9em; background: #0072B2; border-radius: 2px; }`;
 const PAUSE = 900; // milliseconds of a step
 

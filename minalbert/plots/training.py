@@ -87,7 +87,7 @@ def draw_head(drawn, runs, height):
 
 
 def draw_mlm_loss(axes, runs):
-    panel(axes, "MLM loss", "of hidden words in held-out text; light: in training")
+    panel(axes, "MLM loss", "on held-out text; light: in training" + "; large: left the plateau" * (len(runs) > 1))
     for run, (_, colour) in zip(runs, STYLES, strict=False):
         line(axes, run.train["step"], smooth(run.train["mlm_loss"]), colour, alpha=LIGHT)
     ends = held_out(axes, runs, "mlm_loss", "{:.2f}")
@@ -100,7 +100,8 @@ def draw_mlm_loss(axes, runs):
 
 
 def draw_order(axes, runs):
-    panel(axes, "SOP accuracy", "of pairs in order or swapped" + "; light: each kind alone" * (len(runs) == 1))
+    marks = "; light: each kind alone" if len(runs) == 1 else "; large: order learnt"
+    panel(axes, "SOP accuracy", "of pairs in order or swapped" + marks)
     if len(runs) == 1:
         for column in ("sop_recall_in_order", "sop_recall_swapped"):
             line(axes, runs[0].held_out["step"], runs[0].held_out[column], INK, width=1, alpha=LIGHT)
@@ -159,7 +160,7 @@ def draw_rate(axes, runs):
 def draw_norm(axes, runs):
     troubles = [event for run in runs for event in run.events if event.event in TROUBLES]
     counts = Counter(event.event for event in troubles)
-    seen = ", ".join(f"{count} × {event}" for event, count in counts.items())
+    seen = "▼ " * bool(counts) + ", ".join(f"{count} × {event}" for event, count in counts.items())
     panel(axes, "gradient norm", seen or "before clipping")
     for run, (dash, colour) in zip(runs, STYLES, strict=False):
         steps, norms = run.train["step"], run.train["gradient_norm"]
@@ -167,7 +168,7 @@ def draw_norm(axes, runs):
             line(axes, steps, norms, colour, width=0.8, alpha=LIGHT)
         line(axes, steps, smooth(norms, log=True), colour, width=1.1, dash=dash)
     finish(axes, last_step(runs), log=True)
-    axes.plot([event.step for event in troubles], [1] * len(troubles), "v", color=ORANGE, markersize=4, clip_on=False,
+    axes.plot([event.step for event in troubles], [1] * len(troubles), "v", color=INK, markersize=4, clip_on=False,
               transform=axes.get_xaxis_transform())  # fmt: skip
 
 
