@@ -51,7 +51,7 @@ MAY_IMPORT = {
     "files fused interop layers lazy optim parallel params sealed split",
     "tasks": "albert arguments backend batch data encoding errors files interop lazy model "
     "parallel params train",
-    "experiments": "albert analysis backend batch config data errors files plots tasks train",
+    "experiments": "albert analysis backend batch config data errors files kernels plots tasks train",
     "__init__": "albert backend batch config errors interop model params",
     "commands": "__init__ analysis arguments capacity config data errors experiments files "
     "fused gradcheck kernels optim parallel params plots tasks train",
