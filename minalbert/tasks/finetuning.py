@@ -14,6 +14,7 @@ from ..arguments import of_kind
 from ..data.order import batches, instances_at
 from ..errors import ConfigError, DataError, FileError, TrainError
 from ..parallel import ALONE
+from ..split import check_split
 from ..train.assemble import train_run
 from ..train.trained import open_trained, tokenizer_file, tokenizer_of
 from .dev_test import DevTest
@@ -59,7 +60,7 @@ class FineTuning:
         self.test = DevTest(self.task, self.dev, ranks)
         order = ExamplesInOrder(self.task, self.examples, settings.training.seed)
         self.batches = functools.partial(batches, order, settings.training.micro_batch, settings.slices,
-                                         share=ranks.share(settings.slices))
+                                         share=ranks.data_group.share(settings.slices))
 
     def sizes(self, noted):
         """(H, positions) of the model."""
@@ -102,12 +103,13 @@ class FineTuning:
         layers, recompute = found.num_hidden_layers, self.settings.training.recompute
         if recompute > layers:
             raise ConfigError(f"recompute is {recompute}; it must be from 0 to the {layers} layers of {where}")
+        check_split(found, self.settings.training.model_ranks)
         dropout = self.settings.task.dropout
         return found.replace(hidden_dropout_prob=dropout, attention_probs_dropout_prob=dropout)
 
     def gradient_of(self, workers):
         return gradient_function(workers, self.task.objective(), self.settings.task.classifier_dropout,
-                                 self.settings.training.recompute, self.ranks, self.settings.task.frozen)
+                                 self.settings.training.recompute, self.ranks.data_group, self.settings.task.frozen)
 
     def learning(self, params):
         """The names of the weights that learn; None: all. The pooler is one of the heads."""
