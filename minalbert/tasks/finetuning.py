@@ -40,7 +40,7 @@ class FineTuning:
 
     def __init__(self, settings, run=None, noted=None, ranks=ALONE):
         check_given(settings.task)
-        self.ranks, self.trained = ranks, None
+        self.ranks, self.trained, self.pooler_is_fresh = ranks, None, False
         self.tokenizer = (noted and kept_tokenizer(run)) or self.begun_with(settings).tokenizer
         width, positions = self.sizes(noted)
         settings = settings.fitted(positions)
@@ -93,6 +93,7 @@ class FineTuning:
     def fresh_model(self, compute):
         """The encoder, and its pooler if the head reads one, with a head of fresh weights."""
         model, training, objective = self.begun_with(self.settings).model, self.settings.training, self.task.objective()
+        self.pooler_is_fresh = "pooler" in objective.heads and "pooler.b" not in model.params
         params = model.params.astype(training.dtype).to(training.device)
         encoder = Albert(self.config_of(model.config, training.weights), params).with_heads(
             [head for head in objective.heads if head == "pooler"], seed=training.seed)  # fmt: skip
@@ -108,6 +109,7 @@ class FineTuning:
         return found.replace(hidden_dropout_prob=dropout, attention_probs_dropout_prob=dropout)
 
     def gradient_of(self, workers):
+        self.trained = None                          # whose weights nobody reads from here on
         return gradient_function(workers, self.task.objective(), self.settings.task.classifier_dropout,
                                  self.settings.training.recompute, self.ranks.data_group, self.settings.task.frozen)
 
@@ -130,7 +132,7 @@ class FineTuning:
             yield f"{name}: {described(examples)}"
         yield from label_sentences(self.task.label_counts(self.examples))
         heads = self.task.objective().heads
-        if "pooler" in heads and self.trained and "pooler.b" not in self.trained.model.params:
+        if self.pooler_is_fresh:
             yield f"the weights of {self.settings.training.weights} have no pooler; it begins with fresh ones"
         if self.settings.task.frozen:
             yield f"the encoder is frozen: its weights stay as they are, and only those of {' and '.join(heads)} learn"
