@@ -195,6 +195,8 @@ def test_a_fine_tuning_resumes_in_any_layout(tmp_path, place):
     tune(tmp_path / "alone", place)
     for steps, ranks, model_ranks in ((3, 2, 2), (2, 1, 1), (3, 4, 2), (2, 2, 1)):
         stopped_after(steps, tune, tmp_path / "run", place, ranks, model_ranks)
+    with pytest.raises(ConfigError, match="model_ranks is 4; num_attention_heads, which is 2, must be a multiple"):
+        tune(tmp_path / "run", place, 4, 4)
     tune(tmp_path / "run", place, 2, 2)
     assert len(events(tmp_path / "run", "resumed")) >= 4
     assert_close(vectors(tmp_path / "run"), vectors(tmp_path / "alone"))
