@@ -20,6 +20,7 @@ from small_task import SIZES, small_place, small_settings, train
 from minalbert import Albert, AlbertConfig
 from minalbert.backend import DropoutKey
 from minalbert.commands import main
+from minalbert.commands.progress import Progress
 from minalbert.data.word_tokenizer import WordTokenizer
 from minalbert.errors import ConfigError, TrainError
 from minalbert.interop.unread import TASK
@@ -146,6 +147,16 @@ def test_the_weights_to_begin_with_are_not_kept_in_memory(place, tmp_path, monke
     monkeypatch.setattr(loop.Trainer, "next_step", next_step)
     train(tmp_path / "run", place, steps=3)
     assert (len(opened), alive) == (1, [None] * 3)
+
+
+@pytest.mark.parametrize("heads", [("mlm",), ("pooler",)])
+def test_it_is_said_that_the_weights_have_no_pooler(place, tmp_path, heads):
+    weights, observer, heard = shutil.copytree(place / "model", tmp_path / "model"), Progress(quiet=True), []
+    Albert.from_pretrained(weights).with_heads(heads).save_pretrained(weights)
+    observer.message = heard.append
+    finetune(small_settings(place, weights=str(weights), steps=3), tmp_path / "run", observer=observer)
+    sentence = f"the weights of {weights} have no pooler; it begins with fresh ones"
+    assert (sentence in heard) == ("pooler" not in heads)
 
 
 def test_each_slice_has_dropout_masks_of_its_own_in_encoder_and_head():
