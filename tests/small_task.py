@@ -8,10 +8,12 @@ import sys
 from pathlib import Path
 
 from minalbert import Albert, AlbertConfig
+from minalbert.commands.on_ranks import on_ranks
 from minalbert.commands.progress import Progress
 from minalbert.data.tiny_worlds import TinyWorlds
 from minalbert.data.tiny_worlds.tasks import write_tasks
 from minalbert.data.word_tokenizer import WordTokenizer
+from minalbert.parallel import ALONE
 from minalbert.tasks.finetuning import finetune
 from minalbert.tasks.settings import TaskSettings
 
@@ -37,17 +39,21 @@ def small_settings(place, files="before", **changes):
     return TaskSettings().change(**SMALL | of_place | changes)
 
 
-def train(run, place, files="before", **changes):
-    return finetune(small_settings(place, files, **changes), run, observer=Progress(quiet=True))
+def train(run, place, files="before", ranks=ALONE, **changes):
+    return finetune(small_settings(place, files, **changes), run, observer=Progress(quiet=True), ranks=ranks)
 
 
 def main():
     run, place, *changes = sys.argv[1:]
     changes = {name: json.loads(value) for name, _, value in (change.partition("=") for change in changes)}
+
+    def work(ranks):
+        outcome = train(Path(run), Path(place), ranks=ranks, **changes)
+        print(outcome.step, flush=True)
+        return outcome.code
+
     print("begun", flush=True)
-    outcome = train(Path(run), Path(place), **changes)
-    print(outcome.step, flush=True)
-    return outcome.code
+    return on_ranks(work)
 
 
 if __name__ == "__main__":

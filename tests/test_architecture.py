@@ -50,7 +50,7 @@ MAY_IMPORT = {
     "train": "albert analysis arguments backend batch capacity config data errors "
     "files fused interop layers lazy optim parallel params sealed split",
     "tasks": "albert arguments backend batch data encoding errors files interop lazy model "
-    "parallel params train",
+    "parallel params split train",
     "experiments": "albert analysis backend batch config data errors files kernels plots tasks train",
     "__init__": "albert backend batch config errors interop model params",
     "commands": "__init__ analysis arguments capacity config data errors experiments files "

@@ -1,12 +1,14 @@
 """Fine-tuning is a run like any other: resumed to the bit, the same for any number of workers, and it learns."""
 
 import functools
+import gc
 import json
 import shutil
 import signal
 import subprocess
 import sys
 import time
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -18,16 +20,17 @@ from small_task import SIZES, small_place, small_settings, train
 from minalbert import Albert, AlbertConfig
 from minalbert.backend import DropoutKey
 from minalbert.commands import main
+from minalbert.commands.progress import Progress
 from minalbert.data.word_tokenizer import WordTokenizer
 from minalbert.errors import ConfigError, TrainError
 from minalbert.interop.unread import TASK
 from minalbert.parallel import Workers
-from minalbert.tasks import open_task
+from minalbert.tasks import finetuning, open_task
 from minalbert.tasks.dev_test import SAME
 from minalbert.tasks.finetuning import finetune
 from minalbert.tasks.gradient import TaskBatch, gradient_function, loss_and_grads
 from minalbert.tasks.objectives import Answers, AnswerSpans, Choices, Labels, MaybeAnswers, Numbers, TokenLabels
-from minalbert.train import assemble, checkpoint, open_trained
+from minalbert.train import assemble, checkpoint, loop, open_trained
 from minalbert.train.log import read_lines
 
 RNG = np.random.default_rng(7)
@@ -124,6 +127,36 @@ def test_any_number_of_workers_computes_the_same_bits(kind, recompute):
     bits = {step: {grads for _, at, grads in found if at == step} for step in (0, 1)}
     assert [len(bits[step]) for step in bits] == [1, 1]
     assert bits[0] != bits[1]
+
+
+def test_the_weights_to_begin_with_are_not_kept_in_memory(place, tmp_path, monkeypatch):
+    opened, alive = [], []
+
+    def noted(path):
+        trained = open_trained(path)
+        opened.append(weakref.ref(trained.model))
+        return trained
+
+    def next_step(trainer):
+        gc.collect()
+        alive.append(opened[0]())
+        return step_of(trainer)
+
+    step_of = loop.Trainer.next_step
+    monkeypatch.setattr(finetuning, "open_trained", noted)
+    monkeypatch.setattr(loop.Trainer, "next_step", next_step)
+    train(tmp_path / "run", place, steps=3)
+    assert (len(opened), alive) == (1, [None] * 3)
+
+
+@pytest.mark.parametrize("heads", [("mlm",), ("pooler",)])
+def test_it_is_said_that_the_weights_have_no_pooler(place, tmp_path, heads):
+    weights, observer, heard = shutil.copytree(place / "model", tmp_path / "model"), Progress(quiet=True), []
+    Albert.from_pretrained(weights).with_heads(heads).save_pretrained(weights)
+    observer.message = heard.append
+    finetune(small_settings(place, weights=str(weights), steps=3), tmp_path / "run", observer=observer)
+    sentence = f"the weights of {weights} have no pooler; it begins with fresh ones"
+    assert (sentence in heard) == ("pooler" not in heads)
 
 
 def test_each_slice_has_dropout_masks_of_its_own_in_encoder_and_head():

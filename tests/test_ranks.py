@@ -16,6 +16,7 @@ from minalbert.data.instances import Instances
 from minalbert.data.order import batches
 from minalbert.errors import ConfigError, MissingLibraryError, TrainError
 from minalbert.parallel import ALONE, Workers, gradient_over, rank_sum, world
+from minalbert.parallel.ranks import Alone
 from minalbert.tasks.gradient import gradient_function
 from minalbert.train import together
 from minalbert.train.evaluation import evaluate
@@ -72,6 +73,14 @@ def test_a_tasks_gradient_has_the_bits_of_one_process_on_every_rank(count, kind)
         return bits(found)
 
     assert on_threads(count, gradient) == [gradient(ALONE)] * count
+
+
+def test_a_group_of_one_rank_has_nobody_to_send_to():
+    def groups(ranks):
+        ranks.form_groups(2)
+        return ranks.model_group.size, type(ranks.data_group)
+
+    assert on_threads(2, groups) == [(2, Alone)] * 2
 
 
 def test_scores_have_the_bits_of_one_process_on_every_rank():

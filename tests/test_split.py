@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from counting import Counting
 from fingerprint import fingerprint
+from test_finetune import OBJECTIVES, in_slices, model_for
 from test_implementations import KEY, SHAPES, TINY, passed
 from thread_ranks import on_threads
 
@@ -14,8 +15,10 @@ from minalbert.errors import ConfigError
 from minalbert.gradcheck.cases import hard_batch, hard_params
 from minalbert.model import PLAIN
 from minalbert.optim import AdamW, Lamb, Moments, global_norm
+from minalbert.parallel import ALONE, Workers
 from minalbert.split import check_split, model_share, norm_over, optimiser_over, share_of, whole_of
 from minalbert.split.weights import axis_of
+from minalbert.tasks.gradient import gradient_function
 
 SIZES = {
     "hidden_size": 12,
@@ -135,6 +138,40 @@ def test_steps_are_those_of_one_process(optimiser):
         assert found.keys() == ratios.keys()
         np.testing.assert_allclose([*found.values()], [*ratios.values()], rtol=LIMIT)
         assert norm == pytest.approx(global_norm(grads), rel=LIMIT)
+
+
+def tuned(ranks, kind, frozen):
+    """The losses of three steps of a task, the gradients and the weights after them, and a hash as in `split_pass`."""
+    (objective, labels), rows, group = OBJECTIVES[kind], ranks.data_group, ranks.model_group
+    model, optimiser, losses, found = model_for(objective), AdamW(), [], []
+    own = model_share(model.config, model.params, group) if group.size > 1 else model
+    moments = Moments.zeros(own.params)
+    with Workers(own, 1) as workers:
+        gradient_of = gradient_function(workers, objective, 0.3, ranks=rows, frozen=frozen)
+        for t in (1, 2, 3):
+            loss, grads, *_ = gradient_of(in_slices(labels, 4)[rows.share(4)], KEY.at(step=t))
+            losses.append(float(loss.total))
+            optimiser.step(own.params, grads, moments, 0.01, t)
+            found.append(grads)
+    every = b"".join(own.params[name].tobytes() for name in own.params if axis_of(name) is None)
+    whole = [whole_of(one, model.params.shapes, group) for one in (*found, own.params)]
+    return losses, whole, fingerprint(np.frombuffer(every))
+
+
+def in_pairs(ranks, *arguments):
+    ranks.form_groups(2)
+    return tuned(ranks, *arguments)
+
+
+@pytest.mark.parametrize("frozen", [False, True])
+@pytest.mark.parametrize("kind", OBJECTIVES)
+def test_steps_of_a_task_are_those_of_one_process_in_a_row_and_a_grid(kind, frozen):
+    losses, expected, _ = tuned(ALONE, kind, frozen)
+    row, grid = (on_threads(count, lambda ranks: in_pairs(ranks, kind, frozen)) for count in (2, 4))
+    for number, right in enumerate(expected):
+        for answers in (row, grid):
+            assert_alike([(own, whole[number], every) for own, whole, every in answers], (losses, right))
+        np.testing.assert_array_equal(grid[3][1][number].flat, row[0][1][number].flat)
 
 
 def bytes_counted(config, batch, count, recompute=False):

@@ -1,18 +1,23 @@
 """Runs of ranks that share a model: the run of one process, in any layout. The ranks are threads here."""
 
+import shutil
 from contextlib import nullcontext
 
 import numpy as np
 import pytest
+import small_task
 from small_run import StopAt, computed, events, small_corpus, small_settings
 from thread_ranks import on_threads
 
+from minalbert import Albert
 from minalbert.commands.progress import Progress
 from minalbert.errors import ConfigError
 from minalbert.parallel import ALONE
+from minalbert.tasks import open_finetuned
 from minalbert.train import assemble, checkpoint, pretrain
 
 CHANGES = {"dtype": "float64", "workers": 1, "steps": 12, "evaluate_every": 6}
+TASK = {"dtype": "float64", "workers": 1}
 TROUBLE = {"spikes": "rollback", "spike_sigmas": 2.6, "spike_window": 8, "steps": 24, "every": 4}  # twice
 
 NO_MULTIPLE = "model_ranks is 2; the number of ranks, which mpiexec -n gives, must be a multiple of it, and is "
@@ -38,11 +43,17 @@ def train_on(ranks, run, settings):
     return pretrain(settings, run, small_corpus(), observer=Progress(quiet=True), ranks=ranks)
 
 
-def train_for(steps, *arguments):
-    """The same, stopped after so many steps."""
+def tune(run, place, ranks=1, model_ranks=1, **changes):
+    """The same of a fine-tuning."""
+    changes = TASK | {"model_ranks": model_ranks} | changes
+    return on_ranks(ranks, lambda each: small_task.train(run, place, ranks=each, **changes))
+
+
+def stopped_after(steps, train, *arguments, **changes):
+    """Train, and stop after so many steps."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(assemble, "StopSignals", lambda alert: StopAt(steps))
-        train(*arguments)
+        train(*arguments, **changes)
 
 
 def vectors(run, step=None):
@@ -88,7 +99,7 @@ def test_more_rows_of_a_grid_change_no_bit(tmp_path, shared):
 
 
 def test_a_run_that_was_stopped_has_the_bits_of_one_that_was_not(tmp_path, shared):
-    train_for(5, tmp_path, 2, 2)
+    stopped_after(5, train, tmp_path, 2, 2)
     assert vectors(tmp_path)[0].tobytes() != vectors(shared)[0].tobytes()
     train(tmp_path, 2, 2)
     assert computed(tmp_path) == computed(shared)
@@ -97,7 +108,7 @@ def test_a_run_that_was_stopped_has_the_bits_of_one_that_was_not(tmp_path, share
 def test_a_run_resumes_in_any_layout(tmp_path, alone):
     """A checkpoint is the whole model, whoever has saved it."""
     for steps, ranks, model_ranks in ((3, 2, 2), (2, 1, 1), (3, 4, 2), (2, 2, 1)):
-        train_for(steps, tmp_path, ranks, model_ranks)
+        stopped_after(steps, train, tmp_path, ranks, model_ranks)
     train(tmp_path, 2, 2)
     assert len(events(tmp_path, "resumed")) >= 4
     assert_close(vectors(tmp_path), vectors(alone))
@@ -148,6 +159,68 @@ def test_what_cannot_be_shared_is_refused_before_anything_starts(tmp_path, ranks
     def refused(ranks):
         with pytest.raises(ConfigError) as caught:
             train_on(ranks, tmp_path / "run", small_settings(**CHANGES | changes))
+        return str(caught.value)
+
+    assert on_ranks(ranks, refused) == [sentence] * ranks
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    return small_task.small_place(tmp_path_factory.mktemp("place"))
+
+
+@pytest.mark.parametrize(("files", "changes"), [
+    ("before", {}), ("next", {}), ("spans1", {}), ("before", {"frozen": True, "dropout": 0.0}),
+])  # fmt: skip
+def test_a_fine_tuning_in_a_row_or_a_grid_is_that_of_one_process(tmp_path, place, files, changes):
+    """A label, choices, an answer: weights, moments, log, and what the best checkpoint predicts."""
+    for name, ranks, model_ranks in (("alone", 1, 1), ("row", 2, 2), ("grid", 4, 2)):
+        tune(tmp_path / name, place, ranks, model_ranks, files=files, **changes)
+    assert computed(tmp_path / "grid") == computed(tmp_path / "row")
+    assert_close(vectors(tmp_path / "row"), vectors(tmp_path / "alone"))
+    for line, right in zip(computed(tmp_path / "row")["lines"], computed(tmp_path / "alone")["lines"], strict=True):
+        assert line == pytest.approx(right)
+    assert predictions(tmp_path / "row", place / files) == predictions(tmp_path / "alone", place / files)
+
+
+def predictions(run, data):
+    """By the kernels of training: the threshold for no answer is the score of a question, which rounding moves."""
+    tuned = open_finetuned(run, data, kernels="plain")
+    found = tuned.task.predict(tuned.model, tuned.task.examples(tuned.task.dev, tuned.tokenizer))
+    return tuned.task.written(found.found)
+
+
+def test_a_fine_tuning_resumes_in_any_layout(tmp_path, place):
+    tune(tmp_path / "alone", place)
+    for steps, ranks, model_ranks in ((3, 2, 2), (2, 1, 1), (3, 4, 2), (2, 2, 1)):
+        stopped_after(steps, tune, tmp_path / "run", place, ranks, model_ranks)
+    with pytest.raises(ConfigError, match="model_ranks is 4; num_attention_heads, which is 2, must be a multiple"):
+        tune(tmp_path / "run", place, 4, 4)
+    tune(tmp_path / "run", place, 2, 2)
+    assert len(events(tmp_path / "run", "resumed")) >= 4
+    assert_close(vectors(tmp_path / "run"), vectors(tmp_path / "alone"))
+
+
+@pytest.mark.parametrize(("ranks", "changes", "sentence"), [
+    (1, {"model_ranks": 2}, NO_MULTIPLE + "1"),
+    (4, {"model_ranks": 4}, "model_ranks is 4; num_attention_heads, which is 2, must be a multiple of it"),
+    (4, {"model_ranks": 2, "micro_batch": 8}, "2 groups of 2 ranks cannot share the 1 micro-batches of a batch evenly "
+                                              "(batch 8, micro_batch 8); it must be one of 1"),
+    (2, {"model_ranks": 2, "workers": 2}, "workers is 2; with model_ranks 2 it must be 0 or 1"),
+    (2, {"model_ranks": 2, "precision": "bf16"}, "kernels is 'fused'; with model_ranks 2 it must be 'plain'"),
+    (2, {"model_ranks": 2, "weights": "reversible"},
+     "model_ranks is 2; a model with reversible layers cannot be split: it must be 1"),
+])  # fmt: skip
+def test_a_fine_tuning_that_cannot_be_shared_is_refused_before_it_starts(tmp_path, place, ranks, changes, sentence):
+    if "weights" in changes:
+        changes = changes | {"weights": str(shutil.copytree(place / "model", tmp_path / "reversible"))}
+        found = Albert.from_pretrained(place / "model")
+        Albert(found.config.replace(reversible=True), found.params).save_pretrained(tmp_path / "reversible")
+
+    def refused(ranks):
+        with pytest.raises(ConfigError) as caught:
+            small_task.train(tmp_path / "run", place, ranks=ranks, **TASK | changes)
         return str(caught.value)
 
     assert on_ranks(ranks, refused) == [sentence] * ranks

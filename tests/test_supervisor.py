@@ -133,7 +133,9 @@ def test_the_ranks_that_a_model_needs_stand_in_an_option_a_file_or_the_run(tmp_p
     assert fewest("pretrain", tmp_path / "new", "--model-ranks", 2) == 2
     assert fewest("pretrain", tmp_path / "new", "--config", tmp_path / "settings.toml") == 4
     assert fewest("pretrain", tmp_path / "run") == 2
-    assert fewest("finetune", tmp_path / "tuned", "--task", "sst2", "--data", "d", "--model", tmp_path / "run") == 1
+    tuning = "finetune", tmp_path / "tuned", "--task", "sst2", "--data", "d", "--model", tmp_path / "run"
+    assert fewest(*tuning) == 1
+    assert fewest(*tuning, "--model-ranks", 2) == 2
 
 
 def test_a_heartbeat_is_heard(tmp_path):

@@ -40,7 +40,7 @@ def add_arguments(parser):
 def run(options):
     several = options.seeds is not None or options.rates is not None
     train, lines = (sweep_of(options), sweep_lines) if several else (finetune, result_lines)
-    return run_training(options, lambda: settings_of(options), train, lines)
+    return run_training(options, lambda: settings_of(options, options.run), train, lines)
 
 
 def sweep_of(options):
@@ -72,13 +72,13 @@ def rates_in(text):
         raise ConfigError(f"rates is {text!r}; it must be numbers, such as 1e-5,3e-5") from None
 
 
-def settings_of(options):
+def settings_of(options, run):
     changes = given_fields(options, *TaskSettings.SECTIONS, settings=TaskSettings)
     if options.code:
         changes = {"kernels": "plain", **changes, "code": os.pathsep.join(options.code)}
     if options.config:
         return TaskSettings.read(options.config, **changes)
-    return kept_settings(options.run, TaskSettings, **changes) or TaskSettings.from_tables({}, **changes)
+    return kept_settings(run, TaskSettings, **changes) or TaskSettings.from_tables({}, **changes)
 
 
 def result_lines(result, again):

@@ -15,10 +15,10 @@ from ..parallel.slurm import batch_script
 from ..parallel.supervisor import Supervisor
 from ..train.process import give_back, take_signals
 from ..train.saved_steps import steps
-from . import parsed
+from . import finetune, parsed
 from .options import settings_of
 
-TRAINING = "pretrain", "finetune"
+TRAINING = {"pretrain": settings_of, "finetune": finetune.settings_of}
 MOST = 2**14                                         # ranks
 
 
@@ -56,17 +56,14 @@ def run(options):
     def start(count):
         return [mpiexec, "-n", str(count), *program]
 
-    supervisor = Supervisor(start, lambda: max(steps(inner.run), default=-1), alert, options.patience, fewest(inner))
+    settings = TRAINING[options.command[0]](inner, inner.run)
+    supervisor = Supervisor(start, lambda: max(steps(inner.run), default=-1), alert, options.patience,
+                            settings.training.model_ranks)
     before = take_signals(supervisor.stop)
     try:
         return supervisor.run(options.ranks)
     finally:
         give_back(before)
-
-
-def fewest(training):
-    """The ranks that the model needs, by the options, their file or the run's own settings."""
-    return settings_of(training, training.run).training.model_ranks if hasattr(training, "model_ranks") else 1
 
 
 def supervised(options):

@@ -75,7 +75,9 @@ class Ranks(Alone):
             rank 2   rank 3      data_group: a column, with the same share of the weights and other data
         """
         groups = (self.comm.Split(group, self.rank) for group in (self.rank // model_ranks, self.rank % model_ranks))
-        self.model_group, self.data_group = (Ranks(comm, heartbeat=self.heartbeat) for comm in groups)
+        self.model_group, self.data_group = (
+            Ranks(comm, heartbeat=self.heartbeat) if comm.size > 1 else Alone(self.heartbeat) for comm in groups
+        )
 
     def gather(self, value):
         return self._together(lambda: self.comm.allgather(value))

@@ -14,6 +14,7 @@ from ..arguments import of_kind
 from ..data.order import batches, instances_at
 from ..errors import ConfigError, DataError, FileError, TrainError
 from ..parallel import ALONE
+from ..split import check_split
 from ..train.assemble import train_run
 from ..train.trained import open_trained, tokenizer_file, tokenizer_of
 from .dev_test import DevTest
@@ -39,7 +40,7 @@ class FineTuning:
 
     def __init__(self, settings, run=None, noted=None, ranks=ALONE):
         check_given(settings.task)
-        self.ranks, self.trained = ranks, None
+        self.ranks, self.trained, self.pooler_is_fresh = ranks, None, False
         self.tokenizer = (noted and kept_tokenizer(run)) or self.begun_with(settings).tokenizer
         width, positions = self.sizes(noted)
         settings = settings.fitted(positions)
@@ -59,7 +60,7 @@ class FineTuning:
         self.test = DevTest(self.task, self.dev, ranks)
         order = ExamplesInOrder(self.task, self.examples, settings.training.seed)
         self.batches = functools.partial(batches, order, settings.training.micro_batch, settings.slices,
-                                         share=ranks.share(settings.slices))
+                                         share=ranks.data_group.share(settings.slices))
 
     def sizes(self, noted):
         """(H, positions) of the model."""
@@ -92,6 +93,7 @@ class FineTuning:
     def fresh_model(self, compute):
         """The encoder, and its pooler if the head reads one, with a head of fresh weights."""
         model, training, objective = self.begun_with(self.settings).model, self.settings.training, self.task.objective()
+        self.pooler_is_fresh = "pooler" in objective.heads and "pooler.b" not in model.params
         params = model.params.astype(training.dtype).to(training.device)
         encoder = Albert(self.config_of(model.config, training.weights), params).with_heads(
             [head for head in objective.heads if head == "pooler"], seed=training.seed)  # fmt: skip
@@ -102,12 +104,14 @@ class FineTuning:
         layers, recompute = found.num_hidden_layers, self.settings.training.recompute
         if recompute > layers:
             raise ConfigError(f"recompute is {recompute}; it must be from 0 to the {layers} layers of {where}")
+        check_split(found, self.settings.training.model_ranks)
         dropout = self.settings.task.dropout
         return found.replace(hidden_dropout_prob=dropout, attention_probs_dropout_prob=dropout)
 
     def gradient_of(self, workers):
+        self.trained = None                          # whose weights nobody reads from here on
         return gradient_function(workers, self.task.objective(), self.settings.task.classifier_dropout,
-                                 self.settings.training.recompute, self.ranks, self.settings.task.frozen)
+                                 self.settings.training.recompute, self.ranks.data_group, self.settings.task.frozen)
 
     def learning(self, params):
         """The names of the weights that learn; None: all. The pooler is one of the heads."""
@@ -128,7 +132,7 @@ class FineTuning:
             yield f"{name}: {described(examples)}"
         yield from label_sentences(self.task.label_counts(self.examples))
         heads = self.task.objective().heads
-        if "pooler" in heads and self.trained and "pooler.b" not in self.trained.model.params:
+        if self.pooler_is_fresh:
             yield f"the weights of {self.settings.training.weights} have no pooler; it begins with fresh ones"
         if self.settings.task.frozen:
             yield f"the encoder is frozen: its weights stay as they are, and only those of {' and '.join(heads)} learn"

@@ -28,7 +28,8 @@ class TrainingSettings(Section):
     code: str = setting("", "files with your own functions for the model, separated as in PATH")
     weights: str = setting("", "a model or run to begin with, instead of fresh weights", metavar="DIR")
 
-    model_ranks = 1                                   # pretraining has it as a setting
+    model_ranks: int = setting(1, "ranks that share one model, each with some of its heads, of its FFN and of its "
+                               "words; groups of so many ranks share a batch", 1, 2**14)
 
     def __post_init__(self):
         if isinstance(self.recompute, bool):         # as version 0.1.0 wrote it
@@ -40,6 +41,16 @@ class TrainingSettings(Section):
         if self.code and self.kernels != "plain":
             raise ConfigError(f"kernels is {self.kernels!r}; your own functions (--with) need kernels 'plain', which "
                               "call them by their names")
+        if self.model_ranks > 1:
+            self.check_model_ranks()
+
+    def check_model_ranks(self):
+        """Raise ConfigError for a setting with which ranks cannot share a model."""
+        for name, possible in {"kernels": ("plain",), "device": ("cpu",), "code": ("",), "workers": (0, 1)}.items():
+            if getattr(self, name) not in possible:
+                wanted = " or ".join(repr(one) if one != "" else "none" for one in possible)
+                raise ConfigError(f"{name} is {getattr(self, name)!r}; with model_ranks {self.model_ranks} it must be "
+                                  f"{wanted}")
 
     @property
     def compute(self):

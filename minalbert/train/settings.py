@@ -19,7 +19,7 @@ from ..data import recipe
 from ..data.recipe import Recipe
 from ..errors import ConfigError
 from ..split import check_split
-from .run_settings import CHANGEABLE_TRAINING, SHARED, RecordSettings, RunSettings, TrainingSettings
+from .run_settings import CHANGEABLE_TRAINING, SHARED, RecordSettings, RunSettings
 from .sections import Section, setting
 
 WHOLE = {item.name for item in dataclasses.fields(AlbertConfig)} - {"vocab_size", "embedding_projection"}
@@ -35,22 +35,6 @@ class DataSettings(Section):
 
 
 @dataclass(frozen=True)
-class PretrainingTraining(TrainingSettings):
-    model_ranks: int = setting(1, "ranks that share one model, each with some of its heads, of its FFN and of its "
-                               "words; groups of so many ranks share a batch", 1, 2**14)
-
-    def __post_init__(self):
-        super().__post_init__()
-        if self.model_ranks == 1:
-            return
-        for name, possible in {"kernels": ("plain",), "device": ("cpu",), "code": ("",), "workers": (0, 1)}.items():
-            if getattr(self, name) not in possible:
-                wanted = " or ".join(repr(one) if one != "" else "none" for one in possible)
-                raise ConfigError(f"{name} is {getattr(self, name)!r}; with model_ranks {self.model_ranks} it must be "
-                                  f"{wanted}")
-
-
-@dataclass(frozen=True)
 class PretrainingRecords(RecordSettings):
     evaluate_instances: int = setting(1000, "instances of such a test", 1)
 
@@ -60,7 +44,7 @@ class Settings(RunSettings):
     preset: str = "tiny"
 
     SECTIONS = ({"model": AlbertConfig, "data": DataSettings, "recipe": Recipe} | SHARED
-                | {"training": PretrainingTraining, "records": PretrainingRecords})
+                | {"records": PretrainingRecords})
     HELP = recipe.HELP
     CHOICES = recipe.CHOICES | {"sharing": SHARING, "attention": ATTENTION, "hidden_act": tuple(ACTIVATIONS)}
     CHANGEABLE = {"model": DROPOUTS, "recipe": (), "training": CHANGEABLE_TRAINING}      # noqa: RUF012

@@ -1,5 +1,6 @@
 """Real ranks that share a model, under mpiexec: the run of one process, in any layout, and a command."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -7,15 +8,17 @@ import time
 
 import numpy as np
 import pytest
+import small_task
 from ranks_of_mpi import MPIEXEC, environment, finish, on_ranks, start, words
 from small_run import computed, train
 
+from minalbert.parallel.heartbeat import VARIABLE, heard
 from minalbert.train import checkpoint
 from minalbert.train.saved_steps import steps
 
 pytest.importorskip("mpi4py", reason="mpi4py is not installed (pip install 'minalbert[mpi]')")
 
-SCRIPT = "rank_run.py"
+SCRIPT, TASK_SCRIPT = "rank_run.py", "../small_task.py"
 CHANGES = {"dtype": "float64", "steps": 24}
 
 
@@ -88,6 +91,63 @@ def test_the_command_trains_a_grid(tmp_path, corpus):
 def test_the_command_refuses_in_one_sentence(tmp_path, corpus, ranks, more, sentence):
     ended = pretrain(ranks, tmp_path / "run", corpus, *more)
     assert (ended.returncode, ended.stderr) == (2, f"minalbert pretrain: {sentence}\n")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    return small_task.small_place(tmp_path_factory.mktemp("place"))
+
+
+@pytest.mark.parametrize("files", ["before", "next", "spans1"])
+def test_a_fine_tuning_in_a_row_and_a_grid_is_that_of_one_process(tmp_path, place, files):
+    changes = {"dtype": "float64", "files": files}
+    small_task.train(tmp_path / "alone", place, workers=1, **changes)
+    for ranks in (2, 4):
+        on_ranks(ranks, TASK_SCRIPT, tmp_path / str(ranks), place, *words(model_ranks=2, **changes))
+        assert_close(tmp_path / str(ranks), tmp_path / "alone")
+    assert computed(tmp_path / "2") == computed(tmp_path / "4")
+
+
+def test_a_fine_tuning_that_loses_a_rank_resumes_in_any_layout(tmp_path, place):
+    changes = {"dtype": "float64", "steps": 200, "every": 8, "log_every": 20, "evaluate_every": 100}
+    small_task.train(tmp_path / "alone", place, workers=1, **changes)
+    run = tmp_path / "run"
+    for ranks, model_ranks, number in ((2, 2, signal.SIGKILL), (1, 1, signal.SIGTERM), (4, 2, signal.SIGKILL)):
+        beats, before = tmp_path / f"beats-{ranks}", newest(run)
+        beats.mkdir()
+        argv = words(model_ranks=model_ranks, **changes)
+        process = start(ranks, TASK_SCRIPT, run, place, *argv, **{VARIABLE: str(beats)})
+        while process.poll() is None and newest(run) < before + 8:
+            time.sleep(0.01)
+        os.kill(heard(beats, ranks - 1).process, number)
+        code, out, errors = finish(process)
+        assert (code == 75) == (number != signal.SIGKILL), out + errors
+        assert before < newest(run) < changes["steps"]
+    on_ranks(2, TASK_SCRIPT, run, place, *words(model_ranks=2, **changes))
+    assert_close(run, tmp_path / "alone")
+
+
+def finetune(ranks, run, place, *more):
+    """mpiexec -n RANKS minalbert finetune RUN --model-ranks 2"""
+    call = [MPIEXEC, "-n", str(ranks), sys.executable, "-m", "minalbert", "finetune", run, "--task", "custom", "--data",
+            place / "before", "--model", place / "model", "--model-ranks", "2", "--steps", "2", *more]  # fmt: skip
+    return subprocess.run(call, env=environment(), capture_output=True, text=True, timeout=120)
+
+
+def test_the_command_fine_tunes_on_two_ranks_and_others_read_the_model(tmp_path, place):
+    ended = finetune(2, tmp_path / "run", place)
+    assert ended.returncode == 0, ended.stderr
+    call = [sys.executable, "-m", "minalbert", "eval", tmp_path / "run"]
+    ended = subprocess.run(call, env=environment(), capture_output=True, text=True, timeout=120)
+    assert ended.returncode == 0, ended.stderr
+    assert "accuracy" in ended.stdout
+
+
+def test_a_fine_tuning_is_refused_in_one_sentence(tmp_path, place):
+    ended = finetune(3, tmp_path / "run", place)
+    sentence = "model_ranks is 2; the number of ranks, which mpiexec -n gives, must be a multiple of it, and is 3"
+    assert (ended.returncode, ended.stderr) == (2, f"minalbert finetune: {sentence}\n")
     assert not (tmp_path / "run").exists()
 
 
