@@ -3,7 +3,7 @@
 Each layer keeps its own activations for the backward pass, whether or not it has weights of its own, so sharing saves
 nothing here. Recomputation does: it keeps each layer's input, and the backward pass makes the rest again, one layer at
 a time; or the input of every k-th layer, and k layers at a time. The last layer has fewer queries than tokens, those
-that the losses read.
+that the losses read. Layers' inputs are kept as the xhat of the norm that made them, which its backward pass needs.
 
 A pass has two stacks (`fused.arena`). The arena holds what the backward pass needs, and grows with the layers. The
 scratch stack holds what one function needs while it runs; its size is that of the function that needs most. Not in
@@ -42,16 +42,15 @@ BLOCK = (
     Held("log-sums of scores", "B N T", ("lse",)),
     Held("context", "B T H", ("context",)),
     Held("attention norm", "B T H + B T", ("attention.xhat", "attention.rstd")),
-    Held("feed-forward input", "B T H", ("attention.y",)),
     Held("before GELU", "B T F", ("u",)),
     Held("feed-forward norm", "B T H + B T", ("ffn.xhat", "ffn.rstd")),
-    Held("layer output", "B T H", ("ffn.y",)),
 )
 EMBEDDINGS = (
     Held("embedding norm", "B T E + B T", ("embeddings.xhat", "embeddings.rstd")),
     Held("embeddings", "B T E", ("embeddings.y",)),
 )
 PROJECTED = Held("projected embeddings", "B T H", ("x",))
+STATES = Held("a half's output", "B T H", ("y",))    # in one place, of all layers: backward has it again from the norm
 MLM = (
     Held("masked states", "B P H", ("mlm.x",)),
     Held("before GELU", "B P E", ("mlm.u",)),
@@ -112,7 +111,7 @@ def outside_layers(config, B, T, P=None, dropout=True, heads=HEADS):
 
     dropout: whether this step samples dropout masks
     """
-    arena = [*EMBEDDINGS, *([PROJECTED] if config.has_projection else [])]
+    arena = [STATES, *EMBEDDINGS, *([PROJECTED] if config.has_projection else [])]
     arena += [*(MLM if "mlm" in heads else ()), *(SOP if "sop" in heads else ())]
     return arena + scratch(config, B, T, P, dropout, heads)
 
@@ -135,7 +134,7 @@ def last_together(config, recompute):
 def layers_held(config, B, T, P=None, recompute=False):
     """[(arrays, how many layers keep them)]; with recomputation, layers' inputs and those layers made again at a time.
 
-    The input of the first layer is the embeddings' output, which is not among them; the last layer's output is.
+    The input of the first layer is the embeddings' output, which is not among them.
     """
     layers = config.num_hidden_layers
     if not recompute:
