@@ -208,7 +208,7 @@ LARGEST_SCRATCH = {
     "dk": (SMALL, P),
     "du": (SMALL.replace(intermediate_size=200), P),
     "embeddings.dy": (SMALL.replace(embedding_size=200), 1),
-    "mlm.dx": (SMALL.replace(embedding_size=200), T - 1),
+    "mlm.dx": (SMALL.replace(embedding_size=200), T),
 }
 
 

@@ -165,11 +165,12 @@ def test_a_last_layer_at_few_positions_is_the_whole_one_at_those(row, config, re
     assert_same(((), found.backward(**there)), ((), expected.backward(everywhere, dpooled)), row.units)
 
 
-def test_more_positions_than_tokens(row):
+@pytest.mark.parametrize("recompute", [False, True], ids=["keep", "recompute"])
+def test_more_positions_than_tokens(row, recompute):
     params, batch = hard_params(TINY).astype(row.dtype), hard_batch(TINY)
     model, plain = Albert(TINY, params.to(row.device), **row.compute._asdict()), Albert(TINY, params)
     positions = np.tile(np.arange(5), (3, 2))
-    expected, found = plain.forward(*batch[:3]), model.forward(*batch[:3], positions=positions)
+    expected, found = plain.forward(*batch[:3]), model.forward(*batch[:3], recompute=recompute, positions=positions)
     at = np.arange(3)[:, None], positions
     np.testing.assert_allclose(to_host(found.hidden), expected.hidden[at], atol=row.units * EPS[row.dtype])
     dhidden = np.random.default_rng(3).standard_normal((3, 10, 6)).astype(row.dtype)

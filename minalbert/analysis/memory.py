@@ -30,9 +30,10 @@ def for_queries(table, config):
     return [row if of_all & {*row.labels} else row._replace(formula=row.formula.replace("T", "Q")) for row in table]
 
 
-def last_layer(config):
+def last_layer(config, letters):
     contexts = [Held("contexts read", "B Q H", ("context.read",))] if config.attention != "full" else []
-    return [Held("queries' input", "B Q H", ("xq",)), *contexts, *for_queries(BLOCK, config)]
+    outputs = [Held("outputs of halves", "2 B Q H", ("y",))] if letters["Q"] > letters["T"] else []
+    return [Held("queries' input", "B Q H", ("xq",)), *contexts, *for_queries(BLOCK, config), *outputs]
 
 
 LAYER_INPUT = Held("layer input", "B T H", ("x",))
@@ -136,11 +137,11 @@ def layers_held(config, B, T, P=None, recompute=False):
 
     The input of the first layer is the embeddings' output, which is not among them.
     """
-    layers = config.num_hidden_layers
+    layers, last_of_all = config.num_hidden_layers, last_layer(config, sizes(config, B, T, P))
     if not recompute:
-        return [(BLOCK, layers - 1), (last_layer(config), 1)]
+        return [(BLOCK, layers - 1), (last_of_all, 1)]
     inputs, last = -(-layers // recompute) - 1, last_together(config, recompute)
-    together = [[(BLOCK, last - 1), (last_layer(config), 1)], *([[(BLOCK, recompute)]] if inputs else [])]
+    together = [[(BLOCK, last - 1), (last_of_all, 1)], *([[(BLOCK, recompute)]] if inputs else [])]
     again = max(together, key=lambda held: held_by(held, config, B, T, P))
     return [([LAYER_INPUT], inputs), (for_queries([LAYER_INPUT], config), 1), *again]
 

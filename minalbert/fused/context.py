@@ -79,10 +79,11 @@ class FusedContext(NamedTuple):
 
     def output(self, *norm):
         """Where a half writes its norm's output: over its input, if that lies there, too. norm: xhat, gain, bias"""
-        self.states.norm, xhat = NormOutput(*norm), norm[0]
-        if len(xhat) > len(self.states.array):       # more positions are asked for than there are tokens
-            self.states.array = self.kept("y", xhat.shape)
-        return self.states.array[: len(xhat)]
+        shape = norm[0].shape
+        if shape > self.states.array.shape:          # more positions are asked for than there are tokens
+            return self.kept("y", shape)
+        self.states.norm = NormOutput(*norm)
+        return self.states.array[: shape[0]]
 
     def to_keep(self, x):
         """What backward needs of a half's input: x itself, or the norm of which it is the output."""

@@ -65,7 +65,7 @@ class Forward:
         """The storage's rounding; before it sums of float32 over a row, and numbers up to 10 of 6e-8 each."""
         xhat, y, rstd = ours
         np.testing.assert_allclose(as_float64(xhat), expected[0], rtol=TOLERANCE[self.name], atol=atol)
-        of_stored = as_float64(xhat) * self.gain + self.bias         # which differs by the rounding of xhat
+        of_stored = as_float64(xhat) * self.gain + self.bias  # which differs by the rounding of xhat
         np.testing.assert_allclose(as_float64(y), of_stored, rtol=TOLERANCE[self.name], atol=2 * atol)
         np.testing.assert_allclose(rstd, expected[2], rtol=max(atol, 2e-6))
 

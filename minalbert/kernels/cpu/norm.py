@@ -7,7 +7,7 @@
 
 h, residual, out, dy, dh: (R, H)   rstd: (R,)   linear_bias, gain, bias: (H,)
 
-linear_bias is that of the linear layer which made h; it, its gradient and residual may be None, and out may be residual.
+linear_bias is that of the linear layer which made h; it, its gradient and residual may be None. out may be residual.
 Without dropout dh is dz, and no array is needed for it.
 """
 
