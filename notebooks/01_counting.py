@@ -203,17 +203,17 @@ assert [round(number, 1) for number in found["albert-xxlarge-v2"]] == [235, 222.
 # many. And each layer has activations of its own, even if its weights are shared: backward needs those of all $L$. What
 # is kept for each token, with this library's fused kernels, is
 #
-# $$L\,(8 H + F + N + 2)$$
+# $$L\,(6 H + F + N + 2)$$
 #
-# numbers: query, key and value, the context, what enters the feed-forward half, the layer's output, and two norms
-# ($8H$); what enters the GELU ($F$); a log-sum-exp for each of the $N$ heads; the standard deviations of the two norms.
+# numbers: query, key and value, the context, and two norms, from which backward computes their outputs again ($6H$);
+# what enters the GELU ($F$); a log-sum-exp for each of the $N$ heads; the standard deviations of the two norms.
 
 # %%
 B, T, N = 32, 512, 12
 shared, unshared = ALBERT, ALBERT.replace(sharing="none")
 
 flops = L * (8 * H * H + 4 * H * F + 4 * T * H)
-kept = 4 * B * T * L * (8 * H + F + N + 2)
+kept = 4 * B * T * L * (6 * H + F + N + 2)
 print(f"layers, forward: {flops / 1e6:.1f} million operations for each token; kept: {kept / 1e9:.2f} GB")
 
 tiny = PRESETS["tiny"]
@@ -262,7 +262,7 @@ assert abs(one["state"] - 189) < 0.5
 assert abs(many["state"] - 1436) < 0.6
 assert one["flops"] == many["flops"]
 assert one["kept"] == many["kept"]
-assert abs(one["kept"] - 7.18) < 0.005
+assert abs(one["kept"] - 6.10) < 0.005
 
 # %% [markdown]
 # ## And the time of a step?
@@ -331,7 +331,7 @@ assert 2 * xx.num_hidden_layers == bert_large.num_hidden_layers
 # %% [markdown]
 # The answer: sharing saves what there is once for each *parameter* (the model's file, the optimiser's memory, the
 # traffic between machines and the time it takes); it saves nothing of what there is once for each *use* of a parameter
-# (operations, and with them the time to compute on one device; activations). Activations, 7.18 GB here against 189 MB
+# (operations, and with them the time to compute on one device; activations). Activations, 6.10 GB here against 189 MB
 # of everything that belongs to the weights, can be saved by other means: keep only each layer's input, and compute the
 # rest again (`recompute=True`).
 #

@@ -287,8 +287,8 @@ assert np.array_equal(its_again.flat, grads.flat)
 
 # %% [markdown]
 # What does it save, and what does it cost? `minalbert.analysis.memory` counts, array by array, what a training step
-# holds. For ALBERT-base, float32, 32 sequences of 512 tokens, one more layer takes 605 MB, with recomputation 50 MB:
-# its input and nothing else. The whole step goes from 7.18 to 1.50 GB, for 1.33 times the operations: a backward pass
+# holds. For ALBERT-base, float32, 32 sequences of 512 tokens, one more layer takes 504 MB, with recomputation 50 MB:
+# its input and nothing else. The whole step goes from 6.10 to 1.45 GB, for 1.33 times the operations: a backward pass
 # has twice the operations of a forward pass, and now the layers run forward twice.
 
 # %%
@@ -304,7 +304,7 @@ for recompute in (False, True):
           f"operations × {times:.2f}")  # fmt: skip
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
-assert found == {True: [50, 1.5, 1.33], False: [605, 7.18, 1]}
+assert found == {True: [50, 1.45, 1.33], False: [504, 6.1, 1]}
 
 # %% [markdown]
 # ## What sharing saves
@@ -312,7 +312,7 @@ assert found == {True: [50, 1.5, 1.33], False: [605, 7.18, 1]}
 # Parameters, and whatever is as large as they are: gradients, the optimiser's moments, what machines send each other.
 # Not activations, because each pass keeps its own; not operations, because a weight that is used twelve times is
 # multiplied twelve times. An ALBERT-base whose layers shared nothing would have 89.8 million parameters in place of
-# 11.8 million; its activations would take the same 7.18 GB, and its step as many operations.
+# 11.8 million; its activations would take the same 6.10 GB, and its step as many operations.
 
 # %%
 unshared = base.replace(sharing="none")

@@ -332,6 +332,8 @@ MUTATIONS = [
     Mutation("fused context: dhidden not emptied", "fused/context.py", "zeros.fill(0)", "pass", "fused"),
     Mutation("fused context: a layer's input not moved before its memory is free", "fused/context.py",
              "        return moved\n", "        return keep\n", "fused"),
+    Mutation("fused context: a layer's input not computed again", "fused/context.py",
+             "            self.kernels.norm_output(*kept, out=out)\n", "", "fused"),
     Mutation("fused context: the arena not emptied", "fused/context.py", "    arena.release(0)\n", "", "memory"),
     Mutation("fused context: the scratch stack not emptied", "fused/context.py", "    scratch.release(0)\n", "",
              "memory"),

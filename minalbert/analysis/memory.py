@@ -3,7 +3,7 @@
 Each layer keeps its own activations for the backward pass, whether or not it has weights of its own, so sharing saves
 nothing here. Recomputation does: it keeps each layer's input, and the backward pass makes the rest again, one layer at
 a time; or the input of every k-th layer, and k layers at a time. The last layer has fewer queries than tokens, those
-that the losses read.
+that the losses read. Layers' inputs are kept as the xhat of the norm that made them, which its backward pass needs.
 
 A pass has two stacks (`fused.arena`). The arena holds what the backward pass needs, and grows with the layers. The
 scratch stack holds what one function needs while it runs; its size is that of the function that needs most. Not in
@@ -30,9 +30,10 @@ def for_queries(table, config):
     return [row if of_all & {*row.labels} else row._replace(formula=row.formula.replace("T", "Q")) for row in table]
 
 
-def last_layer(config):
+def last_layer(config, letters):
     contexts = [Held("contexts read", "B Q H", ("context.read",))] if config.attention != "full" else []
-    return [Held("queries' input", "B Q H", ("xq",)), *contexts, *for_queries(BLOCK, config)]
+    outputs = [Held("outputs of halves", "2 B Q H", ("y",))] if letters["Q"] > letters["T"] else []
+    return [Held("queries' input", "B Q H", ("xq",)), *contexts, *for_queries(BLOCK, config), *outputs]
 
 
 LAYER_INPUT = Held("layer input", "B T H", ("x",))
@@ -42,16 +43,15 @@ BLOCK = (
     Held("log-sums of scores", "B N T", ("lse",)),
     Held("context", "B T H", ("context",)),
     Held("attention norm", "B T H + B T", ("attention.xhat", "attention.rstd")),
-    Held("feed-forward input", "B T H", ("attention.y",)),
     Held("before GELU", "B T F", ("u",)),
     Held("feed-forward norm", "B T H + B T", ("ffn.xhat", "ffn.rstd")),
-    Held("layer output", "B T H", ("ffn.y",)),
 )
 EMBEDDINGS = (
     Held("embedding norm", "B T E + B T", ("embeddings.xhat", "embeddings.rstd")),
     Held("embeddings", "B T E", ("embeddings.y",)),
 )
 PROJECTED = Held("projected embeddings", "B T H", ("x",))
+STATES = Held("a half's output", "B T H", ("y",))    # in one place, of all layers: backward has it again from the norm
 MLM = (
     Held("masked states", "B P H", ("mlm.x",)),
     Held("before GELU", "B P E", ("mlm.u",)),
@@ -112,7 +112,7 @@ def outside_layers(config, B, T, P=None, dropout=True, heads=HEADS):
 
     dropout: whether this step samples dropout masks
     """
-    arena = [*EMBEDDINGS, *([PROJECTED] if config.has_projection else [])]
+    arena = [STATES, *EMBEDDINGS, *([PROJECTED] if config.has_projection else [])]
     arena += [*(MLM if "mlm" in heads else ()), *(SOP if "sop" in heads else ())]
     return arena + scratch(config, B, T, P, dropout, heads)
 
@@ -135,13 +135,13 @@ def last_together(config, recompute):
 def layers_held(config, B, T, P=None, recompute=False):
     """[(arrays, how many layers keep them)]; with recomputation, layers' inputs and those layers made again at a time.
 
-    The input of the first layer is the embeddings' output, which is not among them; the last layer's output is.
+    The input of the first layer is the embeddings' output, which is not among them.
     """
-    layers = config.num_hidden_layers
+    layers, last_of_all = config.num_hidden_layers, last_layer(config, sizes(config, B, T, P))
     if not recompute:
-        return [(BLOCK, layers - 1), (last_layer(config), 1)]
+        return [(BLOCK, layers - 1), (last_of_all, 1)]
     inputs, last = -(-layers // recompute) - 1, last_together(config, recompute)
-    together = [[(BLOCK, last - 1), (last_layer(config), 1)], *([[(BLOCK, recompute)]] if inputs else [])]
+    together = [[(BLOCK, last - 1), (last_of_all, 1)], *([[(BLOCK, recompute)]] if inputs else [])]
     again = max(together, key=lambda held: held_by(held, config, B, T, P))
     return [([LAYER_INPUT], inputs), (for_queries([LAYER_INPUT], config), 1), *again]
 

@@ -6,7 +6,7 @@ What else there is concerns the activations of a part.
 
 The ALBERT paper names two others beside its own (§2.2). Recomputation (Chen et al. 2016, arXiv:1604.06174) keeps the
 input of every k-th layer; the rest is made again in backward, k layers at a time. That is L/k inputs and k layers,
-least near k = √L where an input is as large as a layer; here a layer is twelve inputs with fused kernels, more with
+least near k = √L where an input is as large as a layer; here a layer is ten inputs with fused kernels, more with
 plain ones, and k = 1 needs less. Reversible layers (Gomez et al. 2017, arXiv:1707.04585) keep the last layer's input
 alone and compute each input from the output (`model.reversible`). Both cost a second forward pass. Sharing saves
 weights, gradients and moments, saves no activations, and costs no operation. So they add up.

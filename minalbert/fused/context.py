@@ -1,6 +1,6 @@
 """What the fused pairs are given: a context with kernels, and memory to write into.
 
-    arena       what a backward pass needs: caches, pushed going forward
+    arena       what a backward pass needs: caches, pushed going forward; and one array for the layers' states
     scratch     what is needed for a moment, and gradients of activations on their way back
 
 Both belong to one pass at a time. A context begins with both empty, so an earlier pass's arrays are written over.
@@ -23,6 +23,21 @@ class Memory(NamedTuple):
     scratch: Arena
 
 
+class NormOutput(NamedTuple):
+    """xhat gain + bias: what is kept of a layer's input, because its norm's backward pass needs xhat anyway."""
+
+    xhat: Any
+    gain: Any
+    bias: Any
+
+
+class States:
+    """The array in which each half of a block finds its input, and leaves its output in its place."""
+
+    def __init__(self, array):
+        self.array, self.norm = array, None          # the norm whose output lies there
+
+
 class FusedContext(NamedTuple):
     """What `model.Context` is to the plain pairs; R = B·T rows, one for each token."""
 
@@ -35,6 +50,7 @@ class FusedContext(NamedTuple):
     matrices: Any                                    # the weights as `gemm` reads them: params, or half as wide
     arena: Arena
     scratch: Arena
+    states: States                                   # (R, H)
 
     def weights(self, half, layer, names):
         prefix = half_name(self.config, half, layer)
@@ -60,6 +76,25 @@ class FusedContext(NamedTuple):
     def kept(self, label, shape, dtype=None):
         """An array for the backward pass; statistics of rows are never in half precision."""
         return self.arena.empty(label, shape, dtype or self.storage)
+
+    def output(self, *norm):
+        """Where a half writes its norm's output: over its input, if that lies there, too. norm: xhat, gain, bias"""
+        shape = norm[0].shape
+        if shape > self.states.array.shape:          # more positions are asked for than there are tokens
+            return self.kept("y", shape)
+        self.states.norm = NormOutput(*norm)
+        return self.states.array[: shape[0]]
+
+    def to_keep(self, x):
+        """What backward needs of a half's input: x itself, or the norm of which it is the output."""
+        return self.states.norm if array_module(x).may_share_memory(x, self.states.array) else x
+
+    def again(self, kept, *, out):
+        """The input that `to_keep` was given; out is for a norm's output."""
+        if isinstance(kept, NormOutput):
+            self.kernels.norm_output(*kept, out=out)
+            return out
+        return kept
 
     def temporary(self, label, shape, dtype=None):
         return self.scratch.empty(label, shape, dtype or self.storage)
@@ -111,4 +146,5 @@ def fused_context(pairs, config, params, attention_mask, key=None, memory=None):
         rounded = arena.empty("weights", params.flat.shape, kernels.WEIGHTS)
         kernels.cast(params.flat, out=rounded)
         matrices = Params(rounded, params.shapes)
-    return FusedContext(config, params, mask, key, pairs, kernels, matrices, arena, scratch)
+    states = arena.empty("y", (mask.size, config.hidden_size), kernels.STORAGE or params.dtype)
+    return FusedContext(config, params, mask, key, pairs, kernels, matrices, arena, scratch, States(states))

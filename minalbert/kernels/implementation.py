@@ -16,6 +16,7 @@ class Implementation(NamedTuple):
     gelu_backward: Callable                          # (dy, u, bias, form, *, dbias)
     norm_forward: Callable                           # (h, gain, bias, eps, *, linear_bias=None, residual=None,
                                                      #  dropout=None, out, rstd)
+    norm_output: Callable                            # (xhat, gain, bias, *, out)
     norm_backward: Callable                          # (dy, xhat, rstd, gain, *, dropout=None, dgain, dbias,
                                                      #  dlinear_bias=None, dh=None)
     attention_forward: Callable                      # (q, k, v, mask, heads, dropout, *, context, lse)

@@ -11,13 +11,14 @@ from .attention import attention_backward, attention_forward
 from .cross_entropy import cross_entropy_backward, cross_entropy_forward
 from .embedding import embedding_backward, embedding_forward
 from .gelu import gelu_backward, gelu_forward
-from .norm import norm_backward, norm_forward
+from .norm import norm_backward, norm_forward, norm_output
 from .sparse_attention import sparse_attention_backward, sparse_attention_forward
 
 KERNELS = cpu.KERNELS._replace(
     gelu_forward=gelu_forward,
     gelu_backward=gelu_backward,
     norm_forward=norm_forward,
+    norm_output=norm_output,
     norm_backward=norm_backward,
     attention_forward=attention_forward,
     attention_backward=attention_backward,

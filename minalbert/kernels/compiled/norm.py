@@ -16,6 +16,10 @@ def norm_forward(h, gain, bias, eps, *, linear_bias=None, residual=None, dropout
         rows_forward(h[rows], linear_bias, factors, straight, gain, bias, eps, out[rows], rstd[rows])
 
 
+def norm_output(xhat, gain, bias, *, out):
+    rows_output(xhat, gain, bias, out)
+
+
 def norm_backward(dy, xhat, rstd, gain, *, dropout=None, dgain, dbias, dlinear_bias=None, dh=None):
     if dropout is None:
         rows_backward(dy, xhat, rstd, gain, None, dgain, dbias, dlinear_bias, None)
@@ -59,6 +63,14 @@ def rows_forward(h, linear_bias, factors, residual, gain, bias, eps, out, rstd):
         for j in range(H):
             z[j] *= r
             y[j] = z[j] * gain[j] + bias[j]
+
+
+@loops(fastmath=IN_ANY_ORDER)
+def rows_output(xhat, gain, bias, out):
+    for row in range(len(xhat)):
+        x, y = xhat[row], out[row]
+        for j in range(xhat.shape[1]):
+            y[j] = x[j] * gain[j] + bias[j]
 
 
 @loops(fastmath=IN_ANY_ORDER)

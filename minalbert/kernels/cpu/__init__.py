@@ -7,7 +7,7 @@ from .cross_entropy import cross_entropy_backward, cross_entropy_forward
 from .embedding import embedding_backward, embedding_forward
 from .gelu import gelu_backward, gelu_forward
 from .gemm import cast, gemm
-from .norm import norm_backward, norm_forward
+from .norm import norm_backward, norm_forward, norm_output
 from .rows import add_bias, add_rows, column_sums, drop, take
 from .sparse_attention import sparse_attention_backward, sparse_attention_forward
 
@@ -22,6 +22,7 @@ KERNELS = Implementation(
     gelu_forward=gelu_forward,
     gelu_backward=gelu_backward,
     norm_forward=norm_forward,
+    norm_output=norm_output,
     norm_backward=norm_backward,
     attention_forward=attention_forward,
     attention_backward=attention_backward,

@@ -1,13 +1,14 @@
 """Bias, dropout, residual and layer normalisation in one walk; `layers.layer_norm` has the formulas.
 
     forward     z = dropout(h + linear_bias) + residual      h becomes xhat(z)         out = xhat gain + bias
+    output      out = xhat gain + bias once more, with the same bits
     backward    dy becomes dz                                dh = dropout(dz)
                 dgain adds Σ dy xhat                         dbias adds Σ dy           dlinear_bias adds Σ dh
 
 h, residual, out, dy, dh: (R, H)   rstd: (R,)   linear_bias, gain, bias: (H,)
 
-linear_bias is that of the linear layer which made h; it, its gradient and residual may be None. Without dropout dh is
-dz, and no array is needed for it.
+linear_bias is that of the linear layer which made h; it, its gradient and residual may be None. out may be residual.
+Without dropout dh is dz, and no array is needed for it.
 """
 
 import numpy as np
@@ -28,7 +29,12 @@ def norm_forward(h, gain, bias, eps, *, linear_bias=None, residual=None, dropout
         z -= row_means(z)
         rstd[rows] = 1.0 / np.sqrt(np.vecdot(z, z) * (1 / z.shape[1]) + eps)
         z *= rstd[rows, None]                        # xhat
-        np.multiply(z, gain, out=y)
+        norm_output(z, gain, bias, out=y)
+
+
+def norm_output(xhat, gain, bias, *, out):
+    for rows in tiles(xhat):
+        y = np.multiply(xhat[rows], gain, out=out[rows])
         y += bias
 
 

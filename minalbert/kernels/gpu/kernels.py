@@ -56,7 +56,7 @@ class Kernels:
     cast, add_bias, column_sums = rows.cast, rows.add_bias, rows.column_sums
     drop, take, add_rows = rows.drop, rows.take, rows.add_rows
     gelu_forward, gelu_backward = gelu.gelu_forward, gelu.gelu_backward
-    norm_forward, norm_backward = norm.norm_forward, norm.norm_backward
+    norm_forward, norm_output, norm_backward = norm.norm_forward, norm.norm_output, norm.norm_backward
     attention_forward, attention_backward = attention.attention_forward, attention.attention_backward
     embedding_forward, embedding_backward = embedding.embedding_forward, embedding.embedding_backward
     cross_entropy_forward = cross_entropy.cross_entropy_forward

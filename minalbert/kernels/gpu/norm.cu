@@ -1,7 +1,7 @@
 // Bias, dropout, residual and layer normalisation in one walk; layers/layer_norm.py has the formulas.
 //
 //     forward     z = dropout(h + linear_bias) + residual        rstd = 1 / √(mean((z - mean(z))²) + eps)
-//                 h becomes xhat = (z - mean(z)) rstd            y = xhat gain + bias
+//                 h becomes xhat = (z - mean(z)) rstd            y = xhat gain + bias, of xhat as it is stored
 //     backward    g = dy gain        dy becomes dz = rstd (g - mean(g) - xhat mean(g xhat))        dh = dropout(dz)
 //                 dgain adds Σ_rows dy xhat        dbias adds Σ_rows dy        dlinear_bias adds Σ_rows dh
 //
@@ -116,7 +116,7 @@ __device__ inline void forward(S* h, const float* linear_bias, const S* residual
         load_eight(bias + c, count, wide, b);
 #pragma unroll
         for (int i = 0; i < 8; ++i) {
-            z[k][i] *= row_rstd;                        // xhat
+            z[k][i] = (float)(S)(z[k][i] * row_rstd);   // xhat, as norm_output in rows.cu will read it
             g[i] = z[k][i] * g[i] + b[i];               // y
         }
         store_eight(h + start + c, count, wide, z[k]);

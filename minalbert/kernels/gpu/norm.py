@@ -1,10 +1,10 @@
-"""The launches of norm.cu; `cpu.norm` has what they compute."""
+"""The launches of norm.cu, and of norm_output in rows.cu; `cpu.norm` has what they compute."""
 
 import numpy as np
 
 from .launch import launch
 from .rows import add_partial_sums
-from .tiles import check_columns, instance
+from .tiles import check_columns, instance, launch_over_rows
 
 WARP_COLUMNS, WARP_ROWS, BLOCKS = 768, 4, 396        # what a warp holds of a row; rows of a block, if a warp holds all
 WIDEST = 4096
@@ -19,6 +19,11 @@ def norm_forward(gpu, h, gain, bias, eps, *, linear_bias=None, residual=None, dr
         grid = (-(-len(h) // block[1]),)
         inputs = h, linear_bias, residual, *gpu.dropout_arguments(dropout), gain, bias, float(eps)
         launch(("norm.cu", instance("norm_forward", h)), grid, block, *inputs, out, rstd, *h.shape)
+
+
+def norm_output(gpu, xhat, gain, bias, *, out):
+    check_columns(xhat, gain, bias, out)
+    launch_over_rows("rows.cu", "norm_output", xhat, xhat, gain, bias, out, *xhat.shape)
 
 
 def norm_backward(gpu, dy, xhat, rstd, gain, *, dropout=None, dgain, dbias, dlinear_bias=None, dh=None):

@@ -1,10 +1,11 @@
-// Operations on rows of numbers; cpu/rows.py is the twin.
+// Operations on rows of numbers; cpu/rows.py is the twin, of norm_output cpu/norm.py.
 //
 //     add_bias        x becomes x + bias                  column_sums     sums adds Σ_rows x
 //     drop            x becomes dropout(x)                take            out[k] = x[numbers[k]]
+//     norm_output     out = x gain + bias
 //     add_rows        x[numbers[k]] adds updates[k]; a row that is named twice gets both, in their order
 //
-// x, out, updates: (rows, columns) S, out and updates also float32   bias, sums: (columns,)
+// x, out, updates: (rows, columns) S, out and updates also float32   gain, bias, sums: (columns,)
 // in add_bias and column_sums row r begins at r · stride
 //
 // NVRTC: at most 64 registers
@@ -25,6 +26,24 @@ __device__ inline void add_bias(S* x, const float* bias, long long stride, int r
         for (int i = 0; i < 8; ++i)
             values[i] += b[i];
         store_eight(x + row * stride + c, count, wide, values);
+    }
+}
+
+template <class S>
+__device__ inline void norm_output(const S* x, const float* gain, const float* bias, S* out, int rows, int columns) {
+    const int c = first_column(), count = columns - c;
+    const bool wide = takes_sixteen_bytes(columns, x, gain, bias, out);
+    if (count <= 0)
+        return;
+    float g[8], b[8], values[8];
+    load_eight(gain + c, count, wide, g);
+    load_eight(bias + c, count, wide, b);
+    for (int row = first_row(); row < rows; row = next_row(row)) {
+        load_eight(x + (long long)row * columns + c, count, wide, values);
+#pragma unroll
+        for (int i = 0; i < 8; ++i)
+            values[i] = values[i] * g[i] + b[i];
+        store_eight(out + (long long)row * columns + c, count, wide, values);
     }
 }
 
@@ -132,6 +151,10 @@ __device__ inline void add_rows(S* x, const long long* numbers, const Update* up
     extern "C" __global__ void __launch_bounds__(256)                                                                \
     add_bias_##suffix(S* x, const float* bias, long long stride, int rows, int columns) {                            \
         add_bias(x, bias, stride, rows, columns);                                                                    \
+    }                                                                                                                \
+    extern "C" __global__ void __launch_bounds__(256)                                                                \
+    norm_output_##suffix(const S* x, const float* gain, const float* bias, S* out, int rows, int columns) {          \
+        norm_output(x, gain, bias, out, rows, columns);                                                              \
     }                                                                                                                \
     extern "C" __global__ void __launch_bounds__(256)                                                                \
     column_sums_##suffix(const S* x, float* partial, long long stride, int rows, int columns) {                      \
