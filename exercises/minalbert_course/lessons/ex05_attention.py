@@ -92,17 +92,21 @@ def softmax_value(yours, draw):
 
 @lesson.check(0.5, "large numbers", of="softmax_forward", formula="y is the same for x and x - max(x)")
 def softmax_large(yours, draw):
+    compare_large(yours.softmax_forward, softmax, wrong_softmax, draw)
+
+
+def compare_large(forward, right, wrong, draw):
     x = draw.normal(*draw.sizes(T=3, K=4, least=2))
     spread = 2000 * np.linspace(-1, 1, len(x))[:, None]
     wide = np.where(np.arange(x.shape[-1]) % 2, x + 1500, x)
     cases = {"numbers near 2000": x + 2000, "numbers near -2000": x - 2000, "rows from -2000 to 2000": x + spread,
              "a row with 0 and 1500": wide}  # fmt: skip
     for name, x in cases.items():
-        y, _ = yours.softmax_forward(x)
+        y, _ = forward(x)
         if np.shape(y) == x.shape and not np.isfinite(y).all():
             raise Wrong(f"y of {name} is not finite: exp of a large number overflows, or a sum of tiny ones is 0",
                         hole(list(cases.values()), x, np.isfinite(y)))  # fmt: skip
-        matches(f"y of {name}", y, softmax(x), "tk", lambda x=x: wrong_softmax(x))
+        matches(f"y of {name}", y, right(x), "tk", lambda x=x: wrong(x))
 
 
 @lesson.check(1.5, "softmax dx", of="softmax_backward", formula="dx = y (dy - Σ_j dy_j y_j)")
@@ -125,10 +129,14 @@ def point(draw):
     """q, k, v, mask and dcontext; the last keys of some sequences are padding."""
     B, N, T, D = draw.sizes(B=2, N=3, T=5, D=6, least=2)
     q, k, v = (draw.normal(B, N, T, D) for _ in range(3))
+    return q, k, v, drawn_mask(draw, B, T), upstream(draw, B, N, T, D)
+
+
+def drawn_mask(draw, B, T):
     mask = key_mask(draw.padding(B, T), np.float64)
     large = getattr(getattr(draw, "corner", None), "kind", "") == "large"
     near = not draw.first and not large              # where the mask shows in the numbers, and yet hides
-    return q, k, v, np.where(mask < 0, MASKED, 0.0) if near else mask, upstream(draw, B, N, T, D)
+    return np.where(mask < 0, MASKED, 0.0) if near else mask
 
 
 def constants(q):
@@ -246,18 +254,8 @@ def key_gradient(yours, draw):
 
 @lesson.check(0.5, "padding", of="attention_backward", formula="where P is 0, dk and dv are 0; never NaN")
 def padding(yours, draw):
-    q, k, v, mask, dcontext = point(draw)
-    mask = mask.copy()
-    mask[-1, :, :, 0] = -10000.0                     # the first key of many, which other sequences have
-    context, cache = yours.attention_forward(q, k, v, mask)
-    _, dk, dv, _ = yours.attention_backward(dcontext, cache)
-    for name, gradient in (("dk", dk), ("dv", dv)):
-        something(**{name: gradient})
-        same(f"{name} of a padded key", np.asarray(gradient, float)[-1, :, 0], np.zeros_like(k[-1, :, 0]))
-    context, _ = yours.attention_forward(100 * q, 100 * k, v, mask)
-    if not np.isfinite(np.asarray(context, float)).all():
-        raise Wrong("context is not finite where scores are above 1000", "exp of a large number overflows: subtract "
-                    "each row's largest first, here as in softmax", of="attention_forward")  # fmt: skip
+    q, k, v, mask, _ = given = point(draw)
+    compare_padded(yours.attention_forward, yours.attention_backward, given, of="attention_forward")
     everything = np.full_like(mask, -10000.0)
     v = v + 10                                       # whose weighted means are far from zero
     context, _ = yours.attention_forward(q, k, v, everything)
@@ -267,6 +265,21 @@ def padding(yours, draw):
     middle, reach = v.mean(axis=-2, keepdims=True), np.ptp(v, axis=-2, keepdims=True)
     if np.shape(context) != v.shape or not (np.abs(context - middle) <= reach + 1e-3).all():
         raise Wrong("context is no weighted mean of the values where all keys are padding", of="attention_forward")
+
+
+def compare_padded(forward, backward, given, of):
+    q, k, v, mask, dcontext = given
+    mask = mask.copy()
+    mask[-1, :, :, 0] = -10000.0                     # the first key of many, which other sequences have
+    _, cache = forward(q, k, v, mask)
+    _, dk, dv, _ = backward(dcontext, cache)
+    for name, gradient in (("dk", dk), ("dv", dv)):
+        something(**{name: gradient})
+        same(f"{name} of a padded key", np.asarray(gradient, float)[-1, :, 0], np.zeros_like(k[-1, :, 0]))
+    context, _ = forward(100 * q, 100 * k, v, mask)
+    if not np.isfinite(np.asarray(context, float)).all():
+        raise Wrong("context is not finite where scores are above 1000", "exp of a large number overflows: subtract "
+                    "each row's largest first, here as in softmax", of)  # fmt: skip
 
 
 @lesson.check(0.5, "as PyTorch", of="attention_backward", formula="PyTorch's scaled_dot_product_attention")

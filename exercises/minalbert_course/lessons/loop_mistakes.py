@@ -7,8 +7,8 @@ from minalbert.optim import AdamW, Moments, clip_factor, global_norm
 from .training_mistakes import rate_of
 
 
-def curve(model, batches, rates, mistake=None):
-    """Losses before each step, with the exercise's loop or with one mistake in it."""
+def curve(model, batches, rates, mistake=None, visit=None):
+    """Losses before each step, with the exercise's loop or with one mistake in it; `visit` sees weights after each."""
     moments, sums, found = Moments.zeros(model.params), model.params.zeros_like(), []
     optimiser = AdamW(weight_decay=0.0) if mistake == "no decay" else AdamW()
     for step, rate in enumerate(rates):
@@ -33,6 +33,8 @@ def curve(model, batches, rates, mistake=None):
             optimiser.step(model.params, grads, moments, rate, t, scale)
         if mistake == "after":
             found[-1] = float(model.loss(batch).total)
+        if visit:
+            visit(model.params.flat)
     return found
 
 
@@ -64,17 +66,26 @@ def loss_mistakes(model, batches, plan):
     steps, warmup, peak = plan
     rates = [rate_of(step, *plan) for step in range(steps)]
     others = {
-        "the weights did not change: is there a step, and with the rate of this step?": [0.0] * steps,
         "the rates are those of the next step: the first one's is 0":
             [rate_of(step + 1, *plan) for step in range(steps)],
         "the rates fall as if counted from the end of the warm-up; ALBERT's count from step 0":
             [rate if step < warmup else peak * (steps - step) / (steps - warmup) for step, rate in enumerate(rates)],
-        "all steps have the peak rate": [peak] * steps,
-        "all steps have the rate of the first": rates[:1] * steps,
         "the warm-up is left out": [rate_of(step, steps, 0, peak) for step in range(steps)],
         "the rates are those of a run of as many steps as there are batches":
             [rate_of(step, len(batches), warmup, peak) for step in range(steps)],
     }  # fmt: skip
+    found = {says: lambda other=other: curve(model(), batches, other) for says, other in others.items()}
+    return slips_of_a_loop(model, batches, rates, peak) | found
+
+
+def slips_of_a_loop(model, batches, rates, peak):
+    """As loss_mistakes, for any schedule."""
+    steps = len(rates)
+    others = {
+        "the weights did not change: is there a step, and with the rate of this step?": [0.0] * steps,
+        "all steps have the peak rate": [peak] * steps,
+        "all steps have the rate of the first": list(rates[:1]) * steps,
+    }
     orders = {
         "only the first batch is used": batches[:1],
         "the batches are used in the opposite order": batches[::-1],

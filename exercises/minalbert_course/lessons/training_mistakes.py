@@ -75,16 +75,22 @@ def rate_mistakes(yours, steps, warmup, peak):
     """Those that agree with yours at every step of this plan, of one without a warm-up, and of a short one."""
     plans = (steps, warmup), (steps, 0), (9, 3)
     asked = [(step, last, rise, peak) for last, rise in plans for step in (*range(last + 1), last + 3)]
+    return explaining(yours, asked, RATES, rate_of)
+
+
+def explaining(yours, asked, ways, right):
+    """{mistake: what yours gives in a place where it shows} of the ways that explain yours wherever it is asked."""
     own = []
     for each in asked:
         try:
             own.append(float(np.asarray(yours.learning_rate(*each)).item()))
         except Exception:                            # what it returns, or that it stops, is somebody else's to say
             own.append(None)
-    return {says: own[asked.index(worst)] for says, rate in RATES.items() if (worst := worst_of(rate, asked, own))}
+    found = {says: worst_of(rate, right, asked, own) for says, rate in ways.items()}
+    return {says: own[asked.index(worst)] for says, worst in found.items() if worst}
 
 
-def worst_of(rate, asked, own):
+def worst_of(rate, right, asked, own):
     """A place where the mistake shows, if it explains all others, too."""
     shown = None
     for each, answer in zip(asked, own, strict=True):
@@ -97,7 +103,7 @@ def worst_of(rate, asked, own):
                 return None
         elif not abs(mistaken - answer) <= 1e-6 * abs(each[-1]):
             return None
-        elif abs(mistaken - rate_of(*each)) > 1e-6 * abs(each[-1]):
+        elif abs(mistaken - right(*each)) > 1e-6 * abs(each[-1]):
             shown = shown or each
     return shown
 

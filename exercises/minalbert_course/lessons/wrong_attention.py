@@ -72,7 +72,7 @@ def wrong_ways_back(dy, y):
     }
 
 
-def probabilities(q, k, mask):
+def probabilities(q, k, mask, softmax=softmax):
     return softmax(q @ transposed(k) / math.sqrt(q.shape[-1]) + mask)
 
 
@@ -80,8 +80,8 @@ def transposed(x):
     return x.swapaxes(-1, -2)
 
 
-def wrong_probabilities(q, k, mask):
-    """Forward, before the values come in."""
+def wrong_probabilities(q, k, mask, softmax=softmax, slips=wrong_softmax):
+    """Forward, before the values come in. `slips` gives the mistakes in softmax."""
     _, N, T, D = q.shape
     scores, root = q @ transposed(k), math.sqrt(D)
     return {
@@ -107,12 +107,12 @@ def wrong_probabilities(q, k, mask):
         "softmax is left out": scores / root + mask,
         "q is used where k is meant": softmax(q @ transposed(q) / root + mask),
         "k is used where q is meant": softmax(k @ transposed(k) / root + mask),
-    } | {says: P for says, P in wrong_softmax(scores / root + mask).items()}  # fmt: skip
+    } | {says: P for says, P in slips(scores / root + mask).items()}  # fmt: skip
 
 
-def wrong_contexts(q, k, v, mask):
-    P = probabilities(q, k, mask)
-    return {says: wrong @ v for says, wrong in wrong_probabilities(q, k, mask).items()} | {
+def wrong_contexts(q, k, v, mask, softmax=softmax, slips=wrong_softmax):
+    P = probabilities(q, k, mask, softmax)
+    return {says: wrong @ v for says, wrong in wrong_probabilities(q, k, mask, softmax, slips).items()} | {
         "k is used where v is meant": P @ k,
         "q is used where v is meant": P @ q,
         "all heads have the values of the first": P @ v[:, :1],
@@ -120,10 +120,10 @@ def wrong_contexts(q, k, v, mask):
     }
 
 
-def wrong_score_gradients(q, k, v, mask, dcontext):
+def wrong_score_gradients(q, k, v, mask, dcontext, softmax=softmax, ways_back=wrong_ways_back):
     """What mistakes make of dS, the gradient of the scores: {mistake: dS / √D}"""
-    P, dP = probabilities(q, k, mask), dcontext @ transposed(v)
-    ways = {f"in softmax's backward pass, {says}": dS for says, dS in wrong_ways_back(dP, P).items()}
+    P, dP = probabilities(q, k, mask, softmax), dcontext @ transposed(v)
+    ways = {f"in softmax's backward pass, {says}": dS for says, dS in ways_back(dP, P).items()}
     ways |= {
         "softmax's backward pass is left out: dS is taken to be dP": dP,
         "dP is transposed: dP = dcontext vᵀ": softmax_way_back(transposed(dP), P),
@@ -133,7 +133,8 @@ def wrong_score_gradients(q, k, v, mask, dcontext):
     return {says: dS / math.sqrt(q.shape[-1]) for says, dS in ways.items()}
 
 
-def scores_followed(q, k, v, mask, dcontext):
+def scores_followed(q, k, v, mask, dcontext, softmax=softmax, slips=wrong_softmax):
     """dS / √D where all is right but the probabilities of forward: {mistake: array}"""
     dP, root = dcontext @ transposed(v), math.sqrt(q.shape[-1])
-    return {says: softmax_way_back(dP, P) / root for says, P in wrong_probabilities(q, k, mask).items()}
+    return {says: softmax_way_back(dP, P) / root
+            for says, P in wrong_probabilities(q, k, mask, softmax, slips).items()}  # fmt: skip

@@ -88,6 +88,12 @@ def kept_one(name):
     return kept[name]
 
 
+@maker("weights of the kept")
+def weights_of_the_kept(name):
+    """The weights that a model has by now, (n,)."""
+    return kept[name].params.flat.copy()
+
+
 def warm_up():
     """Opens the libraries that a model needs, which a submission may not open."""
     small_model(0).loss_and_grads(batch(0, 1, 4, 1))

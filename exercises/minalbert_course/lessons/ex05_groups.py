@@ -1,0 +1,271 @@
+"""The variant of exercise 5: heads in groups share keys (Ainslie et al., 2023, arXiv:2305.13245)."""
+
+import functools
+import math
+
+import numpy as np
+
+from minalbert.layers import key_mask
+
+from ..compare import LIMIT, Wrong, same
+from ..lesson import Lesson
+from ..outside import numbers, ramp
+from . import ex05_attention
+from .corners import Corner, also, something, upstream
+from .ex05_attention import ROWS, SCORES, compare_large, compare_padded, constants, drawn_mask, named, natural
+from .grouped_heads import (
+    folded,
+    grouped_backward,
+    grouped_forward,
+    groups_of,
+    other_groups,
+    softmax1,
+    softmax1_forward,
+    wrong_folds,
+    wrong_softmax1,
+)
+from .matches import matches
+from .wrong_attention import (
+    probabilities,
+    scores_followed,
+    softmax_way_back,
+    transposed,
+    wrong_contexts,
+    wrong_probabilities,
+    wrong_score_gradients,
+    wrong_ways_back,
+)
+
+variant = Lesson(
+    "ex05-groups", "grouped heads, which may attend to nothing", minutes=80, variant_of="ex05",
+    functions={
+        "softmax1_forward": "y, cache",
+        "softmax1_backward": "dx",
+        "grouped_forward": "context, cache",
+        "grouped_backward": "dq, dk, dv, dmask",
+    },
+    withheld=ex05_attention.lesson.withheld,
+    references={"softmax1_forward": softmax1_forward, "softmax1_backward": softmax_way_back,
+                "grouped_forward": grouped_forward, "grouped_backward": grouped_backward},
+)  # fmt: skip
+LESSONS = [variant]
+
+HEADS = (
+    Corner(padding="none", B=1, G=1, R=1, T=1, D=1),
+    Corner("tiny", B=2, G=3, R=1, T=4, D=1),
+    Corner("large", B=4, G=1, R=2, T=3, D=2),
+    Corner("zero", padding="none", B=3, G=2, R=2, T=2, D=3),
+    Corner(padding="all but one", B=1, G=2, R=2, T=4, D=16),
+    Corner(padding="none", B=1, G=1, R=3, T=17, D=3),
+    Corner(B=3, G=3, R=3, T=3, D=3),
+    Corner(padding="none", B=2, G=5, R=1, T=5, D=1),
+)
+
+
+@variant.check(1, "softmax", of="softmax1_forward", formula="y_i = exp(x_i) / (1 + Σ_j exp(x_j)), over the last axis")
+@also(*ROWS)
+def softmax_value(yours, draw):
+    drawn = draw.normal(*draw.sizes(B=2, T=5, K=4), scale=2)
+    for x in (drawn, drawn[0], drawn[0, 0], drawn[None], drawn - 6, -drawn[None, :, None]):
+        y, _ = yours.softmax1_forward(x)
+        suspects = functools.partial(wrong_softmax1, x) if x.ndim > 1 else None
+        name = "y" if x.ndim == 3 else f"y for x of shape {x.shape}"
+        matches(name, y, softmax1(x), suspects=suspects, given=(softmax1, {"x": x}))
+
+
+@variant.check(0.5, "large numbers", of="softmax1_forward", formula="y_i = exp(x_i - m) / (exp(-m) + Σ_j exp(x_j - m))")
+def softmax_large(yours, draw):
+    something(y=yours.softmax1_forward(draw.normal(2, 3))[0])
+    compare_large(yours.softmax1_forward, softmax1, wrong_softmax1, draw)
+
+
+@variant.check(1.5, "softmax dx", of="softmax1_backward", formula="dx = y (dy - Σ_j dy_j y_j)")
+@also(*ROWS)
+def softmax_gradient(yours, draw):
+    given = draw.normal(*draw.sizes(B=2, T=5, K=4), scale=2)
+    above = upstream(draw, *given.shape)
+    for place in ((), (0,), (0, 0), (None,), (None, slice(None), None)):
+        x, dy = given[place], above[place]
+        _, cache = yours.softmax1_forward(x)
+        dx, y = yours.softmax1_backward(dy, cache), softmax1(x)
+        name = "dx" if x.ndim == 3 else f"dx for x of shape {x.shape}"
+        suspects = functools.partial(wrong_rows_back, dy, y) if x.ndim > 1 else None
+        matches(name, dx, softmax_way_back(dy, y), suspects=suspects, given=(softmax_way_back, {"dy": dy, "y": y}))
+
+
+def wrong_rows_back(dy, y):
+    whole = y / y.sum(axis=-1, keepdims=True)
+    return wrong_ways_back(dy, y) | {
+        "this is the gradient of the usual softmax, whose rows sum to one": softmax_way_back(dy, whole),
+        "the sum Σ_j dy_j y_j is divided by Σ_j y_j, which is not one here":
+            y * (dy - (dy * whole).sum(axis=-1, keepdims=True)),
+        "the term of the score 0 is subtracted, too; nothing of it reaches the loss":
+            y * (dy - (dy * y).sum(axis=-1, keepdims=True) - (1 - y.sum(axis=-1, keepdims=True))),
+    }  # fmt: skip
+
+
+def point(draw):
+    """q, k, v, mask and dcontext; the last keys of some sequences are padding."""
+    B, G, R, T, D = draw.sizes(B=2, G=2, R=3, T=5, D=4, least=2)
+    q, k, v = draw.normal(B, G * R, T, D), draw.normal(B, G, T, D), draw.normal(B, G, T, D)
+    return q, k, v, drawn_mask(draw, B, T), upstream(draw, *q.shape)
+
+
+def of_heads(q, k, v):
+    """Keys and values of each head, and its group."""
+    of = groups_of(q.shape[1], k.shape[1])
+    return k[:, of], v[:, of], of
+
+
+def reference(q, k, v, mask, dcontext):
+    context, cache = grouped_forward(q, k, v, mask)
+    return context, grouped_backward(dcontext, cache)
+
+
+def gradient(place, **given):
+    return reference(**given)[1][place]
+
+
+def suspected_contexts(q, k, v, mask):
+    own_k, own_v, _ = of_heads(q, k, v)
+    found = wrong_contexts(q, own_k, own_v, mask, softmax1, wrong_softmax1)
+    for says, of in other_groups(q.shape[1], k.shape[1]).items():
+        P = probabilities(q, k[:, of], mask, softmax1)
+        found |= {says: P @ v[:, of], f"of the keys alone: {says}": P @ own_v,
+                  f"of the values alone: {says}": probabilities(q, own_k, mask, softmax1) @ v[:, of]}  # fmt: skip
+    return found
+
+
+@variant.check(1.5, "context", of="grouped_forward", formula="context = softmax₁(q kᵀ / √D + mask) v, group n G // N")
+@also(*HEADS)
+def attention_value(yours, draw):
+    q, k, v, mask, _ = point(draw)
+    context, _ = yours.grouped_forward(q, k, v, mask)
+    matches("context", context, contexts(q, k, v, mask), "bntd", lambda: suspected_contexts(q, k, v, mask),
+            natural=np.abs(v).max(), given=(contexts, {"q": q, "k": k, "v": v, "mask": mask}))  # fmt: skip
+    if not hasattr(draw, "corner"):
+        q, k, mask = 10 * q, 10 * k, np.where(mask < 0, -10000.0, 0.0)
+        name, right = "context where scores are above 100", contexts(q, k, v, mask)
+        matches(name, yours.grouped_forward(q, k, v, mask)[0], right, "bntd", limit=100 * LIMIT)
+
+
+def contexts(q, k, v, mask):
+    return grouped_forward(q, k, v, mask)[0]
+
+
+@variant.check(1.5, "dv", of="grouped_backward", formula="dv = Σ over the heads of the group of Pᵀ dcontext")
+@also(*HEADS)
+def value_gradient(yours, draw):
+    q, k, v, mask, dcontext = given = point(draw)
+    _, cache = yours.grouped_forward(q, k, v, mask)
+    _, _, dv, _ = yours.grouped_backward(dcontext, cache)
+    own_k, own_v, of = of_heads(q, k, v)
+    P, G = probabilities(q, own_k, mask, softmax1), k.shape[1]
+
+    def suspects():
+        each = transposed(P) @ dcontext
+        return wrong_folds(each, of, G) | {
+            "the probabilities are not transposed in dv = Pᵀ dcontext": folded(P @ dcontext, of, G),
+            "the probabilities are missing: this is dcontext": folded(dcontext, of, G),
+            "v is used where dcontext is meant": folded(transposed(P) @ own_v, of, G),
+        }
+
+    def follows():
+        wrong = wrong_probabilities(q, own_k, mask, softmax1, wrong_softmax1)
+        return {says: folded(transposed(other) @ dcontext, of, G) for says, other in wrong.items()}
+
+    matches("dv", dv, reference(*given)[1][2], "bgtd", suspects, known=constants(q), follows=follows,
+            given=(functools.partial(gradient, 2), named(*given)))  # fmt: skip
+
+
+@variant.check(1.5, "dq", of="grouped_backward", formula=SCORES)
+@also(*HEADS)
+def query_gradient(yours, draw):
+    q, k, v, mask, dcontext = given = point(draw)
+    _, cache = yours.grouped_forward(q, k, v, mask)
+    dq, _, _, _ = yours.grouped_backward(dcontext, cache)
+    own_k, own_v, _ = of_heads(q, k, v)
+    spread = q, own_k, own_v, mask, dcontext
+
+    def suspects():
+        dS, wrong = score_gradient(*spread), wrong_score_gradients(*spread, softmax1, wrong_rows_back)
+        found = {says: other @ own_k for says, other in wrong.items()} | {
+            "q is used where k is meant": dS @ q, "v is used where k is meant": dS @ own_v,
+            "dS is transposed: dq = dS k / √D": transposed(dS) @ own_k,
+        }  # fmt: skip
+        others = other_groups(q.shape[1], k.shape[1])
+        return found | {f"on the way back, {says}": dS @ k[:, of] for says, of in others.items()}
+
+    def follows():
+        return {says: dS @ own_k for says, dS in scores_followed(*spread, softmax1, wrong_softmax1).items()}
+
+    matches("dq", dq, reference(*given)[1][0], "bntd", suspects, known=constants(q), natural=natural(*spread),
+            follows=follows, given=(functools.partial(gradient, 0), named(*given)))  # fmt: skip
+
+
+def score_gradient(q, k, v, mask, dcontext):
+    """dS / √D of each head"""
+    return softmax_way_back(dcontext @ transposed(v), probabilities(q, k, mask, softmax1)) / math.sqrt(q.shape[-1])
+
+
+@variant.check(1, "dk", of="grouped_backward", formula=f"of each head {SCORES}; dk: Σ over the heads of the group")
+@also(*HEADS)
+def key_gradient(yours, draw):
+    q, k, v, mask, dcontext = given = point(draw)
+    _, cache = yours.grouped_forward(q, k, v, mask)
+    _, dk, _, _ = yours.grouped_backward(dcontext, cache)
+    own_k, own_v, of = of_heads(q, k, v)
+    spread, G = (q, own_k, own_v, mask, dcontext), k.shape[1]
+
+    def suspects():
+        dS, wrong = score_gradient(*spread), wrong_score_gradients(*spread, softmax1, wrong_rows_back)
+        return wrong_folds(transposed(dS) @ q, of, G) | {
+            says: folded(transposed(other) @ q, of, G) for says, other in wrong.items()} | {
+            "k is used where q is meant": folded(transposed(dS) @ own_k, of, G),
+            "v is used where q is meant": folded(transposed(dS) @ own_v, of, G),
+            "dS is not transposed in dk = dSᵀ q": folded(dS @ q, of, G),
+            "this is dv: dk comes second": reference(*given)[1][2],
+        }  # fmt: skip
+
+    def follows():
+        wrong = scores_followed(*spread, softmax1, wrong_softmax1)
+        return {says: folded(transposed(dS) @ q, of, G) for says, dS in wrong.items()}
+
+    matches("dk", dk, reference(*given)[1][1], "bgtd", suspects, natural=natural(*spread), known=constants(q),
+            follows=follows, given=(functools.partial(gradient, 1), named(*given)))  # fmt: skip
+
+
+@variant.check(0.5, "padding", of="grouped_backward", formula="where P is 0, dk and dv are 0; all padding: context 0")
+def padding(yours, draw):
+    q, k, v, mask, _ = given = point(draw)
+    compare_padded(yours.grouped_forward, yours.grouped_backward, given, of="grouped_forward")
+    context, _ = yours.grouped_forward(q, k, v, np.full_like(mask, -10000.0))
+    try:
+        same("context where all keys are padding", context, np.zeros_like(q), "bntd")
+    except Wrong as error:
+        cause = "each head must give nothing where nothing is to be seen: the 1 of the divisor is missing, or it is "
+        raise Wrong(error.seen, f"{cause}made small with the scores", of="grouped_forward") from None
+
+
+@variant.check(0.5, "as PyTorch", of="grouped_backward", formula="PyTorch's scaled_dot_product_attention, enable_gqa")
+def outside(yours, draw):
+    q, dcontext = (ramp(2, 4, 3, 4, start=start) for start in (1, 4))
+    k, v = (ramp(2, 2, 3, 4, start=start) for start in (2, 3))
+    mask = key_mask(np.array([[1, 1, 1], [1, 1, 0]]), np.float64)
+    context, cache = yours.grouped_forward(q, k, v, mask)
+    *gradients, dmask = yours.grouped_backward(dcontext, cache)
+    for name, answer in zip(("context", "dq", "dk", "dv"), (context, *gradients), strict=True):
+        same(f"{name} (PyTorch's numbers)", answer, numbers("ex05_groups")[name])
+    if dmask is not None:
+        raise Wrong("dmask is not None", "the mask is a constant, which has no gradient")
+
+
+@variant.check(0.5, "inputs untouched", of="grouped_forward")
+def purity(yours, draw):
+    q, k, v, mask, dcontext = point(draw)
+    y, cache = yours.softmax1_forward(draw.normal(3, 4))
+    dx = yours.softmax1_backward(draw.normal(3, 4), cache)
+    context, cache = yours.grouped_forward(q, k, v, mask)
+    dq, dk, dv, _ = yours.grouped_backward(dcontext, cache)
+    something(y=y, dx=dx, context=context, dq=dq, dk=dk, dv=dv)
+    yours.untouched()

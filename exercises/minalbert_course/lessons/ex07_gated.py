@@ -1,0 +1,159 @@
+"""The variant of exercise 7: gated layers with grouped heads, words of two widths, LAMB's state on many machines."""
+
+import functools
+
+from ..compare import Wrong
+from ..lesson import Lesson
+from ..outside import numbers
+from ..yours import NotWritten, Stopped
+from . import ex07_counting
+from .counted import counted, whole, whole_in_corner
+from .gated_counts import (
+    CORNERS,
+    Sizes,
+    cache,
+    cache_mistakes,
+    drawn,
+    embedding,
+    embedding_mistakes,
+    fair_width,
+    layer,
+    layer_mistakes,
+    model,
+    model_mistakes,
+    operation_mistakes,
+    operations,
+    state,
+    state_mistakes,
+    width_mistakes,
+)
+from .polynomials import miscounted
+
+variant = Lesson(
+    "ex07-gated", "counting for a changed model", minutes=45, variant_of="ex07",
+    functions={
+        "embedding_parameters": "parameters",
+        "layer_parameters": "parameters",
+        "model_parameters": "parameters",
+        "training_bytes": "bytes",
+        "cache_bytes": "bytes",
+        "flops_per_token": "flops",
+        "gated_width": "F",
+    },
+    withheld=ex07_counting.lesson.withheld,
+    references={"embedding_parameters": embedding, "layer_parameters": layer, "training_bytes": state,
+                "flops_per_token": operations, "gated_width": fair_width},
+)  # fmt: skip
+LESSONS = [variant]
+
+MACHINES = ((1, 1), (7, 7), (7, 8), (8, 3), (11683584, 64), (357898112, 1000), (10**12 + 1, 8))
+WIDTHS = ((1, 1), (1, 2), (2, 1), (3, 4), (5, 3), (768, 3072), (4096, 16384), (2, 100), (100, 2), (12289, 49157))
+
+
+def compare(yours, name, right, mistakes, letters, sizes, corners, degree=3):
+    """Compare for sizes, with what may be wrong, and then in the corners."""
+    function = getattr(yours, name)
+    asked = functools.partial(miscounted, function, right, letters, sizes, degree)
+    whole(f"{name}{sizes}", function(*sizes), right(*sizes), mistakes(*sizes), found=asked)
+    for corner in corners:
+        whole_in_corner(f"{name}{corner}", function(*corner), right(*corner))
+
+
+def corners(draw, part):
+    return [getattr(sizes, part) for sizes in CORNERS] if draw.first else ()
+
+
+@variant.check(1.5, "embedding", of="embedding_parameters", formula="C E + E H, and R S + S H")
+def of_words(yours, draw):
+    sizes = drawn(draw).embedding
+    others = corners(draw, "embedding")
+    compare(yours, "embedding_parameters", embedding, embedding_mistakes, "CRESH", sizes, others)
+
+
+@variant.check(0.5, "no rare words", of="embedding_parameters", formula="where R = 0: C E + E H alone")
+def no_rare_words(yours, draw):
+    for C, _, E, S, H in (drawn(draw).embedding, *corners(draw, "embedding")):
+        right, answer = C * E + E * H, yours.embedding_parameters(C, 0, E, S, H)
+        known = {"where R = 0 there is no matrix from S to H": right + S * H,
+                 "common words are there where no rare ones are": 0}  # fmt: skip
+        whole(f"embedding_parameters({C}, 0, {E}, {S}, {H})", answer, right, known)
+    answer, right = yours.embedding_parameters(7, 3, 5, 2, 4), embedding(7, 3, 5, 2, 4)
+    if answer != right:                              # zeros, or C E + E H in any case, are no answer
+        whole("embedding_parameters(7, 3, 5, 2, 4)", answer, right, embedding_mistakes(7, 3, 5, 2, 4))
+
+
+@variant.check(1.5, "layer", of="layer_parameters",
+               formula="(H N D + N D) + 2 (H K D + K D) + N D H + 3 H F + 2 H")  # fmt: skip
+def of_layer(yours, draw):
+    sizes = drawn(draw).layer
+    compare(yours, "layer_parameters", layer, layer_mistakes, "HFNKD", sizes, corners(draw, "layer"))
+
+
+@variant.check(1.5, "model", of="model_parameters", formula="embedding + num_hidden_groups layers + H")
+def of_model(yours, draw):
+    sizes = drawn(draw)
+    answer = yours.model_parameters(sizes.config)
+    yours.untouched()
+    asked = functools.partial(miscounted, lambda *other: yours.model_parameters(Sizes(*other).config),
+                              lambda *other: model(Sizes(*other)), "CRESHFNKDLG", sizes, 0)  # fmt: skip
+    whole("model_parameters(config)", answer, model(sizes), model_mistakes(sizes), from_own_parts(yours, sizes), asked)
+    for sizes in CORNERS if draw.first else ():
+        answer = yours.model_parameters(sizes.config)
+        if answer not in from_own_parts(yours, sizes):
+            whole_in_corner(f"model_parameters(config) of {sizes.words}", answer, model(sizes))
+
+
+def from_own_parts(yours, sizes):
+    """What the student's own counts of embedding and layer add up to."""
+    try:
+        words = counted("embedding", yours.embedding_parameters(*sizes.embedding))
+        one = counted("layer", yours.layer_parameters(*sizes.layer))
+    except (Wrong, NotWritten, Stopped):
+        return []
+    return [words + sizes.G * one + sizes.H] if words > sizes.H and one > sizes.H else []
+
+
+@variant.check(1.5, "training bytes", of="training_bytes", formula="2 P + 2 P + 3 · 4 ⌈P / W⌉")
+def of_training(yours, draw):
+    usual = (11683585, 8) if draw.first else (int(draw.integers(10**6, 10**7)), int(draw.integers(3, 100)))
+    for P, W in (usual, *MACHINES):
+        known = {} if W == 1 else state_mistakes(P, W)
+        whole(f"training_bytes({P}, {W})", yours.training_bytes(P, W), state(P, W), known)
+
+
+@variant.check(1, "cache bytes", of="cache_bytes", formula="2 · 2 L K D T")
+def of_cache(yours, draw):
+    sizes, T = drawn(draw), 512 if draw.first else int(draw.integers(101, 999))
+    answer = yours.cache_bytes(sizes.config, T)
+    yours.untouched()
+    whole(f"cache_bytes(config, {T})", answer, cache(sizes, T), cache_mistakes(sizes, T))
+    for sizes in CORNERS if draw.first else ():
+        answer = yours.cache_bytes(sizes.config, 5)
+        whole_in_corner(f"cache_bytes(config, 5) of {sizes.words}", answer, cache(sizes, 5))
+
+
+@variant.check(1.5, "FLOPs", of="flops_per_token",
+               formula="L (2 · 2 H N D + 2 · 2 H K D + 2 · 2 T N D + 3 · 2 H F)")  # fmt: skip
+def of_operations(yours, draw):
+    def asked(sizes, T):
+        return sizes.H, sizes.F, sizes.L, sizes.N, sizes.K, sizes.D, T
+
+    others = [asked(sizes, T) for T, sizes in enumerate(CORNERS, 1)] if draw.first else ()
+    sizes = asked(drawn(draw), 512 if draw.first else int(draw.integers(101, 999)))
+    compare(yours, "flops_per_token", operations, operation_mistakes, "HFLNKDT", sizes, others, degree=4)
+
+
+@variant.check(0.5, "a fair gate", of="gated_width", formula="the largest whole F' with 3 H F' ≤ 2 H F + F + H")
+def of_width(yours, draw):
+    sizes = drawn(draw)
+    for H, F in ((sizes.H, 4 * sizes.H), (sizes.H, sizes.F), *WIDTHS):
+        whole(f"gated_width({H}, {F})", yours.gated_width(H, F), fair_width(H, F), width_mistakes(H, F))
+
+
+@variant.check(0.5, "as transformers", of="model_parameters", formula="num_parameters() of transformers' Qwen2Model")
+def outside(yours, draw):
+    for H, F, N, K, D, L, expected in numbers("ex07_gated")["counts"].astype(int).tolist():
+        sizes = Sizes(1000, 0, H, 1, H, F, N, K, D, L, L)
+        words = counted("the count of the embedding", yours.embedding_parameters(*sizes.embedding))
+        answer = counted("the count of the model", yours.model_parameters(sizes.config))
+        whole(f"the count of H = {H}, L = {L} without the embedding (transformers')", answer - words, expected, {})

@@ -1,0 +1,16 @@
+import math
+from fractions import Fraction
+
+
+def training_bytes(parameters, W):
+    return 4 * parameters + 12 * math.ceil(Fraction(parameters, W))
+
+
+def gated_width(H, F):
+    return math.floor(Fraction(2 * H * F + F + H, 3 * H))
+
+
+def model_parameters(config):
+    C, R, E, S, H, F, N, K, D, _L, G = config.values()
+    sets = sum(layer_parameters(H, F, N, K, D) for _ in range(G))
+    return float(embedding_parameters(C, R, E, S, H) + sets + H)
