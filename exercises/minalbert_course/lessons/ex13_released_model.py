@@ -5,20 +5,18 @@ import json
 
 import numpy as np
 
-from minalbert.albert import Albert
 from minalbert.config import AlbertConfig
 from minalbert.interop import huggingface, state_dict
-from minalbert.params import Params, shapes
 
 from .. import outside
-from ..compare import Wrong, numbers, same
+from ..compare import Wrong
 from ..given import Given
 from ..lesson import Lesson
 from ..makers import ex13 as ex13  # what this exercise hands out
 from .checks import alive
 from .config_files import compare_config, compare_refusal, config_text
 from .released import as_dict, compare_arrays, compare_names, file_of, orders
-from .released_directory import computed, from_own_parts, stored
+from .released_directory import compare_computed, from_own_parts, stored
 from .two_models import compare_guesses, compare_place, compare_places, plain, states
 
 lesson = Lesson(
@@ -210,22 +208,4 @@ def missing_word(yours, draw):
 @lesson.check(1, "as transformers", of="load", formula="hidden states and logits of transformers' AlbertForPreTraining")
 def as_transformers(yours, draw):
     config, params = yours.load(Given.of("the released directory"))
-    try:
-        config = AlbertConfig(**as_dict("config", config))
-    except (TypeError, ValueError) as error:
-        raise Wrong(f"AlbertConfig cannot be made of config: {error}", of="read_config") from error
-    wanted = shapes(config)
-    compare_names(as_dict("params", params), wanted)
-    arrays = {name: numbers(name, params[name], shape) for name, shape in wanted.items()}
-    for name, shape in wanted.items():
-        if arrays[name].shape != shape:
-            raise Wrong(f"{name} has shape {arrays[name].shape}; it must be {shape}", of="translate")
-    theirs = outside.numbers("ex13")
-    try:
-        ours = computed(Albert(config, Params.from_arrays(arrays, wanted, "float64")), theirs)
-    except ValueError as error:
-        raise Wrong(f"a model of config and params cannot read the ids: {error}", of="read_config") from error
-    for i, state in enumerate(ours["hidden_states"]):
-        same(f"hidden state {i} (transformers' numbers)", state, theirs["hidden_states"][i], "bth")
-    for name in ("mlm_logits", "sop_logits"):
-        same(f"{name} (transformers' numbers)", ours[name], theirs[name])
+    compare_computed(config, params, outside.numbers("ex13"), "transformers'")

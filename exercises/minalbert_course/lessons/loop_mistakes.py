@@ -2,15 +2,18 @@
 
 import numpy as np
 
-from minalbert.optim import AdamW, Moments, clip_factor, global_norm
+from minalbert.optim import AdamW, clip_factor, global_norm
+from minalbert.optim.adamw import adamw_tensor
+from minalbert.optim.blocks import exempt
 
 from .training_mistakes import rate_of
 
 
 def curve(model, batches, rates, mistake=None, visit=None):
     """Losses before each step, with the exercise's loop or with one mistake in it; `visit` sees weights after each."""
-    moments, sums, found = Moments.zeros(model.params), model.params.zeros_like(), []
-    optimiser = AdamW(weight_decay=0.0) if mistake == "no decay" else AdamW()
+    weights, sums, found = model.params.flat, model.params.zeros_like(), []
+    moments = fresh = (np.zeros_like(weights), np.zeros_like(weights))
+    decay = 0.0 if mistake == "no decay" else decays(model.params)
     for step, rate in enumerate(rates):
         batch = batches[step % len(batches)]
         losses, grads = model.loss_and_grads(batch)
@@ -21,7 +24,7 @@ def curve(model, batches, rates, mistake=None, visit=None):
         if mistake == "entries":
             grads.flat[...] = np.clip(grads.flat, -1.0, 1.0)
         if mistake == "fresh moments" or (mistake == "fresh rounds" and step % len(batches) == 0):
-            moments = Moments.zeros(model.params)
+            moments = fresh
         norm = global_norm(grads)
         if mistake == "matrices":
             norm = np.sqrt(sum(float((g * g).sum()) for g in grads.values() if g.ndim > 1))
@@ -30,12 +33,21 @@ def curve(model, batches, rates, mistake=None, visit=None):
         scale = scales.get(mistake, clip_factor(norm, 1.0))
         t = {"t": 1, "late t": step + 2, "early t": max(step, 1)}.get(mistake, step + 1)
         if not (mistake == "no rest" and rate == 0):
-            optimiser.step(model.params, grads, moments, rate, t, scale)
+            stepped, *moments = adamw_tensor(weights, scale * grads.flat, *moments, rate, t)
+            weights[...] = stepped - rate * decay * weights
         if mistake == "after":
             found[-1] = float(model.loss(batch).total)
         if visit:
-            visit(model.params.flat)
+            visit(weights)
     return found
+
+
+def decays(params):
+    """AdamW's decay of each weight, as one vector: all tensors are stepped at once, in a fraction of the time."""
+    found = params.zeros_like()
+    for name, tensor in found.items():
+        tensor[...] = 0.0 if exempt(name, tensor) else AdamW().weight_decay
+    return found.flat
 
 
 MISTAKES = {

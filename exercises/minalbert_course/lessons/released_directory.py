@@ -6,13 +6,16 @@ from importlib import resources
 import numpy as np
 import safetensors.numpy
 
+from minalbert.albert import Albert
 from minalbert.config import AlbertConfig
 from minalbert.interop import state_dict
+from minalbert.params import Params, shapes
 
 from .. import outside
-from ..compare import Wrong
+from ..compare import Wrong, numbers, same
 from ..yours import Stopped
 from .config_files import FIELDS
+from .released import as_dict, compare_names
 
 
 def stored():
@@ -53,3 +56,25 @@ def computed(model, given):
             "mlm_logits": model.mlm_logits(states[-1]),
             "sop_logits": model.sop_logits(pooled),
         }
+
+
+def compare_computed(config, params, theirs, whose):
+    """What a model of config and params computes, with the numbers from outside."""
+    try:
+        config = AlbertConfig(**as_dict("config", config))
+    except (TypeError, ValueError) as error:
+        raise Wrong(f"AlbertConfig cannot be made of config: {error}", of="read_config") from error
+    wanted = shapes(config)
+    compare_names(as_dict("params", params), wanted)
+    arrays = {name: numbers(name, params[name], shape) for name, shape in wanted.items()}
+    for name, shape in wanted.items():
+        if arrays[name].shape != shape:
+            raise Wrong(f"{name} has shape {arrays[name].shape}; it must be {shape}", of="translate")
+    try:
+        ours = computed(Albert(config, Params.from_arrays(arrays, wanted, "float64")), theirs)
+    except ValueError as error:
+        raise Wrong(f"a model of config and params cannot read the ids: {error}", of="read_config") from error
+    for i, state in enumerate(ours["hidden_states"]):
+        same(f"hidden state {i} ({whose} numbers)", state, theirs["hidden_states"][i], "bth")
+    for name in ("mlm_logits", "sop_logits"):
+        same(f"{name} ({whose} numbers)", ours[name], theirs[name])

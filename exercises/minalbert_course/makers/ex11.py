@@ -1,6 +1,7 @@
 """A small model and batches, and the same ones again."""
 
 import dataclasses
+import functools
 
 import numpy as np
 
@@ -33,10 +34,17 @@ def small_model(seed, spread=0.25):
     """A seed, or "ramp": weights that nobody drew. `spread` of 0.05: gradients of SOP alone are shorter than 1."""
     if seed == "ramp":
         return ramps()
-    config = dataclasses.replace(CONFIG, initializer_range=spread, num_hidden_layers=1)
-    model = Albert.init(config, seed, dtype="float64")
+    one = drawn(seed, spread)
+    model = Albert(one.config, one.params.copy())
     model.__dict__["_workers"] = OfOneBatch(model)
     return model
+
+
+@functools.lru_cache(64)
+def drawn(seed, spread):
+    """Whose weights `small_model` copies: to draw them takes longer than a step."""
+    config = dataclasses.replace(CONFIG, initializer_range=spread, num_hidden_layers=1)
+    return Albert.init(config, seed, dtype="float64")
 
 
 def ramps():

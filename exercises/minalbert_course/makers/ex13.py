@@ -7,5 +7,5 @@ from ..given import maker
 
 
 @maker("the released directory")
-def released():
-    return str(resources.files(outside) / "ex13")
+def released(inside=""):
+    return str(resources.files(outside) / "ex13" / inside)
