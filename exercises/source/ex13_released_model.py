@@ -117,9 +117,9 @@ def read_config(text):
 # %% [markdown]
 # ## A directory
 #
-# Both files together. `load_file(path)` of the library safetensors gives the dict of a `model.safetensors`. The check
-# has a small directory that transformers wrote, and compares what a model of your config and params computes with the
-# hidden states and logits of transformers' own.
+# Both files together; other files may lie beside them, and may be of the same kinds. `load_file(path)` of the library
+# safetensors gives the dict of a `model.safetensors`. The check has a small directory that transformers wrote, and
+# compares what a model of your config and params computes with the hidden states and logits of transformers' own.
 
 # %%
 def load(directory):
@@ -158,7 +158,8 @@ def first_difference(ours, theirs, limit):
 # %% [markdown]
 # ## A missing word
 #
-# The logits of one masked place, one for each word: which words does the model believe in?
+# The logits of one masked place, one for each word: which words does the model believe in? Logits may be near ±1000.
+# A word that stands in the list twice has two logits, and is two guesses.
 
 # %%
 def fill_mask(logits, words, k):
