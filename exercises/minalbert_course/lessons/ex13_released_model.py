@@ -94,6 +94,7 @@ def trunk(yours, draw):
         params = as_dict("params", yours.translate(ordered))
         compare_names(params, right)
     alive(**{name.replace(".", "_"): params[name] for name in right})
+    yours.untouched()
 
 
 # The configuration
@@ -183,6 +184,7 @@ def not_a_number(yours, draw):
     ours[2][0, 0, 0], ours[4][0, 0, 0] = np.inf, np.nan
     answer = plain(yours.first_difference(ours, theirs, 1e-3))
     compare_place("first_difference, where ours[2] is infinite,", answer, 2, "seen: an infinite number is not found")
+    yours.untouched()
 
 
 # A missing word
@@ -191,7 +193,7 @@ def not_a_number(yours, draw):
 @lesson.check(1, "a missing word", of="fill_mask", formula="softmax over all words; the k largest, best first")
 def missing_word(yours, draw):
     V, k = (7, 3) if draw.first else (int(draw.integers(8, 20)), int(draw.integers(2, 6)))
-    usual, few, many = (V, k, 2), ((V, 1, 1), (1, 1, 1)), ((V, V, 2), (40, 12, 1), (2000, 25, 2))
+    usual, few, many = (V, k, 2), ((V, 1, 1), (1, 1, 1)), ((V, V, 2), (40, 12, 1), (2000, 700, 2))
     for size, asked, scale in (usual, *few, *many, (V, k, 0.05), (V, k, 30)):
         logits = draw.normal(size, scale=scale)
         compare_guesses(yours, draw, logits, asked)
@@ -202,6 +204,7 @@ def missing_word(yours, draw):
     compare_twice(yours, draw)
     for size, asked in ((24, 24), (9, 5)):           # several words of one logit, in any order
         compare_guesses(yours, draw, np.round(draw.normal(size)), asked)
+    yours.untouched()
 
 
 @lesson.check(1, "as transformers", of="load", formula="hidden states and logits of transformers' AlbertForPreTraining")
