@@ -158,7 +158,7 @@ def first_difference(ours, theirs, limit):
 # %% [markdown]
 # ## A missing word
 #
-# The logits of one masked place, one for each word: which words does the model believe in? Logits may be near ±1000.
+# The logits of one masked place, one for each word: which words does the model believe in?
 # A word that stands in the list twice has two logits, and is two guesses.
 
 # %%
