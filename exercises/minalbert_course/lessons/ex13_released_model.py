@@ -199,7 +199,7 @@ def missing_word(yours, draw):
         compare_guesses(yours, draw, logits, asked)
     compare_guesses(yours, draw, -abs(logits) - 1, k)
     compare_guesses(yours, draw, abs(logits) + 1, k)
-    compare_guesses(yours, draw, logits / 100 + 703, k)                              # e to these is a number still
+    compare_guesses(yours, draw, 703 + np.round(10 * logits) / 1024, k)              # float32 has them, and e to them
     compare_twice(yours, draw)
     for size, asked in ((24, 24), (9, 5)):           # several words of one logit, in any order
         compare_guesses(yours, draw, np.round(draw.normal(size)), asked)
