@@ -3,9 +3,11 @@
 import copy
 import functools
 import inspect
+import os
 import traceback
 import warnings
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,7 +17,12 @@ from .withholding import is_ours, withholding
 
 EARLIER = "what it had returned before"
 SIMPLE = (str, bytes, int, float, complex, np.generic, type(None))
-UNKNOWN = object()                                   # in the place of what is neither simple nor holds anything
+
+
+class Thing(NamedTuple):
+    """In the place of what is neither simple nor holds anything: the same must stand there again."""
+
+    itself: Any
 
 
 class Here:
@@ -31,11 +38,11 @@ class Here:
             raise NotWritten(f"{name} is not there")
         if is_ours(function):
             raise Stopped(f"{name} is the library's own, which is the answer to this exercise; write your own")
-        plain = [key for key, value in named(function, args, static).items() if holds_arrays(value)]
+        caches = [key for key, value in named(function, args, static).items() if isinstance(value, Opaque)]
         args, static = made(args), made(static)
-        given = {key: value for key, value in named(function, args, static).items() if key in plain}
+        given = {key: value for key, value in named(function, args, static).items() if key not in caches}
         others_need = {f"its argument {key}": value for key, value in given.items()} | self.of_earlier_calls(name)
-        before = copied(others_need)
+        before, folder = copied(others_need), os.getcwd()
         try:
             with withholding(self.withheld), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -48,6 +55,11 @@ class Here:
             raise KeyboardInterrupt(last_line(name, error, self.path)) from None
         except SystemExit as error:
             raise Stopped(f"{name} called sys.exit, which ends the program; return, or raise an error") from error
+        finally:
+            if moved := os.getcwd() != folder:
+                os.chdir(folder)
+        if moved:
+            raise Stopped(f"{name} called os.chdir, which moves the whole program; join the folder and the file's name")
         several = isinstance(result, tuple | list)
         returned = [part for i, part in enumerate(result) if i not in opaque] if several else [result]
         self.last[name] = given, returned
@@ -80,20 +92,17 @@ def made(value):
     return copy.copy(value)
 
 
-def holds_arrays(value):
-    """Not a cache, which is the student's own, and nothing that was made here."""
-    return isinstance(value, np.ndarray | dict) or type(value) in (tuple, list)
-
-
 def copied(value):
     """The arrays, numbers and texts in it, to compare with afterwards; a cache is the student's own to write into."""
     if isinstance(value, np.ndarray):
         return value.copy()
     if isinstance(value, dict):
         return {key: copied(part) for key, part in value.items()}
-    if type(value) in (tuple, list):
+    if isinstance(value, tuple | list):
         return [copied(part) for part in value]
-    return value if isinstance(value, SIMPLE) else UNKNOWN
+    if hasattr(value, "_pretended"):
+        return value.get()
+    return value if isinstance(value, SIMPLE) else Thing(value)
 
 
 def kept(result, opaque):
@@ -130,6 +139,8 @@ def parameters(function):
 
 
 def changed(old, new):
+    if hasattr(new, "_pretended"):
+        new = new.get()
     if isinstance(old, np.ndarray):
         if not isinstance(new, np.ndarray) or old.shape != new.shape:
             return True
@@ -140,8 +151,8 @@ def changed(old, new):
         if not isinstance(new, list | tuple) or len(old) != len(new):
             return True
         return any(changed(a, b) for a, b in zip(old, new, strict=True))
-    if old is UNKNOWN or old is new:
-        return False
+    if isinstance(old, Thing):
+        return old.itself is not new
     return not isinstance(new, SIMPLE) or not (old == new or (old != old and new != new))
 
 

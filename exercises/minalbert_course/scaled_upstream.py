@@ -1,4 +1,4 @@
-"""A backward pass is linear: of -2 dy it gives -2 times what it gives of dy.
+"""A backward pass is linear: of -4096 dy it gives -4096 times what it gives of dy.
 
 It is asked for both after forward passes of its own, and before both for that of other numbers in the same shapes.
 Whoever keeps what a backward pass returned and hands it out again, by shape, say, then answers differently.
@@ -9,12 +9,13 @@ import contextlib
 import numpy as np
 
 from .compare import Wrong
+from .here import EARLIER
 from .interleaving import KEPT, alike, by_name, other, repeatable
 from .yours import NotWritten, Opaque, Stopped, says_something
 
-FACTOR = -2.0                                        # a power of two, which rounds nothing
+FACTOR = -4096.0                                     # a power of two, which rounds nothing
 DIFFERS = {1.0: "is another where other calls come in between", FACTOR: f"is not {FACTOR:g} times as large where dy is"}
-CAUSES = {1.0: KEPT, FACTOR: "perhaps: dy is not multiplied in everywhere, or an earlier result is handed out again"}
+CAUSES = {1.0: KEPT, FACTOR: "perhaps: dy is not multiplied in everywhere, or cut off where it is large"}
 MOST = 6                                             # backward passes of a check
 
 
@@ -44,8 +45,10 @@ def ask(lesson, host, call, forward, asked):
         return made[next(i for i, part in enumerate(forward.result) if part is cache)]
 
     def gradients(dy, cache):
-        pairs = by_name(lesson, call, host.call(call.name, (dy, cache), call.static, ())[0])
-        return [pair for pair in pairs if pair[0] in asked]
+        result, written = host.call(call.name, (dy, cache), call.static, ())
+        if EARLIER in written:
+            raise Wrong(f"{call.name} wrote into {EARLIER}", KEPT, call.name)
+        return [pair for pair in by_name(lesson, call, result) if pair[0] in asked]
 
     mine, scaled = cache_of(forward.args), cache_of(forward.args)
     with contextlib.suppress(NotWritten, Stopped):   # other numbers may be none that it takes

@@ -56,7 +56,7 @@ def linear_backward(dy, cache):
 #
 # $$y_{bt} = \mathrm{word}[\mathrm{ids}_{bt}] + \mathrm{position}[t] + \mathrm{token\_type}[\mathrm{types}_{bt}]$$
 #
-# Shapes: `ids`, `types` (B, T), whole numbers; `word` (V, E), `position` (M, E), `token_type` (2, E), `y` (B, T, E).
+# Shapes: `ids`, `types` (B, T), int64; `word` (V, E), `position` (M, E), `token_type` (2, E), `y` (B, T, E).
 # Positions count from 0. The table of positions may be longer than the text: $M \ge T$.
 #
 # On the way back a word that comes five times gets five gradients, added. Rows that nobody looked up get zeros. Whole
@@ -64,7 +64,7 @@ def linear_backward(dy, cache):
 
 # %%
 def embedding_forward(ids, types, word, position, token_type):
-    """ids, types: (B, T)   word: (V, E)   position: (M, E)   token_type: (2, E)   Returns y (B, T, E), cache."""
+    """ids, types: (B, T) int64   word: (V, E)   position: (M, E)   token_type: (2, E)   Returns y (B, T, E), cache."""
     ### HINT An array of whole numbers can index a table: its rows come out, in the shape of the index.
     ### HINT word[ids] and token_type[types] are (B, T, E); position[:T] is (T, E), the same for each sequence.
     ### HINT y = word[ids] + position[:T] + token_type[types]; remember ids, types and the shapes of the tables.

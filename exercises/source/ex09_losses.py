@@ -27,7 +27,7 @@ import numpy as np
 
 # %%
 def cross_entropy_forward(logits, labels, weights):
-    """logits: (..., K)   labels: (...) whole numbers   weights: (...)   Returns loss, a number, and cache."""
+    """logits: (..., K)   labels: (...) int64   weights: (...)   Returns loss, a number, and cache."""
     ### HINT Take the logarithm with pencil and paper before you take the exponential: what is log(exp(x) / Σ exp)?
     ### HINT log p = x - m - log Σ_j exp(x_j - m), with m the row's largest; pick each row's label; divide by Σ w.
     ### HINT s = x - max; log_p = s - np.log(np.exp(s).sum(-1, keepdims=True)); np.take_along_axis picks; w / Σ w, or 0.
@@ -92,7 +92,7 @@ def decoder_backward(dlogits, cache):
 
 # %%
 def gather_forward(x, positions):
-    """x: (B, T, H)   positions: (B, P) whole numbers   Returns y (B, P, H), cache."""
+    """x: (B, T, H)   positions: (B, P) int64   Returns y (B, P, H), cache."""
     ### HINT Every sequence has positions of its own, so two indices are needed: which sequence, which place.
     ### HINT y[b, p] = x[b, positions[b, p]], with b of shape (B, 1) beside positions (B, P).
     ### HINT x[np.arange(B)[:, None], positions]; backward needs positions, and x's shape.
@@ -125,7 +125,7 @@ def gather_backward(dy, cache):
 def word_gradient(ids, dy, x, dlogits, vocab_size):
     """The whole gradient of the word table.
 
-    ids: (B, T), words looked up   dy: (B, T, E), the gradient of what was looked up
+    ids: (B, T) int64, words looked up   dy: (B, T, E), the gradient of what was looked up
     x: (B, P, E), what the decoder was given   dlogits: (B, P, V), the gradient of its output
     Returns dword (V, E), V = vocab_size.
     """

@@ -33,7 +33,7 @@ import numpy as np
 
 # %%
 def smoothed_loss_forward(logits, labels, weights, smoothing):
-    """logits: (..., K)   labels: (...) whole numbers   weights: (...)   smoothing: s, a number, 0 <= s < 1
+    """logits: (..., K)   labels: (...) int64   weights: (...)   smoothing: s, a number, 0 <= s < 1
 
     Returns loss, a number, and cache.
     """
@@ -101,7 +101,7 @@ def decoder_backward(dlogits, cache):
 
 # %%
 def gather_forward(x, positions):
-    """x: (B, T, H)   positions: (B, P) whole numbers   Returns y (B, P, H), cache."""
+    """x: (B, T, H)   positions: (B, P) int64   Returns y (B, P, H), cache."""
     ### HINT Every sequence has positions of its own, so two indices are needed: which sequence, which place.
     ### HINT y[b, p] = x[b, positions[b, p]], with b of shape (B, 1) beside positions (B, P).
     ### HINT x[np.arange(B)[:, None], positions]; backward needs positions, and x's shape.
@@ -134,7 +134,7 @@ def gather_backward(dy, cache):
 def word_gradient(ids, dy, x, dlogits, vocab_size):
     """The whole gradient of the word table.
 
-    ids: (B, T), words looked up   dy: (B, T, E), the gradient of what was looked up
+    ids: (B, T) int64, words looked up   dy: (B, T, E), the gradient of what was looked up
     x: (B, P, E), what the decoder was given   dlogits: (B, P, V), the gradient of its output
     Returns dword (V, E), V = vocab_size.
     """

@@ -144,7 +144,7 @@ def unigram_loss(counts):
 
 # %%
 def held_out_loss(model, batches):
-    """batches: list of Batch   Returns the mean MLM loss of all masked words, a number. The model stays as it is."""
+    """batches: list of Batch   Returns the mean MLM loss of all masked words, a number. Both stay as they are."""
     ### HINT Each batch gives a mean over its own masked words. Which weight does it have among the others?
     ### HINT Σ losses.mlm · n / Σ n, where n is the number of the batch's masked words.
     ### HINT Count each batch's words with mlm_weights.sum(), multiply its mlm by that, and divide both sums at the end.

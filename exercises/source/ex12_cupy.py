@@ -92,7 +92,7 @@ def layer_norm(x, gain, bias, eps):
 
 # %%
 def scatter_add(shape, rows, updates):
-    """shape: (V, H)   rows: (R,) whole numbers   updates: (R, H)   Returns the table (V, H), where the updates are."""
+    """shape: (V, H)   rows: (R,) int64   updates: (R, H)   Returns the table (V, H), where the updates are."""
     ### HINT table[rows] += updates reads each row once and writes it once. What becomes of a row that is named twice?
     ### HINT Both libraries have add.at(table, rows, updates), which adds every update.
     ### HINT Zeros of `shape` in the updates' dtype, from the library that array_module names; its add.at.

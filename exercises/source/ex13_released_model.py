@@ -4,7 +4,7 @@
 # A model that others trained comes as two files: `config.json`, its sizes and switches, and `model.safetensors`, its
 # arrays under their names. Whoever reads it with code of their own must get every name, every orientation and every
 # switch right; almost any mistake gives a model that runs, and computes something else. You write the reader, and the
-# tool that finds the layer where two models part.
+# tool that finds the layer where two models part. Do not write into arguments.
 
 # %%
 import dataclasses
@@ -117,9 +117,9 @@ def read_config(text):
 # %% [markdown]
 # ## A directory
 #
-# Both files together. `load_file(path)` of the library safetensors gives the dict of a `model.safetensors`. The check
-# has a small directory that transformers wrote, and compares what a model of your config and params computes with the
-# hidden states and logits of transformers' own.
+# Both files together; other files may lie beside them, and may be of the same kinds. `load_file(path)` of the library
+# safetensors gives the dict of a `model.safetensors`. The check has a small directory that transformers wrote, and
+# compares what a model of your config and params computes with the hidden states and logits of transformers' own.
 
 # %%
 def load(directory):
@@ -159,6 +159,7 @@ def first_difference(ours, theirs, limit):
 # ## A missing word
 #
 # The logits of one masked place, one for each word: which words does the model believe in?
+# A word that stands in the list twice has two logits, and is two guesses.
 
 # %%
 def fill_mask(logits, words, k):

@@ -97,7 +97,7 @@ def head_backward(dscores, cache):
 
 # %%
 def label_loss_forward(scores, labels):
-    """scores: (..., K)   labels: (...) whole numbers, negative where there is none
+    """scores: (..., K)   labels: (...) int64, negative where there is none
 
     Returns loss, a number, and cache.
     """

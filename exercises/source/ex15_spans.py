@@ -68,7 +68,7 @@ def span_backward(dscores, cache):
 
 # %%
 def span_loss_forward(scores, spans):
-    """scores: (B, T, 2)   spans: (B, 2) whole numbers, first and last token   Returns loss, a number, and cache."""
+    """scores: (B, T, 2)   spans: (B, 2) int64, first and last token   Returns loss, a number, and cache."""
     ### HINT What weight does cross-entropy need for a start that is not in the window?
     ### HINT loss = ½ (CE(scores[..., 0], starts) + CE(scores[..., 1], ends)), weight 1 where 0 ≤ place < T.
     ### HINT 0 ≤ place < T, for all of spans, as 0 or 1, is the weight; times spans, a label. Keep both caches.

@@ -7,6 +7,8 @@ import weakref
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from ..given import Given
 from ..here import changed, copied
 from ..values import NotWritten, OnDevice, Stopped
@@ -98,7 +100,7 @@ class Fenced:
             raise (NotWritten if answer["error"] == "not written" else Stopped)(str(answer.get("text", "")))
         try:
             result, written = self.fetched(answer["result"]), [str(what) for what in answer["written"]]
-            return result, written or differing(given, answer["after"])
+            return result, written or differing(given, answer["after"]) or self.differing_there(args, given[0])
         except JUNK:
             self.stop()
             raise Stopped(f"{name} did not answer as a function does") from None
@@ -133,13 +135,24 @@ class Fenced:
 
     def put(self, value):
         """Arguments as the worker gets them: of an array of the device its number."""
-        if isinstance(value, Given) and value.kind in DEVICE:
+        if is_there(value):
             array, transfers = (*value.args, None)[:2]
             alone = value.kind == "on the device"
             return Given.of("there", self.on_device("put", [array] if alone else list(array), transfers), alone)
         if isinstance(value, dict):
             return {key: self.put(part) for key, part in value.items()}
         return type(value)(map(self.put, value)) if type(value) in (tuple, list) else value
+
+    def differing_there(self, args, given):
+        """Which arguments on the device are not as they were put there."""
+        pairs = enumerate(zip(args, given, strict=True))
+        return [f"its argument {i + 1}" for i, (old, new) in pairs if is_there(old) and not self.as_put(old, new)]
+
+    def as_put(self, old, new):
+        descriptions, alone = new.args
+        before = [old.args[0]] if alone else list(old.args[0])
+        return alike([np.asarray(array) for array in before],
+                     [self.on_device("fetch", description["array"][0]) for description in descriptions])  # fmt: skip
 
     def fetched(self, value):
         if isinstance(value, OnDevice):
@@ -176,6 +189,10 @@ class Fenced:
             finally:
                 if device is not None:
                     device.stop()
+
+
+def is_there(value):
+    return isinstance(value, Given) and value.kind in DEVICE
 
 
 def stop_all():

@@ -8,6 +8,7 @@ from minalbert.model.pretraining import Totals
 
 from ..compare import Wrong, same
 from ..given import Given
+from ..interleaving import alike
 from ..makers.ex11 import small_model
 from .checks import Later
 from .training_mistakes import combined, sum_mistakes
@@ -57,6 +58,9 @@ def compare_again(yours, draw):
     except Wrong as error:
         cause = "the first call changed the model's weights or a batch; `accumulate` only adds up gradients"
         raise Wrong(f"called a second time with the same model and batches, {error.seen}", cause) from error
+    if alike(again, yours.accumulate(Given.of("trained on", str(draw.seed)), kept)):
+        raise Wrong("loss and gradient of the same model, trained on, are what they were before the training",
+                    "an earlier answer is handed out again")  # fmt: skip
 
 
 def compare(answers, which, seed, given):

@@ -27,6 +27,8 @@ variant = Lesson(
 )  # fmt: skip
 LESSONS = [variant]
 
+TAIL = np.linspace(5.2, 8.0, 7)
+
 
 @variant.check(1.5, "Phi", of="Phi", formula="Φ(x) = ½ (1 + erf(x / √2))")
 @also(*SHAPES)
@@ -59,6 +61,8 @@ def phi_value(yours, draw):
     matches("φ", yours.phi(x), pdf(x), "btk", lambda: suspects, known=known, given=(pdf, {"x": x}))
     for name, other, limit in far(x):
         compared(f"φ {name}", yours.phi(other), pdf(other), limit)
+    cut = {"beyond some number φ is 0": 0 * TAIL}
+    same("φ for x of 5.2 to 8", yours.phi(TAIL), pdf(TAIL), suspects=cut, limit=1e-4)
 
 
 @variant.check(2, "GELU", of="gelu_erf_forward", formula="y = x Φ(x)")

@@ -92,6 +92,7 @@ def gelu_there(yours, draw):
             y = keeps_dtype("y", there("y", yours.gelu(on_device(x))), x)
             same("y", y, gelu(x), suspects=Later(gelu_mistakes, np.atleast_1d(x)))
         compare_tails(lambda x: there("y", yours.gelu(on_device(x))), draw)
+    yours.untouched()
 
 
 @lesson.check(0.5, "GELU in float32", of="gelu", formula="y has the dtype of x")
@@ -125,6 +126,7 @@ def norm_there(yours, draw):
             y = there("y", yours.layer_norm(*map(on_device, arrays), eps))
             right = layer_norm_forward(*arrays, eps)[0]
             same("y", keeps_dtype("y", y, arrays[0]), right, suspects=Later(norm_mistakes, *arrays, eps))
+    yours.untouched()
 
 
 @lesson.check(0.5, "layer norm in float32", of="layer_norm", formula="y has the dtype of x")
@@ -164,6 +166,7 @@ def scatter_there(yours, draw):
         with explained():
             table = there("table", yours.scatter_add(shape, on_device(rows), on_device(updates)))
         compare_scattered(table, shape, rows, updates)
+    yours.untouched()
 
 
 # Back to the host

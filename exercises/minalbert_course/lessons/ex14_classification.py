@@ -70,6 +70,8 @@ LESSONS = [lesson]
 
 # Labels
 
+AS_IT_IS = "seen: a label is a text as it is, with its spaces; an empty one is a label as well"
+
 
 @lesson.check(1, "labels in order", of="label_numbers", formula="number = k where label = names[k]; -1 for None")
 def order(yours, draw):
@@ -79,7 +81,8 @@ def order(yours, draw):
         if answer.dtype.kind == "f":
             raise Wrong(f"label_numbers returned {answer.dtype}; it must be whole numbers")
         ways = other_orders(labels, names).items()
-        cause = next((says for says, other in ways if answer.tolist() == other != right.tolist()), None)
+        as_it_is = AS_IT_IS if "" in names else None
+        cause = next((says for says, other in ways if answer.tolist() == other != right.tolist()), as_it_is)
         equal(f"label_numbers({labels}, {names})"[:150], answer, right, cause)
 
 

@@ -60,7 +60,7 @@ TASKS = (
 
 def named(draw):
     """(labels, names)"""
-    for names in (*TASKS, [f"name {i}" for i in draw.rng.permutation(11)]):
+    for names in (*TASKS, ["", "no", " no"], [f"name {i}" for i in draw.rng.permutation(11)]):
         every = [names[i] for i in draw.integers(0, len(names), 9)]
         for labels in (every, [names[-1], None, *every[:4], None], names[::-1], names, every[:1], [names[-1]]):
             yield labels, names

@@ -68,9 +68,10 @@ def special(usual):
     holes = np.where(np.arange(usual.w.size).reshape(usual.w.shape) % 3, usual.w, 0.0)
     yield "a large w, no decay", {"w": 300 * usual.w, "weight_decay": 0.0}
     yield "a small w", {"w": 0.02 * usual.w}
-    yield "a tiny w", {"w": 1e-10 * usual.w}
-    tiny = {"g": 1e-10 * usual.g, "m": 1e-10 * usual.m, "weight_decay": 0.0}
-    yield "a tiny u", tiny | ({"clamp": 1e15} if usual.corrected else {})
+    yield "a tiny w", {"w": 1e-16 * usual.w}
+    yield "a small w, λ = 3000", {"w": 2e-4 * usual.w, "weight_decay": 3000.0}
+    tiny = {"g": 1e-16 * usual.g, "m": 1e-16 * usual.m, "weight_decay": 0.0}
+    yield "a tiny u", tiny | ({"clamp": 1e25} if usual.corrected else {})
     yield "zeros in w", {"w": holes}
     yield "large gradients", {"g": 30 * usual.g, "m": 40 * usual.m, "v": 900 * usual.v}
     yield "small gradients", {"g": 0.01 * usual.g, "m": 0.02 * usual.m}

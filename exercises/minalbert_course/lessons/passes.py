@@ -26,6 +26,7 @@ COMPARED = ("attention.query.w", "attention.output.b", "attention.norm.gain", "f
 PROJECTIONS = [f"attention.{name}" for name in ATTENTION]
 KEY_BIAS = "attention.key.b"
 USED_UP = "the cache was written into (pop, reverse, +=): it is an argument as others are, and belongs to the caller"
+MANY = 20                                            # layers
 DEEP = 10 * LIMIT                                    # through several layers float32 loses one digit more
 
 
@@ -37,15 +38,17 @@ BLOCKS = (
     Corner("zero", padding="none", B=3, T=4, N=1, D=1, F=4),
     Corner(padding="all but one", B=1, T=2, N=3, D=1, F=3),
     Corner(padding="none", B=3, T=3, N=3, D=1, F=3),
+    Corner(B=1, T=2, N=4, D=32, F=3),
 )
 LAYERS = (
     Corner(L=1, B=1, T=1, N=1, D=2, F=3),
+    Corner(L=2, B=1, T=2, N=4, D=32, F=3),
     Corner("tiny", L=2, B=2, T=3, N=1, D=4, F=2),
     Corner("zero", padding="none", L=3, B=3, T=2, N=3, D=1, F=1),
     Corner(padding="all but one", L=5, B=4, T=4, N=2, D=1, F=4),
     Corner(padding="none", L=6, B=1, T=2, N=1, D=3, F=2),
     Corner("large", L=1, B=4, T=1, N=2, D=2, F=3),
-    Corner(L=13, B=2, T=4, N=2, D=4, F=9),
+    Corner(L=27, B=2, T=4, N=2, D=4, F=9),
 )
 
 
@@ -71,12 +74,14 @@ def shapes(H, F):
 
 
 def drawn_weights(draw, H, F):
-    """Weights of a size at which every term of a block shows."""
+    """Weights of a size at which every term of a block shows; each of many layers does little."""
+    corner = getattr(draw, "corner", None)
+    size = 0.1 if corner and corner.sizes.get("L", 0) > MANY else 1.0
 
     def drawn(name, shape):
         if name.endswith(".gain"):
-            return draw.gain(H)
-        return draw.matrix(*shape) if len(shape) == 2 else draw.normal(*shape, scale=0.2)
+            return 1 + size * (draw.gain(H) - 1)
+        return size * (draw.matrix(*shape) if len(shape) == 2 else draw.normal(*shape, scale=0.2))
 
     weights = {name: drawn(name, shape) for name, shape in shapes(H, F).items()}
     return weights if draw.first else {name: weights[name] for name in another_order(weights)}

@@ -36,11 +36,23 @@ def compare_held_out(yours, draw):
         made = [one.make() for one in asked]
         right = mean_mlm(small_model(seed), made)
         same("loss", found, right, suspects=Later(held_out_mistakes, small_model(seed), made))
-    keep = Given.of("to keep", str(draw.seed), Given.of("a small model", seed))
-    yours.held_out_loss(keep, asked)
-    again = yours.held_out_loss(Given.of("kept", str(draw.seed)), asked)
+    compare_once_more(yours, draw, seed, asked, right)
+    yours.untouched()
+
+
+def compare_once_more(yours, draw, seed, asked, right):
+    """The same model and batches again, and then once more after the model has been trained on."""
+    keep = [Given.of("to keep", f"{draw.seed}.{i}", one) for i, one in enumerate(asked)]
+    kept = [Given.of("kept", one.args[0]) for one in keep]
+    yours.held_out_loss(Given.of("to keep", str(draw.seed), Given.of("a small model", seed)), keep)
+    again = yours.held_out_loss(Given.of("kept", str(draw.seed)), kept)
     same("loss of a second call with the same model", again, right,
          suspects={"the first call changed the model's weights; measuring must not": again})  # fmt: skip
+    found = yours.held_out_loss(Given.of("trained on", str(draw.seed)), kept)
+    model = small_model(seed)
+    model.params.flat[...] *= 0.8
+    stale = {"this is the loss from before the training: an earlier answer is handed out again": again}
+    same("loss of the same model, trained on,", found, mean_mlm(model, [one.make() for one in asked]), suspects=stale)
 
 
 def held_out_mistakes(model, batches):

@@ -99,6 +99,10 @@ def windows(draw):
     tiny = draw.normal(6, 2, scale=3) - 60           # by a ten-millionth better than another pair
     tiny[1, 0], tiny[2, 1], tiny[4, 0], tiny[5, 1] = -20.0 - 1e-7, -20.0, -20.0, -20.0
     yield tiny, 2
+    zero = draw.normal(T, 2, scale=3) - 30
+    zero[2, 0], zero[3, 1] = 4.0, -4.0
+    yield zero, 3                                    # the largest sum is just 0
+    yield 1e10 * (draw.normal(T, 2) - 9), 3          # and here far below it
     far = draw.normal(70, 2)
     far[3, 0], far[65, 1] = 9.0, 9.0                 # 63 tokens
     yield far, 64

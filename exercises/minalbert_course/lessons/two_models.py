@@ -103,6 +103,7 @@ def in_the_order_of(found, right, logit):
     return found if equal_logits else right
 
 
+TWICE = "a word that stands in the list twice is two guesses: as a key of a dict, or by index, it is one"
 ONE = "seen: of several guesses the best was right: is something kept from call to call, or a case of its own made?"
 
 
@@ -111,6 +112,21 @@ def some_words(draw, size):
     special = ["[UNK]", "\u2581Paris", "Paris", "paris", "", " two words ", "[MASK]", "#1", "\u2581"][: size // 2]
     found = special + [f"word{i}" for i in range(size - len(special))]
     return [found[i] for i in draw.rng.permutation(size)]
+
+
+def compare_twice(yours, draw):
+    """One word stands in the list twice, each time with a logit of its own."""
+    logits = draw.normal(6)
+    order, words = np.argsort(-logits), some_words(draw, 6)
+    words[order[2]] = words[order[0]]
+    right = [words[i] for i in order[:4]]
+    guesses = yours.fill_mask(logits, words, 4)
+    found = [plain(guess[0]) for guess in guesses]
+    if found != right:
+        raise Wrong(f"the guesses are {shown(found)}; they must be {shown(right)}", TWICE)
+    p = softmax(logits)
+    of_first = {TWICE: p[[words.index(word) for word in right]]}
+    same("probabilities, where a word stands twice,", [guess[1] for guess in guesses], p[order[:4]], suspects=of_first)
 
 
 def compare_guesses(yours, draw, logits, k):
@@ -171,6 +187,8 @@ def compare_guesses(yours, draw, logits, k):
             "logits divided by their sum, without exp": logits[order] / logits.sum(),
             "2 to the logits; it must be e": (2.0**logits / (2.0**logits).sum())[order],
             "divided by the number of words, not by the sum": np.exp(logits[order]) / len(logits),
+            "logits are cut off at 700; subtract the largest, and none is too large": softmax(
+                np.clip(logits, -700, 700))[order],
             "rounded to three digits": np.round(p[order], 3),
             "rounded to two digits": np.round(p[order], 2),
             "the probabilities of the words in the list's order": p[:k],

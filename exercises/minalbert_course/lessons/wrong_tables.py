@@ -16,7 +16,7 @@ LOOKUP = (
     Corner(B=2, T=3, E=2, V=6, M=4, word=3, type=0),
     Corner(B=1, T=3, E=4, V=5, M=4, type=1),
     Corner(B=3, T=4, E=1, V=4, M=4),
-    Corner(B=1, T=33, E=2, V=5, M=33),
+    Corner(B=1, T=521, E=2, V=5, M=521),
     Corner(B=3, T=3, E=3, V=3, M=3),
     Corner(B=1, T=9, E=1, V=VOCABULARY, M=9),
 )

@@ -102,6 +102,14 @@ def weights_of_the_kept(name):
     return kept[name].params.flat.copy()
 
 
+@maker("trained on")
+def trained_on(name):
+    """The same object, a model, with other weights, as training leaves it."""
+    weights = kept[name].params.flat
+    weights *= 0.8
+    return kept[name]
+
+
 def warm_up():
     """Opens the libraries that a model needs, which a submission may not open."""
     small_model(0).loss_and_grads(batch(0, 1, 4, 1))
