@@ -31,6 +31,7 @@ def pytest_addoption(parser):
         choices=("cpu", "cuda", "pretended"),
         help="run the device tests on this one only (default: on all; skipped, with the reason, without a GPU)",
     )
+    parser.addoption("--all-terms", action="store_true", help="mark all planted mistakes in a second term, too")
     parser.addoption("--kills", type=int, default=50, help="how often to kill a training run (default: 50)")
 
 
