@@ -62,7 +62,7 @@ def compare_written(yours, draw):
     earlier = None
     for _ in range(2):
         state, params = file_of(draw)
-        text, config = config_text(draw)
+        text, config = config_text(draw, inner_group_num=1)
         answer = yours.load(Given.of("a directory", text, state))
         try:
             compare_read(yours, answer, (config, params), (text, state))
