@@ -294,10 +294,11 @@ assert stored("all", "angle roughness") < 0.5 * stored("none", "angle roughness"
 
 # %% [markdown]
 # Both statements of the paper hold in these runs: with shared weights the change from layer to layer is smoother, and
-# the twelfth layer still turns its input, by more than a fresh one does. So the fixed point of the eighty steps was a
-# stage of training, not a property of sharing. The control remains: fresh shared weights give a still smoother line,
-# and training makes both lines rougher. [The paper, table by table](../docs/paper.md) has the intervals over the seeds.
-# `minalbert reproduce run smoothness` makes the runs again, and notebook 12 opens a released model.
+# the twelfth layer still turns its input. So sharing does not have to end in the fixed point of the eighty steps. The
+# two trainings differ in more than their length: these had LAMB, batches of 64 and σ = 0.0625. And the control remains:
+# fresh weights show both, too, and three seeds do not tell what training adds from noise. [The paper, table by
+# table](../docs/paper.md) has the intervals. `minalbert reproduce run smoothness` makes the runs again, and notebook 12
+# opens a released model.
 #
 # ## Smoother?
 #
@@ -327,8 +328,8 @@ assert min(by_step for _, by_step in ratios.values()) > 0.5
 # steps without going up and down. σ = 0.08 and eighty steps are one choice of several that were tried, and it is one
 # size and one seed. So "smoother with sharing" holds here by the measure that looks for ups and downs, already in
 # weights as drawn, and after two thousand steps of three seeds. The paper's second statement, that nothing comes to
-# rest, holds only for the longer runs. Whoever shows a figure of a trained model should show that of an untrained one
-# beside it, and say which measures were tried.
+# rest, holds for the longer runs, and not after eighty steps. Whoever shows a figure of a trained model should show
+# that of an untrained one beside it, and say which measures were tried.
 #
 # **Next:** the loop over shared layers is exercise 6, `minalbert exercise start ex06`; attention is exercise 5,
 # `minalbert exercise start ex05`.

@@ -10,7 +10,8 @@ from minalbert_course.marking import mark
 
 SOURCES = {source.lesson.name: source for source in sources()}
 PAIRS = [(name, function.removesuffix("_forward")) for name, source in SOURCES.items()
-         for function in source.lesson.functions if function.endswith("_forward")]  # fmt: skip
+         for function in source.lesson.functions
+         if function.endswith("_forward") and source.lesson.opaque(function)]  # fmt: skip
 WRAPPED = """
 import numpy
 

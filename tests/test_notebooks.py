@@ -22,7 +22,7 @@ SUBJECTS = {  # files that a notebook is about, and therefore imports from
     "04_attention": {"minalbert.gradcheck.numeric"},
     "05_sharing": {"minalbert.model", "minalbert.model.block", "minalbert.model.encoder"},
     "06_data": {"minalbert.data.chunks", "minalbert.data.random_draws"},
-    "10_inside": {"minalbert.analysis.smoothness"},
+    "10_inside": {"minalbert.analysis.smoothness", "minalbert.experiments"},
     "11_gpu": {"minalbert.backend", "minalbert.model"},
     "12_released_model": {"minalbert.interop.state_dict"},
     "18_paper": {"minalbert.experiments", "minalbert.experiments.intervals", "minalbert.experiments.tables"},

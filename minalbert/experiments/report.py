@@ -26,13 +26,15 @@ stories of [tiny worlds](data.md), on whose other stories they are judged. A num
 that of the stories, of the first weights and of the masks. ± is half of the 95 % interval of Student's distribution.
 The rules of each verdict were written down before the runs: each is a number that is positive where the claim holds,
 computed for each seed. The claim **shows** if the interval of its mean lies above 0, **shows the opposite** if it lies
-below, and **does not show** if 0 is in it. That is a verdict about these models, not about the paper's.
+below, and **does not show** if 0 is in it. That is a verdict about these models, not about the paper's. No interval is
+corrected for the number of rules: of so many, one or two may show by chance. All seeds of a table are judged by the
+same instances, whose own error is in no interval.
 
 **What was tried before.** Where a table says so, rates were chosen on a seed and on stories of their own; these runs
 are stored beside the others, as `"size": "tried"`, and a test finds no better rate among them than the one that was
-taken. `abandoned.jsonl` has runs of recipes that were given up: four layers, and twelve, that had not left the plateau
-of word frequencies after 1,000 steps. The recipe of Table 5 is that of `minalbert demo`, whose length was chosen on
-seeds 0 to 2; seeds here begin at 100.
+taken. `abandoned.jsonl` has runs of recipes that were given up: four layers, which learnt slowly, and twelve, which
+had not left the plateau of word frequencies after 600 to 1,000 steps. The recipe of Table 5 is that of `minalbert
+demo`, whose length was chosen on seeds 0 to 2; seeds here begin at 100.
 """
 
 

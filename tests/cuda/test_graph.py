@@ -64,7 +64,7 @@ def spoil(memory):
 
 
 def test_a_graph_that_recomputes():
-    model = made(CONFIG)
+    model = made(replace(CONFIG, num_hidden_layers=3))
     grads = model.params.zeros_like()
     steps = [GradientGraph(model, grads, examples(0), FIRST, recompute=recompute) for recompute in (False, True)]
     gradients = []

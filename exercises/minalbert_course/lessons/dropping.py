@@ -32,7 +32,7 @@ def dropped(x, rate, key):
     return x if key is None else x * (mask_of(x.shape, rate, key) / (1 - rate))
 
 
-class Point(NamedTuple):
+class DroppedPoint(NamedTuple):
     x: Any
     weights: dict
     eps: float
@@ -69,7 +69,7 @@ def points(draw):
     cases = ((B, T, H, 0.25, 3), (1, 1, 4, 0.5, 2), (3, 1, 2, 0.1, 1), (1, 4, 6, 0.6, 6), (B, T, 13, 0.4, 4))
     for (B, T, H, rate, layers), key in zip(cases, [*keys(draw), (0, 0)], strict=True):
         x, dy = draw.normal(B, T, H), draw.normal(B, T, H)
-        yield Point(x, weights_of(draw, H), 0.1 + draw.number / 64, rate, key, dy, layers)
+        yield DroppedPoint(x, weights_of(draw, H), 0.1 + draw.number / 64, rate, key, dy, layers)
 
 
 def point(draw):
@@ -77,10 +77,10 @@ def point(draw):
 
 
 def ramps():
-    """Of the check with PyTorch's numbers."""
+    """The point of the check with PyTorch's numbers."""
     weights = {"w": ramp(4, 4, start=5), "b": ramp(4, start=2), "gain": 1 + ramp(4, start=9, scale=0.5),
                "bias": ramp(4, start=3)}  # fmt: skip
-    return Point(ramp(2, 3, 4, start=1), weights, 0.1, RATE, (6, 2), ramp(2, 3, 4, start=7))
+    return DroppedPoint(ramp(2, 3, 4, start=1), weights, 0.1, RATE, (6, 2), ramp(2, 3, 4, start=7))
 
 
 def layer(x, weights, eps, rate, key, drop=dropped):
