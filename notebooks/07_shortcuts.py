@@ -115,6 +115,8 @@ assert rest.mean() + shorter[short].mean() == 1
 # We audit three corpora: the clean recipe; the same with connectives that always tell the truth (a knob of tiny worlds
 # plants the leak); and the recipe of the program that ALBERT was released with. The figure shows each probe's accuracy
 # on new pairs above 50 %, in percentage points; "usual label" is no probe, but the share of the more frequent label.
+# Whoever always says this label has that accuracy without looking. So a probe has found something only if its bar is
+# longer than that of the usual label, which is 7 points in the released recipe.
 
 # %%
 planted, its_tokenizer = corpus_of(data.TinyWorlds(seed=0, p_true_conn=1.0))
@@ -172,9 +174,9 @@ assert chunk_lengths(instances).min() >= 2
 # ## Why order, and not "does it follow?"
 #
 # BERT's task was NSP: in half of the pairs B comes from another document. Two texts from different documents have other
-# people and other things in them; counting the words that A and B share is enough to do well. For SOP that count is
-# worthless: it is the same for (A, B) and for (B, A), and a random choice was made between the two. NSP rewards what
-# the topic tells, and SOP does not.
+# people and other things in them. So the share of words that A and B have in common tells something, without any
+# understanding: how much, the next cell counts. For SOP that share is worthless: it is the same for (A, B) and for
+# (B, A), and a random choice was made between the two. NSP rewards what the topic tells, and SOP does not.
 
 # %%
 def by_shared_words(instances):
@@ -217,8 +219,8 @@ limit = max(np.unique(views[:3000]), key=lambda limit: ((views[:3000] < limit) =
 print(f"by your view: {((views[3000:] < limit) == labels[3000:]).mean():.2f} of {len(views) - 3000:,} pairs")
 
 # %% [markdown]
-# **2. How large a leak can hide?** A probe is tested on 3,000 pairs. Which accuracy would it need to be four standard
-# deviations above one half? What would you do to find a leak half as large?
+# **2. How large a leak can hide?** The audit tests a probe on a quarter of its 6,000 pairs, 1,500. Which accuracy would
+# the probe need to be four standard deviations above one half? What would you do to find a leak half as large?
 #
 # *Your answer:*
 #

@@ -4,7 +4,7 @@ A batch may be computed in parts, whose gradients add up: only one part's activa
 so on a CPU (`parallel.slices`), one part for each thread; several slices need several vectors of gradients at a time.
 What else there is concerns the activations of a part.
 
-The ALBERT paper names two others beside its own (§2.2). Recomputation (Chen et al. 2016, arXiv:1604.06174) keeps the
+The ALBERT paper names two others beside its own (§2.1). Recomputation (Chen et al. 2016, arXiv:1604.06174) keeps the
 input of every k-th layer; the rest is made again in backward, k layers at a time. That is L/k inputs and k layers,
 least near k = √L where an input is as large as a layer; here a layer is ten inputs with fused kernels, more with
 plain ones, and k = 1 needs less. Reversible layers (Gomez et al. 2017, arXiv:1707.04585) keep the last layer's input
