@@ -90,8 +90,8 @@ EXPERIMENT = Experiment(
     equal=f"{LENGTH} tokens, the same number of sequences, gradients of 4 bytes",
     means="""
         On one machine ALBERT-large is about as fast as BERT-large, and ALBERT-base as BERT-base: sharing weights saves
-        no arithmetic. Its 1.7 is communication, memory and the optimiser. One number is fitted here to one row, so
-        four rows test it; machines, their network and how both overlap are not modelled.
+        no arithmetic. Communication can account for its 1.7, but that row is the one to which the bandwidth is fitted;
+        the other four test the model. Memory, the optimiser, the network and what overlaps are not modelled.
     """ + HOW,
     notes="""
         Table 2's row of ALBERT-xxlarge has the scores of the model with 24 layers in Table 13, digit for digit, and not
