@@ -304,3 +304,14 @@ def test_the_instructors_order_has_every_exercise_and_every_notebook_once():
                             zip((r"ex\d\d", r"\b\d\d\b"), zip(*rows, strict=True), strict=True))  # fmt: skip
     assert exercises == [f"ex{number:02d}" for number in range(1, 16)]
     assert sorted(notebooks) == sorted(path.name[:2] for path in (HERE.parent / "notebooks").glob("[0-9]*.ipynb"))
+
+
+def test_the_instructors_lines_find_a_secret_with_the_variants_wanted(tmp_path, monkeypatch):
+    lines = (HERE / "INSTRUCTOR.md").read_text(encoding="utf-8").split("```python\n")[1].split("```")[0]
+    (tmp_path / "term.txt").write_text(TERM + "\n")
+    (tmp_path / "repository").mkdir()
+    monkeypatch.chdir(tmp_path / "repository")
+    exec(lines, names := {})
+    secret = (tmp_path / "term.txt").read_text()
+    assert secret.startswith(TERM)
+    assert names["wanted"] <= {lesson.name for lesson in catalogue.chosen(secret).values()}

@@ -81,6 +81,13 @@ def test_a_mistake_costs_what_it_should_and_is_named(term, name, row, tmp_path):
     assert marks.points <= row["points"], report  # other numbers may find more, never less
 
 
+def test_only_the_wrong_function_is_named_and_no_gradient_where_there_is_none(tmp_path):
+    wrong = SOURCES["ex12-guard"].solution().replace("xp.maximum(counts, 1)", "xp.maximum(counts, 1.006)")
+    marks, report = marked(wrong, "ex12-guard", tmp_path)
+    assert [outcome.of for outcome in marks.missed] == ["scatter_mean"] * 3
+    assert "gradient" not in report
+
+
 @pytest.mark.parametrize("term", [PUBLIC, *SECRETS])
 @pytest.mark.parametrize(("name", "path"), list(right_answers()))
 def test_other_right_answers_score_all(name, path, term, tmp_path):

@@ -67,6 +67,7 @@ def test_all_settings_are_printed_as_a_file_that_can_be_used(tmp_path, capsys, w
         (["--batch", "6"], "batch 6 is 1.5 times micro_batch 4; it must be 1, 2, 4, 8, ... times as large"),
         (["--held-out-share", "0"], "held_out_share is 0.0, which of 60 documents leaves none to test on"),
         (["--corpus", "nowhere"], "corpus nowhere does not exist, seen from"),
+        (["--corpus", "nowhere"], "or make it: `minalbert data build --tiny-worlds 3000 --out nowhere`"),
         (["--corpus", ""], "no corpus is given; it must be a directory that `minalbert data build` made"),
         (["--micro-batch", "512", "--batch", "512"], "micro_batch is 512; the corpus has only"),
         (["--config", "nowhere.toml"], "nowhere.toml is missing"),

@@ -100,7 +100,8 @@ def opened(directory, name):
     if not directory:
         raise ConfigError(f"no {name} is given; it must be a directory that `minalbert data build` made: {option} DIR")
     if not Path(directory).exists():
-        raise ConfigError(f"{name} {directory} does not exist, seen from {Path.cwd()}; name it with {option}")
+        raise ConfigError(f"{name} {directory} does not exist, seen from {Path.cwd()}; name another with {option}, or "
+                          f"make it: `minalbert data build --tiny-worlds 3000 --out {directory}`")
     corpus = Corpus.open(directory)
     return corpus, corpus.tokenizer()
 

@@ -4,7 +4,7 @@ from contextlib import contextmanager, suppress
 
 import numpy as np
 
-from ..compare import Wrong, shown
+from ..compare import Wrong, same, shown
 from ..given import Given
 from ..pretended_gpu import pretending
 from ..yours import NotWritten, OnDevice, Stopped
@@ -49,6 +49,20 @@ def there(name, value):
     kind = "a NumPy array" if isinstance(value, np.ndarray) else shown(value)
     raise Wrong(f"{name} is {kind}; x is on the device, so {name} must be, too",
                 "it was copied to the host, or a return is missing")  # fmt: skip
+
+
+def as_pytorch(answers, stored, **laws):
+    """Compare with PyTorch's numbers; a mistake names its function. answers: {function: a call of it}
+
+    laws: of a function's answer, for `same`
+    """
+    for name, answer in answers.items():
+        try:
+            with explained():
+                found = there(name, answer())
+            same(f"{name} (PyTorch's numbers)", found, stored[name], laws=laws.get(name, ()))
+        except Wrong as error:
+            raise Wrong(error.seen, error.cause, of=name) from error
 
 
 def here(name, value):
