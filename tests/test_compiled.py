@@ -326,7 +326,7 @@ def test_two_threads_at_once_change_no_bit(work):
 def test_every_loop_lets_other_threads_run():
     values = {name: value for module in MODULES for name, value in vars(module).items()}
     found = {name: value for name, value in values.items() if hasattr(value, "targetoptions")}
-    assert len(found) == 11
+    assert len(found) == 12
     assert all(loop.targetoptions["nogil"] for loop in found.values())
 
 
