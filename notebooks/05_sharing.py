@@ -363,6 +363,11 @@ assert round(PAPER["none"] - PAPER["all"], 1) == 1.5
 # On tasks neither could be measured ([docs/finetuning.md](../docs/finetuning.md)): there the unshared models did not
 # learn SOP in as many steps.
 #
+# ## In one sentence
+#
+# The gradient of a shared weight is the sum of the gradients of its uses, and each use needs a cache of its own: so
+# sharing saves parameters, and neither operations nor activations.
+#
 # ## Next
 #
 # Write the block, the loop and the backward pass of both:

@@ -334,6 +334,11 @@ assert max(albert.rate(step) for step in range(3200)) < 0.00176
 assert 125_000 / 3125 == 40
 
 # %% [markdown]
+# ## In two sentences
+#
+# The loss's gradient for its scores is $p - \text{onehot}$, divided by one number for the whole batch. LAMB makes each
+# tensor's step a share of that tensor's own norm, so that one learning rate means the same for large and small tensors.
+#
 # ## Next
 #
 # Losses and the tied decoder: `minalbert exercise start ex09`. LAMB, clipping and the rate that goes with a batch:
