@@ -29,7 +29,7 @@ from minalbert_course import outside
 
 directory = Path(str(resources.files(outside))) / "ex13"
 theirs = outside.numbers("ex13")  # by exercises/outside/ex13.py
-print(sorted(path.name for path in directory.iterdir()))
+print(sorted(path.name for path in directory.iterdir() if path.is_file()))
 for name, array in theirs.items():
     print(f"{name:15} {array.shape}")
 

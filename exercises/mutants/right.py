@@ -136,6 +136,8 @@ READ_ONLY = '''def read_only(array):
 def signatures(f):
     """Defaults, type hints, more arguments, decorators, other kinds of functions."""
     arguments = f.node.args.args
+    if not arguments:
+        return
     start = f.offset(f.node.lineno, f.node.col_offset)
     body = f.of(f.node)
     last = arguments[-1]
