@@ -4,7 +4,7 @@
 # Dropout sets a share `rate` of the numbers to 0, in training alone; ALBERT's first version was trained with it. Its
 # layers share their weights, but not their dropout masks: each samples one of its own. Who has little memory keeps
 # only what enters each layer, and computes the layer again in the backward pass. Then its mask must be the same, bit
-# for bit; a mask that is sampled anew gives the gradient of another function.
+# for bit; a mask that is sampled again gives the gradient of another function.
 #
 # So a mask comes from a *key*, a tuple of whole numbers such as (seed, step): `np.random.default_rng(key)` is a
 # generator that gives the same numbers each time it is made with the same key. The mask need not be kept.
@@ -171,6 +171,6 @@ def encoder_backward(dy, states, weights, eps, rate, key):
 #
 # ## Question
 #
-# Somebody's backward pass computes the layers again with masks that are sampled anew. Nothing is raised, the gradients
+# Somebody's backward pass computes the layers again with masks that are sampled again. Nothing is raised, the gradients
 # have the right size, and the loss falls. What are these gradients the gradients of, why does training work all the
 # same, and how would you find the mistake? And what would be lost if all layers had one mask?

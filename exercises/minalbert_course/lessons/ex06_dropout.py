@@ -50,7 +50,7 @@ lesson = Lesson(
 )  # fmt: skip
 LESSONS = [lesson]
 
-ANEW = "a mask is sampled anew in each call: make the generator in `dropout_mask`, from the key, and take it from there"
+ANEW = "a mask is sampled again in each call: make the generator in `dropout_mask`, from the key, and use it there"
 
 
 def steady(yours):
