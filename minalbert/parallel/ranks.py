@@ -9,6 +9,7 @@ call the same methods in the same order; one that does not call keeps the others
 
 import os
 import sys
+import time
 import traceback
 
 from ..errors import MinalbertError, MissingLibraryError, TrainError
@@ -146,4 +147,5 @@ def end_all(error, code=1):
 
     shown = str(error) if isinstance(error, MinalbertError) else "".join(traceback.format_exception(error))
     print(f"minalbert: rank {MPI.COMM_WORLD.rank} ends all ranks: {shown}", file=sys.stderr, flush=True)
+    time.sleep(1)      # a launcher that is told to end before it has read this sentence does not pass it on
     MPI.COMM_WORLD.Abort(code)

@@ -29,6 +29,13 @@ class Faults:
         raise ZeroDivisionError("a mistake in the code")
 
     @staticmethod
+    def unread():
+        """An error while the launcher of this host reads nothing for half a second."""
+        subprocess.Popen(["sh", "-c", f"sleep .5; kill -CONT {os.getppid()}"])
+        os.kill(os.getppid(), signal.SIGSTOP)
+        Faults.error()
+
+    @staticmethod
     def killed():
         os.kill(os.getpid(), signal.SIGKILL)
 

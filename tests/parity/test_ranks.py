@@ -57,8 +57,9 @@ def test_ranks_with_other_data_are_refused_in_one_sentence(tmp_path):
     assert "on rank 1; it must be that of rank 0" in errors
 
 
-def test_an_error_of_one_rank_ends_all(tmp_path):
-    code, _, errors = finish(start(2, SCRIPT, tmp_path / "run", *words(fault="error")), 30)
+@pytest.mark.parametrize("fault", ["error", "unread"])
+def test_an_error_of_one_rank_ends_all(tmp_path, fault):
+    code, _, errors = finish(start(2, SCRIPT, tmp_path / "run", *words(fault=fault)), 30)
     assert code != 0
     assert "minalbert: rank 1 ends all ranks: Traceback" in errors
     assert "ZeroDivisionError: a mistake in the code" in errors
