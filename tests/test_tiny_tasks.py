@@ -18,6 +18,7 @@ from minalbert.errors import DataError, FileError
 TRAIN, DEV = 96, 48
 TABLES = ("topic", "order", "permutation", "before", "grammar")
 SPANS = tuple(f"spans{hops}" for hops in range(1, 7))
+SHORT_SPANS = "short_spans1", "short_spans2"
 COLUMNS = {"topic": ["sentence", "label"], "grammar": ["index", "phenomenon", "sentence1", "sentence2", "label"]}
 PAIR = ["index", "sentence1", "sentence2", "label"]
 TASK_LABELS = {"topic": 16, "order": 2, "permutation": 6, "before": 3, "grammar": 2}
@@ -52,7 +53,7 @@ def articles(path):
 
 def test_every_file_is_there_and_no_other(directory):
     expected = {f"{name}/{split}.tsv" for name in TABLES for split in ("train", "dev")}
-    expected |= {f"{name}/{split}-v2.0.json" for name in SPANS for split in ("train", "dev")}
+    expected |= {f"{name}/{split}-v2.0.json" for name in SPANS + SHORT_SPANS for split in ("train", "dev")}
     expected |= {f"next/{split}/{level}/all.txt" for split in ("train", "dev") for level in ("middle", "high")}
     assert {path.relative_to(directory).as_posix() for path in directory.rglob("*") if path.is_file()} == expected
 
@@ -80,10 +81,27 @@ def test_spans_are_in_the_text(directory, name):
         assert len(unseen) == count // 6
         for context, asked in found:
             assert asked["is_impossible"] == (asked["answers"] == [])
-            for answer in asked["answers"]:
-                start, text = answer["answer_start"], answer["text"]
-                assert context[start : start + len(text)] == text
-                assert context.split().count(text) == 1
+            check_answers(context, asked)
+
+
+def check_answers(context, asked):
+    for answer in asked["answers"]:
+        start, text = answer["answer_start"], answer["text"]
+        assert context[start : start + len(text)] == text
+        assert context.split().count(text) == 1
+
+
+@pytest.mark.parametrize(("name", "hops"), [("short_spans1", 1), ("short_spans2", 2)])
+def test_short_texts_fit_in_32_tokens_and_hops_lead_to_the_answer(name, hops):
+    found = [example.fields for example in made(name, "train", 100)]
+    assert sum(answer is None for _, _, answer in found) == 20
+    for context, question, answer in found:
+        assert len(f"{context} {question}".split()) + 3 <= 32
+        holder = question.split()[-1]
+        for _ in range(hops):  # ... a kettle to bela . bela passed it to cora .
+            sentence = next((text for text in context.split(" . ") if holder in text.split()[:-1]), None)
+            holder = sentence and sentence.split(" to ")[1].split()[0]
+        assert holder == answer
 
 
 def test_articles_have_four_options(directory):
@@ -105,7 +123,7 @@ def test_all_words_are_words_of_tiny_worlds(directory):
         for row in rows(directory / name / "train.tsv"):
             for column in ("sentence", "sentence1", "sentence2"):
                 assert set(row.get(column, "").split()) <= known
-    for name in SPANS:
+    for name in SPANS + SHORT_SPANS:
         for context, asked in questions(directory / name / "train-v2.0.json"):
             assert {*context.split(), *asked["question"].split()} <= known
     for level in ("middle", "high"):
@@ -127,7 +145,7 @@ def test_the_same_seed_makes_the_same_files(directory, tmp_path):
     assert digest(tmp_path / "other").hexdigest() != GOLDEN
 
 
-GOLDEN = "f96f2da32412a396a000205764551b32cd2deb7f407529e5ed31187870f05faa"
+GOLDEN = "17dc6fa270a246e8701add86b5af959208fbde95a10ad9596e809a484744d4b3"
 
 
 def test_fewer_examples_are_the_first_of_more(directory, tmp_path):

@@ -8,6 +8,7 @@ from . import (
     dropout,
     embedding_size,
     fine_tuning,
+    hops,
     optimiser,
     pair_loss,
     pair_tasks,
@@ -21,7 +22,7 @@ from . import (
 from .texts import RealText, texts_of
 
 FILES = (counts, speed, embedding_size, sharing, pair_loss, pair_tasks, collisions, real_text, same_time, dropout,
-         depth, width, smoothness, optimiser, fine_tuning)
+         depth, hops, width, smoothness, optimiser, fine_tuning)
 TABLES = {module.EXPERIMENT.name: module.EXPERIMENT for module in FILES}
 
 

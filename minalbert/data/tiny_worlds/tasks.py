@@ -6,6 +6,7 @@
     before         3, as in MNLI           passage, hypothesis                "
     grammar        which of 2 is right     two sentences                      ", and the column phenomenon
     spans1...6     a name, or no answer    who has it, after so many hops     SQuAD 2.0: train-v2.0.json
+    short_spans1, 2                        the same in fewer words            "
     next           A to D                  what comes next                    RACE: train/middle, train/high
 
 Every text has only words of tiny worlds, in lower case and with spaces between them, as a WordTokenizer reads them.
@@ -161,8 +162,9 @@ TASKS = {
     "before": TinyTask(steps.before, steps.ENTAILMENTS, pairs, "was one event before the other?"),
     "grammar": TinyTask(grammar.minimal_pair, tuple(product(grammar.PHENOMENA, (0, 1), grammar.WHICH)), minimal_pairs,
                         "which sentence has no mistake?"),
-    **{name: TinyTask(make, spans.ASKED, squad, f"who has it after {hops} hop{'s' * (hops > 1)}, if anybody?")
-       for hops, (name, make) in enumerate(spans.SPANS.items(), 1)},
+    **{name: TinyTask(make, asked, squad, f"who has it after {hops} hop{'s' * (hops > 1)}, if anybody?")
+       for kind, asked in ((spans.SPANS, spans.ASKED), (spans.SHORT_SPANS, spans.ASKED_SHORT))
+       for hops, (name, make) in enumerate(kind.items(), 1)},
     "next": TinyTask(steps.next_event, tuple(product(("middle", "high"), steps.LETTERS)), race, "what comes next?",
                      steps.with_starts),
 }  # fmt: skip
