@@ -54,13 +54,14 @@ def catalogue():
 
 
 def made_by_machine():
-    """The table of exercises/mutants, from its last whole run."""
+    """The table of exercises/mutants, from its last whole run; those that had full marks were marked again since."""
     rows = {name: counted(row) for name, row in results().items()}
     yield ""
     yield "## Wrong answers made by machine"
     yield ""
     yield "Each solution is changed in one place, in every way that `exercises/mutants` knows, and marked. Caught: it"
     yield "loses points. Equivalent: it gives what the solution gives, and `equivalent.toml` says why. Missed: neither."
+    yield "Those that had full marks in the last whole run were marked again since (`--again`)."
     yield "The last columns are of those caught that ran to their end, or of a sample of them: how many were looked at,"
     yield "how many of them get a cause beside the numbers, and how many of these the right one (`mutants/verdict.py`)."
     yield ""

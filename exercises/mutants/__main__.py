@@ -9,6 +9,7 @@ from .run import (
     differences,
     equivalent,
     record,
+    results,
     right_answers,
     rightly_explained,
     run,
@@ -24,13 +25,14 @@ def main():
     parser.add_argument("--only", help="an exercise, ex05, or a variant, ex04-erf")
     parser.add_argument("--sample", type=int, help="so many of each exercise's, chosen by the seed; default: all")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--again", action="store_true", help="those alone that had full marks in the recorded run")
     parser.add_argument("--right", action="store_true", help="right answers instead: which of them lose a point?")
     parser.add_argument("--record", action="store_true",
                         help="keep the numbers for exercises/CATALOGUE.md; of a sample those of causes")  # fmt: skip
     parser.add_argument("--out", type=Path, default=Path("build/mutants"), help="a folder for the lists")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    (right if options.right else wrong)(options)
+    (right if options.right else again if options.again else wrong)(options)
 
 
 def wrong(options):
@@ -51,6 +53,20 @@ def wrong(options):
         report.causes(options.out, source, ran, verdicts)
         report.survivors(options.out, source, lost, {})
         report.survivors(options.out, source, lost, *differences(source.lesson, lost))
+
+
+def again(options):
+    print(f"{'':16}{'had full marks':>16}{'have':>6}{'missed':>8}")
+    for source in chosen(options.only):
+        row = results().get(source.lesson.name, {})
+        ran = run([one for one in wrong_answers(source) if one[0].name in row.get("survivors", [])])
+        left = [one for one in ran if not one.caught]
+        missed = [one for one in left if one.mutant.name not in equivalent()]
+        print(f"{source.lesson.name:16}{len(ran):16}{len(left):6}{len(missed):8}", flush=True)
+        if options.record and ran:
+            survivors = [one.mutant.name for one in left]
+            record(source.lesson, {"caught": row["tried"] - len(left), "survivors": survivors})
+        report.survivors(options.out, source, missed, {})
 
 
 def right(options):
