@@ -19,21 +19,21 @@ BATCH, PASSES = 32, 10
 
 @functools.cache
 def task_of(place, name, labels):
-    """The directory of a task, written unless it is there."""
-    directory = Path(place) / "tasks"
-    write_tasks(directory, train=max(labels, EXAMPLES), dev=EXAMPLES, names=[name])
+    """The directory of a task with so many labels, or EXAMPLES if that is more; written unless it is there."""
+    train = max(labels, EXAMPLES)
+    directory = Path(place) / f"tasks-{train}"
+    write_tasks(directory, train=train, dev=EXAMPLES, names=[name])
     return directory / name
 
 
 def fine_tuned(held_out, task, labels, rates, seeds=(0,), steps=None):
     """The runs of a sweep over rates and seeds: tasks.sweep.SweptRun. A seed is that of the labels and their order."""
-    directory = task_of(held_out.place, task, labels)
     if held_out.most < EXAMPLES:                     # --quick
         labels, seeds, steps = held_out.most // 4, seeds[:1], None
     steps = steps or PASSES * labels // BATCH
     form = "squad2" if TASKS[task].files is squad else "custom"
     settings = TaskSettings().change(
-        task=form, data=str(directory), weights=str(held_out.run), train_examples=labels,
+        task=form, data=str(task_of(held_out.place, task, labels)), weights=str(held_out.run), train_examples=labels,
         dev_examples=min(EXAMPLES, held_out.most), dropout=0.0, batch=BATCH, micro_batch=BATCH, workers=1,
         kernels=fastest("cpu"), steps=steps, warmup=steps // 10, evaluate_every=steps, every=steps, spikes="note",
     )  # fmt: skip
