@@ -6,8 +6,8 @@ import pytest
 
 from minalbert import commands
 from minalbert.data import TinyWorlds
-from minalbert.experiments import cells, depth, fine_tuning, optimiser, report, running, same_time, speed, tables
-from minalbert.experiments.experiment import Arm, Experiment
+from minalbert.experiments import cells, depth, fine_tuning, optimiser, report, running, same_time, speed, tables, width
+from minalbert.experiments.experiment import Arm, Experiment, Panel
 from minalbert.experiments.labelled import fine_tuned
 from minalbert.train import Settings
 
@@ -107,6 +107,11 @@ def test_both_models_of_table_6_are_given_the_same_operations():
     assert wide / narrow == pytest.approx(1, abs=1e-3)
 
 
+def test_h_64_is_also_given_the_operations_of_128():
+    longer, usual = (cells.cell_of(width.EXPERIMENT, cells.FULL, arm, 100) for arm in (width.LONGER, "H=128"))
+    assert longer.operations == pytest.approx(usual.operations, rel=1e-3)
+
+
 def test_three_layers_are_also_given_the_operations_of_twelve():
     longer, deep = (next(cell.operations for cell in cells.cells_of(depth.EXPERIMENT) if cell.arm == arm)
                     for arm in (depth.LONGER, "12 layers"))  # fmt: skip
@@ -114,6 +119,16 @@ def test_three_layers_are_also_given_the_operations_of_twelve():
 
 
 # Fine-tuning
+
+
+def test_an_interval_of_shares_is_drawn_from_0_to_1():
+    arm = "12 layers, shared"
+    scores = {seed: {arm: {"failed at 0.01": score, "best": 2.5}} for seed, score in enumerate((1.0, 0.0, 1.0))}
+    panels = fine_tuning.EXPERIMENT.panels[-1], Panel("", ours="best", form="{:.1f}")
+    table = report.Measured(fine_tuning.EXPERIMENT._replace(panels=panels), scores, [])
+    failed, best = (panel["ours"][arm] for panel in report.panels(table))
+    assert failed == ([1.0, 0.0, 1.0], 0.0, 1.0)
+    assert best[1:] == (2.5, 2.5)
 
 
 def test_a_fine_tuning_is_judged_by_the_sweep_that_users_have(small, tmp_path):

@@ -35,6 +35,17 @@ def test_numbers_are_in_their_rows_and_the_better_is_to_the_right():
     assert inside(drawn)
 
 
+def test_the_legend_names_the_paper_where_a_panel_has_it():
+    def legend(*panels):
+        return [
+            text.get_text()[2:] for text in plots.compared(ROWS, panels, "Table 5").texts if text.get_text()[0] in "◆●"
+        ]
+
+    ours = "ours: each seed, and the 95 % interval of their mean"
+    assert legend(*PANELS) == ["the paper", ours]
+    assert legend(PANELS[1]) == [ours]
+
+
 def test_the_figure_in_words_has_both_numbers():
     _, metadata = plots.compared(ROWS, PANELS, "Table 5")._repr_mimebundle_()
     assert metadata["image/png"]["alt"] == (

@@ -116,9 +116,15 @@ def panels(table):
     """The panels of a table's figure, as plots.compared draws them."""
     for panel in table.experiment.panels:
         paper = {arm: given[panel.paper] for arm, given in table.experiment.paper.items() if panel.paper in given}
-        ours = {arm: (values, *interval_of(values).ends) for arm in arms_of(table.experiment)
+        ends = shares if panel.form.endswith("%}") else tuple
+        ours = {arm: (values, *ends(interval_of(values).ends)) for arm in arms_of(table.experiment)
                 if (values := table.values(arm, panel.ours))}
         yield {"title": panel.title, "paper": paper, "ours": ours, "form": panel.form, "reverse": panel.reverse}
+
+
+def shares(ends):
+    """The part of an interval that a share can be in."""
+    return tuple(min(max(end, 0.0), 1.0) for end in ends)
 
 
 def figure(name):
@@ -128,7 +134,8 @@ def figure(name):
 
 
 def title_of(experiment):
-    return f"{experiment.tables}, the paper's and ours"
+    both = any(panel.paper for panel in experiment.panels)
+    return f"{experiment.tables}, the paper's and ours" if both else experiment.tables
 
 
 def price(table):

@@ -26,9 +26,11 @@ def compared(rows, panels, title):
         draw(axes, rows, panel)
         frame(axes, rows if number == 0 else [""] * len(rows), panel)
     drawn.text(0.1 / width, 1 - 0.16 / height, title, color=INK, va="center", fontsize=10.5, fontweight="bold")
-    drawn.text(0.1 / width, 0.13 / height, "◆ the paper", color=ORANGE, va="center", fontsize=LABEL)
-    drawn.text(1.1 / width, 0.13 / height, "● ours: each seed, and the 95 % interval of their mean", color=TEXT["A"],
-               va="center", fontsize=LABEL)  # fmt: skip
+    of_paper = any(panel["paper"] for panel in panels)
+    if of_paper:
+        drawn.text(0.1 / width, 0.13 / height, "◆ the paper", color=ORANGE, va="center", fontsize=LABEL)
+    drawn.text((0.1 + of_paper) / width, 0.13 / height, "● ours: each seed, and the 95 % interval of their mean",
+               color=TEXT["A"], va="center", fontsize=LABEL)  # fmt: skip
     return drawn
 
 
