@@ -67,18 +67,25 @@ class Ranks(Alone):
         """here: how many of the ranks are on this machine"""
         super().__init__(heartbeat)
         self.comm, self.rank, self.size, self.here, self._rooms = comm, comm.rank, comm.size, here, []
-        self.model_group = Alone(heartbeat)
+        self.model_group, self._grids = Alone(heartbeat), {}
 
     def form_groups(self, model_ranks):
         """Let each `model_ranks` neighbours share a model: a grid, for instance of 2 x 2 ranks.
 
             rank 0   rank 1      model_group: a row, whose ranks have the same data and other shares of the weights
             rank 2   rank 3      data_group: a column, with the same share of the weights and other data
+
+        Groups are made once for each grid: MPI has some two thousand communicators, and a sweep may have more runs.
         """
-        groups = (self.comm.Split(group, self.rank) for group in (self.rank // model_ranks, self.rank % model_ranks))
-        self.model_group, self.data_group = (
-            Ranks(comm, heartbeat=self.heartbeat) if comm.size > 1 else Alone(self.heartbeat) for comm in groups
-        )
+        if model_ranks not in self._grids:
+            row, column = divmod(self.rank, model_ranks)
+            self._grids[model_ranks] = self._group(row, model_ranks), self._group(column, self.size // model_ranks)
+        self.model_group, self.data_group = self._grids[model_ranks]
+
+    def _group(self, number, size):
+        if size in (1, self.size):
+            return self if size > 1 else Alone(self.heartbeat)
+        return Ranks(self.comm.Split(number, self.rank), heartbeat=self.heartbeat)
 
     def gather(self, value):
         return self._together(lambda: self.comm.allgather(value))

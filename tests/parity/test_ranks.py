@@ -65,5 +65,10 @@ def test_an_error_of_one_rank_ends_all(tmp_path, fault):
     assert "ZeroDivisionError: a mistake in the code" in errors
 
 
+def test_three_thousand_runs_have_groups_of_ranks():
+    """MPICH has some two thousand communicators."""
+    assert on_ranks(4, "rank_grids.py") == "[[11, 101], [11, 1010], [1100, 101], [1100, 1010]]\n"
+
+
 def newest(run):
     return max(steps(run), default=0)
