@@ -11,7 +11,9 @@ import os
 import sys
 import time
 import traceback
+from contextlib import contextmanager
 
+from ..backend import to_host
 from ..errors import MinalbertError, MissingLibraryError, TrainError
 from .heartbeat import Unwatched, heartbeat_of
 from .rank_sum import add_over_ranks
@@ -100,10 +102,12 @@ class Ranks(Alone):
         return self._shared((found, failed[0] if failed else None))
 
     def add(self, vector):
-        self._together(lambda: add_over_ranks(vector, self.comm, self._rooms))
+        with on_host(vector) as host:
+            self._together(lambda: add_over_ranks(host, self.comm, self._rooms))
 
     def copy_first(self, vector):
-        self._together(lambda: self.comm.Bcast(vector))
+        with on_host(vector) as host:
+            self._together(lambda: self.comm.Bcast(host))
 
     def _together(self, call):
         """Call what needs all ranks."""
@@ -117,6 +121,15 @@ class Ranks(Alone):
         if self.shared_error:
             raise self.shared_error
         return found
+
+
+@contextmanager
+def on_host(vector):
+    """A vector where MPI reads and writes it: itself, or if it is on a GPU a copy, which is copied back in the end."""
+    host = to_host(vector)
+    yield host
+    if host is not vector:
+        vector.set(host)
 
 
 def outcome_of(work):

@@ -47,6 +47,13 @@ def test_a_row_and_a_grid_make_the_steps_of_one_process_and_have_the_same_bits(t
     assert computed(tmp_path / "2") == computed(tmp_path / "4")
 
 
+def test_ranks_with_a_gpu_each_share_a_model_as_ranks_without(tmp_path):
+    for ranks in (1, 2):
+        changes = CHANGES | {"device": "cuda", "gpu": "copied", "model_ranks": ranks, "steps": 8}
+        on_ranks(ranks, SCRIPT, tmp_path / str(ranks), *words(**changes))
+    assert_close(tmp_path / "2", tmp_path / "1")
+
+
 def test_a_stopped_run_resumes_in_any_layout(tmp_path):
     changes = {"dtype": "float64", "steps": 120, "every": 8, "log_every": 20, "evaluate_every": 50}
     train(tmp_path / "alone", **changes)
