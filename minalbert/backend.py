@@ -70,6 +70,15 @@ def take_card(number):
     return card.pci_bus_id
 
 
+def nccl():
+    """The module by which CuPy copies between GPUs of several processes; None if its library is missing."""
+    try:
+        from cupy.cuda import nccl
+    except ImportError:
+        return None
+    return nccl if nccl.available else None
+
+
 def gpu_circumstances(device):
     """{name: words}: what a result may depend on besides the program; nothing on the CPU."""
     check_device(device)

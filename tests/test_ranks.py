@@ -151,7 +151,7 @@ def test_each_rank_takes_a_gpu_of_its_own(monkeypatch):
     monkeypatch.setattr(fake_cupy.cuda.Device, "use", lambda card: taken.append(card.id))
     found = on_threads(4, lambda ranks: together.form_groups(small_settings(device="cuda"), ranks))
     assert sorted(taken) == [0, 1, 2, 3]
-    way = "through the hosts' memory, by MPI"
+    way = "through the hosts' memory, by MPI, as CuPy finds no NCCL"
     assert found == [[f"4 ranks have a GPU each; what they add is sent {way}"]] * 4
 
 

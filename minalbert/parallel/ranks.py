@@ -13,9 +13,10 @@ import time
 import traceback
 from contextlib import contextmanager
 
-from ..backend import to_host
+from ..backend import device_of, nccl, to_host
 from ..errors import MinalbertError, MissingLibraryError, TrainError
 from .heartbeat import Unwatched, heartbeat_of
+from .nccl_sum import NcclSum
 from .rank_sum import add_over_ranks
 
 LAUNCHERS = {                                        # what says how many processes were started
@@ -69,7 +70,7 @@ class Ranks(Alone):
         """here: how many of the ranks are on this machine"""
         super().__init__(heartbeat)
         self.comm, self.rank, self.size, self.here, self._rooms = comm, comm.rank, comm.size, here, []
-        self.model_group, self._grids = Alone(heartbeat), {}
+        self.model_group, self._grids, self._nccl_sum = Alone(heartbeat), {}, None
 
     def form_groups(self, model_ranks):
         """Let each `model_ranks` neighbours share a model: a grid, for instance of 2 x 2 ranks.
@@ -102,8 +103,20 @@ class Ranks(Alone):
         return self._shared((found, failed[0] if failed else None))
 
     def add(self, vector):
-        with on_host(vector) as host:
-            self._together(lambda: add_over_ranks(host, self.comm, self._rooms))
+        self._together(lambda: self._add(vector))
+
+    def _add(self, vector):
+        if self._nccl_sum and device_of(vector) == "cuda":
+            self._nccl_sum.add(vector)
+        else:
+            with on_host(vector) as host:
+                add_over_ranks(host, self.comm, self._rooms)
+
+    def use_nccl(self):
+        """From now on add vectors that are on GPUs there, if all ranks have NCCL. Have they?"""
+        if self._nccl_sum is None and all(self.gather(nccl() is not None)):
+            self._nccl_sum = self._together(lambda: NcclSum(self.comm, nccl()))
+        return self._nccl_sum is not None
 
     def copy_first(self, vector):
         with on_host(vector) as host:

@@ -78,7 +78,9 @@ def take_cards(device, ranks):
     number = hosts[: ranks.rank].count(hosts[ranks.rank])
     cards = [*zip(hosts, ranks.gather(ranks.from_all(lambda: take_card(number))), strict=True)]
     ranks.from_all(lambda: check_cards(cards))
-    return [f"{ranks.size} ranks have a GPU each; what they add is sent through the hosts' memory, by MPI"]
+    by_nccl = {group.use_nccl() for group in (ranks.data_group, ranks.model_group) if group.size > 1}
+    way = "from GPU to GPU, by NCCL" if all(by_nccl) else "through the hosts' memory, by MPI, as CuPy finds no NCCL"
+    return [f"{ranks.size} ranks have a GPU each; what they add is sent {way}"]
 
 
 def check_cards(cards):

@@ -2,7 +2,7 @@
 
 documents=31     gives the other ranks another corpus than rank 0
 fault="killed"   strikes rank 1 before step 10, once in a run's life: a function of Faults
-gpu="copied"     pretends a GPU for each rank
+gpu="nccl"       pretends a GPU for each rank, with NCCL; "copied": without
 """
 
 import importlib
@@ -83,7 +83,7 @@ def main():
         return pretrain(small_settings(**changes), Path(place), corpus, observer=Progress(quiet=True), ranks=ranks).code
 
     try:
-        with importlib.import_module("pretended").pretended_gpu() if gpu else nullcontext():
+        with importlib.import_module("fake_nccl").pretended_gpu(gpu) if gpu else nullcontext():
             return on_ranks(work)
     except MinalbertError as error:
         return fail("rank_run.py", error)

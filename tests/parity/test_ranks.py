@@ -29,12 +29,12 @@ def test_the_bits_are_those_of_one_process(tmp_path, alone, ranks):
 
 
 def test_ranks_with_a_gpu_each_have_the_bits_of_one_process_with_a_gpu(tmp_path):
-    """Pretended GPUs, which the kernels in CUDA C run on."""
+    """Pretended GPUs, which the kernels in CUDA C run on; without NCCL and with it."""
     found = []
-    for ranks, gpu in ((1, "copied"), (2, "copied")):
+    for ranks, gpu in ((1, "copied"), (2, "copied"), (2, "nccl"), (4, "nccl")):
         on_ranks(ranks, SCRIPT, tmp_path / f"{ranks}-{gpu}", *words(device="cuda", gpu=gpu, steps=8))
         found.append(computed(tmp_path / f"{ranks}-{gpu}"))
-    assert found == found[:1] * 2
+    assert found == found[:1] * 4
 
 
 def test_ranks_go_back_together(tmp_path):

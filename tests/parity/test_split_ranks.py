@@ -48,10 +48,14 @@ def test_a_row_and_a_grid_make_the_steps_of_one_process_and_have_the_same_bits(t
 
 
 def test_ranks_with_a_gpu_each_share_a_model_as_ranks_without(tmp_path):
-    for ranks in (1, 2):
-        changes = CHANGES | {"device": "cuda", "gpu": "copied", "model_ranks": ranks, "steps": 8}
-        on_ranks(ranks, SCRIPT, tmp_path / str(ranks), *words(**changes))
-    assert_close(tmp_path / "2", tmp_path / "1")
+    runs = [tmp_path / f"{ranks}-{gpu}" for ranks, gpu in ((1, "copied"), (2, "copied"), (2, "nccl"), (4, "nccl"))]
+    for run in runs:
+        ranks, gpu = run.name.split("-")
+        changes = CHANGES | {"device": "cuda", "gpu": gpu, "model_ranks": min(int(ranks), 2), "steps": 8}
+        on_ranks(ranks, SCRIPT, run, *words(**changes))
+    alone, row, *others = runs
+    assert_close(row, alone)
+    assert [computed(run) for run in others] == [computed(row)] * 2
 
 
 def test_a_stopped_run_resumes_in_any_layout(tmp_path):
