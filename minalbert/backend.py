@@ -58,6 +58,27 @@ def device_of(x):
     return "cpu" if array_module(x) is np else "cuda"
 
 
+def take_card(number):
+    """Compute on a GPU from now on, in this thread: number 0, 1, ... of those in sight, and again from the first.
+
+    Returns its PCI address, which no other GPU of this machine has.
+    """
+    import cupy
+
+    card = cupy.cuda.Device(number % cupy.cuda.runtime.getDeviceCount())
+    card.use()
+    return card.pci_bus_id
+
+
+def nccl():
+    """The module by which CuPy copies between GPUs of several processes; None if its library is missing."""
+    try:
+        from cupy.cuda import nccl
+    except ImportError:
+        return None
+    return nccl if nccl.available else None
+
+
 def gpu_circumstances(device):
     """{name: words}: what a result may depend on besides the program; nothing on the CPU."""
     check_device(device)

@@ -8,6 +8,7 @@ compiled by g++: cuda/cuda_on_cpu.h. Streams and the capture of graphs: fake_str
 
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import fake_streams
 import numpy as np
@@ -41,6 +42,17 @@ class ndarray:
     def get(self):
         fake_streams.forbid("get")
         return self._host.copy()
+
+    def set(self, host):
+        fake_streams.forbid("set")
+        self._host[...] = host
+
+    def __reduce__(self):
+        return asarray, (self.get(),)
+
+    @property
+    def data(self):
+        return SimpleNamespace(ptr=self._host.ctypes.data)
 
     def __getattr__(self, name):
         if name.startswith("__"):  # __array_interface__ would be a way out
@@ -165,7 +177,8 @@ class cuda:
         return True
 
     class runtime:
-        getDevice = staticmethod(lambda: 0)
+        getDevice = staticmethod(lambda: fake_streams.Device.current)
+        getDeviceCount = staticmethod(lambda: 4)
         getDeviceProperties = staticmethod(lambda device: {"name": b"pretended"})
         runtimeGetVersion = driverGetVersion = staticmethod(lambda: 0)
 

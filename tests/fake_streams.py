@@ -158,8 +158,13 @@ def using_allocator(allocator=None):
 
 
 class Device:
+    current = 0
+
     def __init__(self, device=0):
-        self.id, self.mem_info = device, (2**30, 2**31)
+        self.id, self.mem_info, self.pci_bus_id = device, (2**30, 2**31), f"0000:0{device}:00.0"
+
+    def use(self):
+        Device.current = self.id
 
     def synchronize(self):
         forbid("synchronize")

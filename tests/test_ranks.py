@@ -4,6 +4,7 @@ import hashlib
 import sys
 from types import SimpleNamespace
 
+import fake_cupy
 import numpy as np
 import pytest
 from small_batches import CONFIG, KEY
@@ -14,7 +15,7 @@ from thread_ranks import on_threads
 from minalbert import Albert, Batch
 from minalbert.data.instances import Instances
 from minalbert.data.order import batches
-from minalbert.errors import ConfigError, MissingLibraryError, TrainError
+from minalbert.errors import ConfigError, DeviceError, MissingLibraryError, TrainError
 from minalbert.parallel import ALONE, Workers, gradient_over, rank_sum, world
 from minalbert.parallel.ranks import Alone
 from minalbert.tasks.gradient import gradient_function
@@ -142,6 +143,28 @@ def fail(text):
 def test_ranks_that_cannot_share_a_batch_evenly_are_refused(count):
     with pytest.raises(ConfigError, match=rf"{count} ranks cannot share the 4 micro-batches .* one of 1, 2, 4$"):
         together.check_fit(small_settings(), SimpleNamespace(size=count))
+
+
+def test_each_rank_takes_a_gpu_of_its_own(monkeypatch):
+    taken = []
+    monkeypatch.setitem(sys.modules, "cupy", fake_cupy)
+    monkeypatch.setattr(fake_cupy.cuda.Device, "use", lambda card: taken.append(card.id))
+    found = on_threads(4, lambda ranks: together.form_groups(small_settings(device="cuda"), ranks))
+    assert sorted(taken) == [0, 1, 2, 3]
+    way = "through the hosts' memory, by MPI, as CuPy finds no NCCL"
+    assert found == [[f"4 ranks have a GPU each; what they add is sent {way}"]] * 4
+
+
+def test_more_ranks_on_a_machine_than_it_has_gpus_are_refused(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cupy", fake_cupy)
+    monkeypatch.setattr(fake_cupy.cuda.runtime, "getDeviceCount", lambda: 2)
+
+    def work(ranks):
+        with pytest.raises(DeviceError, match=r"^ranks 0 and 2 have one GPU, 0000:00:00.0 on .+; each rank") as caught:
+            together.form_groups(small_settings(device="cuda"), ranks)
+        return caught.value is ranks.shared_error
+
+    assert on_threads(3, work) == [True] * 3
 
 
 @pytest.mark.parametrize("fact", ["BLAS kernel", "data", "code"])

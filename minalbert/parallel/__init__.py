@@ -7,6 +7,7 @@
     workers     who computes: `Workers.gradient`, the one way to a batch's gradient
     ranks       several processes, each with a share of the batch
     rank_sum, rank_gradient     the sum over them in the tree's order, and the gradient of a batch that they share
+    nccl_sum    the same sum of vectors that lie on GPUs
     heartbeat, supervisor       what each rank says of itself, and who notices that one hangs
     slurm       the batch script that starts them on a cluster
 """

@@ -11,9 +11,12 @@ import os
 import sys
 import time
 import traceback
+from contextlib import contextmanager
 
+from ..backend import device_of, nccl, to_host
 from ..errors import MinalbertError, MissingLibraryError, TrainError
 from .heartbeat import Unwatched, heartbeat_of
+from .nccl_sum import NcclSum
 from .rank_sum import add_over_ranks
 
 LAUNCHERS = {                                        # what says how many processes were started
@@ -67,18 +70,25 @@ class Ranks(Alone):
         """here: how many of the ranks are on this machine"""
         super().__init__(heartbeat)
         self.comm, self.rank, self.size, self.here, self._rooms = comm, comm.rank, comm.size, here, []
-        self.model_group = Alone(heartbeat)
+        self.model_group, self._grids, self._nccl_sum = Alone(heartbeat), {}, None
 
     def form_groups(self, model_ranks):
         """Let each `model_ranks` neighbours share a model: a grid, for instance of 2 x 2 ranks.
 
             rank 0   rank 1      model_group: a row, whose ranks have the same data and other shares of the weights
             rank 2   rank 3      data_group: a column, with the same share of the weights and other data
+
+        Groups are made once for each grid: MPI has some two thousand communicators, and a sweep may have more runs.
         """
-        groups = (self.comm.Split(group, self.rank) for group in (self.rank // model_ranks, self.rank % model_ranks))
-        self.model_group, self.data_group = (
-            Ranks(comm, heartbeat=self.heartbeat) if comm.size > 1 else Alone(self.heartbeat) for comm in groups
-        )
+        if model_ranks not in self._grids:
+            row, column = divmod(self.rank, model_ranks)
+            self._grids[model_ranks] = self._group(row, model_ranks), self._group(column, self.size // model_ranks)
+        self.model_group, self.data_group = self._grids[model_ranks]
+
+    def _group(self, number, size):
+        if size in (1, self.size):
+            return self if size > 1 else Alone(self.heartbeat)
+        return Ranks(self.comm.Split(number, self.rank), heartbeat=self.heartbeat)
 
     def gather(self, value):
         return self._together(lambda: self.comm.allgather(value))
@@ -93,10 +103,24 @@ class Ranks(Alone):
         return self._shared((found, failed[0] if failed else None))
 
     def add(self, vector):
-        self._together(lambda: add_over_ranks(vector, self.comm, self._rooms))
+        self._together(lambda: self._add(vector))
+
+    def _add(self, vector):
+        if self._nccl_sum and device_of(vector) == "cuda":
+            self._nccl_sum.add(vector)
+        else:
+            with on_host(vector) as host:
+                add_over_ranks(host, self.comm, self._rooms)
+
+    def use_nccl(self):
+        """From now on add vectors that are on GPUs there, if all ranks have NCCL. Have they?"""
+        if self._nccl_sum is None and all(self.gather(nccl() is not None)):
+            self._nccl_sum = self._together(lambda: NcclSum(self.comm, nccl()))
+        return self._nccl_sum is not None
 
     def copy_first(self, vector):
-        self._together(lambda: self.comm.Bcast(vector))
+        with on_host(vector) as host:
+            self._together(lambda: self.comm.Bcast(host))
 
     def _together(self, call):
         """Call what needs all ranks."""
@@ -110,6 +134,15 @@ class Ranks(Alone):
         if self.shared_error:
             raise self.shared_error
         return found
+
+
+@contextmanager
+def on_host(vector):
+    """A vector where MPI reads and writes it: itself, or if it is on a GPU a copy, which is copied back in the end."""
+    host = to_host(vector)
+    yield host
+    if host is not vector:
+        vector.set(host)
 
 
 def outcome_of(work):

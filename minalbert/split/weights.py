@@ -12,6 +12,7 @@ whole.
 
 from typing import Any, NamedTuple
 
+from ..backend import to_host
 from ..errors import ConfigError
 from ..params import Params
 
@@ -46,19 +47,20 @@ def place_of(name, shape, rank, size):
 
 def share_of(params, rank, size):
     """A copy of a rank's share of the whole Params."""
-    own = {name: tensor[place_of(name, tensor.shape, rank, size)] for name, tensor in params.items()}
+    whole = params.to("cpu", copy=False)
+    own = {name: tensor[place_of(name, tensor.shape, rank, size)] for name, tensor in whole.items()}
     return Params.from_arrays(own, {name: tensor.shape for name, tensor in own.items()}, params.dtype, params.device)
 
 
 def whole_of(own, shapes, ranks):
     """The whole Params, on every rank, of all ranks' shares. shapes: those of the whole"""
     whole = Params.zeros(shapes, own.dtype)
-    for rank, flat in enumerate(ranks.gather(own.flat)):
+    for rank, flat in enumerate(ranks.gather(to_host(own.flat))):
         places = {name: place_of(name, shape, rank, ranks.size) for name, shape in shapes.items()}
         share = Params(flat, {name: whole[name][places[name]].shape for name in shapes})
         for name in shapes:
             whole[name][places[name]] = share[name]
-    return whole
+    return whole.to(own.device, copy=False)
 
 
 def check_split(config, size):

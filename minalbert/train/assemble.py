@@ -29,7 +29,6 @@ import functools
 from contextlib import ExitStack, closing
 
 from ..arguments import like, of_kind, path_of, whole
-from ..backend import check_device
 from ..errors import ConfigError, TrainError
 from ..fused import optimiser_for
 from ..optim import global_norm, rate_warning
@@ -68,9 +67,9 @@ def train_run(open_job, settings, run, observer=None, from_step=None, own_code=N
     if from_step is not None:
         whole("from_step", from_step, error=TrainError)
     like("ranks", ranks, "parallel.ALONE or parallel.world()", "rank", "from_first")
-    check_device(settings.training.device)
-    form_groups(settings, ranks)
     observer, known = QuietObserver(observer) if ranks.rank else observer, ranks.from_first(run.exists)
+    for message in form_groups(settings, ranks):
+        observer.message(message)
     facts = environment(settings.training.device) | (own_code.facts if own_code else {})
     if not known:                                    # what is refused here leaves no directory
         job = open_together(ranks, open_job, settings, run, {}, facts)

@@ -36,7 +36,8 @@ class TrainingSettings(Section):
             object.__setattr__(self, "recompute", int(self.recompute))
         super().__post_init__()
         if self.kernels is None:
-            fused = self.precision != "full" or (self.device == "cuda" and self.dtype == "float32")
+            on_gpu = (self.device, self.dtype, self.model_ranks) == ("cuda", "float32", 1)
+            fused = self.precision != "full" or on_gpu
             object.__setattr__(self, "kernels", "fused" if fused and not self.code else "plain")
         if self.code and self.kernels != "plain":
             raise ConfigError(f"kernels is {self.kernels!r}; your own functions (--with) need kernels 'plain', which "
@@ -46,7 +47,7 @@ class TrainingSettings(Section):
 
     def check_model_ranks(self):
         """Raise ConfigError for a setting with which ranks cannot share a model."""
-        for name, possible in {"kernels": ("plain",), "device": ("cpu",), "code": ("",), "workers": (0, 1)}.items():
+        for name, possible in {"kernels": ("plain",), "code": ("",), "workers": (0, 1)}.items():
             if getattr(self, name) not in possible:
                 wanted = " or ".join(repr(one) if one != "" else "none" for one in possible)
                 raise ConfigError(f"{name} is {getattr(self, name)!r}; with model_ranks {self.model_ranks} it must be "

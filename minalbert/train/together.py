@@ -5,12 +5,14 @@ the same steps; what it would write goes nowhere.
 """
 
 import hashlib
+import platform
 from pathlib import Path
 from typing import NamedTuple
 
 from ..albert import Albert
+from ..backend import check_device, take_card
 from ..capacity import cores
-from ..errors import ConfigError, TrainError
+from ..errors import ConfigError, DeviceError, TrainError
 from ..files import read
 from ..optim import Moments
 from ..params import Params
@@ -52,7 +54,10 @@ def open_together(ranks, open_job, settings, run, noted, facts):
 
 
 def form_groups(settings, ranks):
-    """Let each `model_ranks` of the ranks share a model; raise ConfigError if some would be left over."""
+    """Let each `model_ranks` of the ranks share a model, and each have a GPU if it needs one. Returns messages.
+
+    Raises ConfigError if some ranks would be left over, DeviceError if some would have no GPU of their own.
+    """
     count = settings.training.model_ranks
 
     def check():
@@ -62,13 +67,32 @@ def form_groups(settings, ranks):
 
     ranks.from_first(check)
     ranks.form_groups(count)
+    return take_cards(settings.training.device, ranks)
+
+
+def take_cards(device, ranks):
+    ranks.from_all(lambda: check_device(device))
+    if device == "cpu" or ranks.size == 1:
+        return []
+    hosts = ranks.gather(platform.node())
+    number = hosts[: ranks.rank].count(hosts[ranks.rank])
+    cards = [*zip(hosts, ranks.gather(ranks.from_all(lambda: take_card(number))), strict=True)]
+    ranks.from_all(lambda: check_cards(cards))
+    by_nccl = {group.use_nccl() for group in (ranks.data_group, ranks.model_group) if group.size > 1}
+    way = "from GPU to GPU, by NCCL" if all(by_nccl) else "through the hosts' memory, by MPI, as CuPy finds no NCCL"
+    return [f"{ranks.size} ranks have a GPU each; what they add is sent {way}"]
+
+
+def check_cards(cards):
+    """Raise DeviceError if two ranks have one GPU. cards: each rank's (host, PCI address)"""
+    for rank, (host, address) in enumerate(cards):
+        if (other := cards.index((host, address))) < rank:
+            raise DeviceError(f"ranks {other} and {rank} have one GPU, {address} on {host}; each rank must have its "
+                              "own: start no more ranks on a machine than it has GPUs")
 
 
 def check_fit(settings, ranks):
     """Raise ConfigError unless the micro-batches of a batch can be shared evenly, in the order of the tree."""
-    if ranks.size > 1 and settings.training.device != "cpu":
-        raise ConfigError(f"device is {settings.training.device!r}; several ranks train on the CPU only: device 'cpu', "
-                          "or one process")
     training, groups = settings.training, ranks.size // settings.training.model_ranks
     if settings.slices % groups:
         possible = ", ".join(str(2**power) for power in range(settings.slices.bit_length()))
@@ -111,7 +135,7 @@ def form_of(state):
 
 def empty_state(config, shapes, dtype, fresh, job, own_code):
     """A RunState of this form, before it takes rank 0's."""
-    params = Params.zeros(shapes, dtype)
+    params = Params.zeros(shapes, dtype, job.settings.training.device)
     model = Albert(config, params, **compute_of(job.settings, own_code))
     return state_of(job, model, checkpoint.SavedState(0, 0, params, Moments.zeros(params), {}), fresh)
 

@@ -2,13 +2,16 @@
 
 documents=31     gives the other ranks another corpus than rank 0
 fault="killed"   strikes rank 1 before step 10, once in a run's life: a function of Faults
+gpu="nccl"       pretends a GPU for each rank, with NCCL; "copied": without
 """
 
+import importlib
 import json
 import os
 import signal
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 from small_run import small_corpus, small_settings
@@ -71,7 +74,7 @@ def strike(fault, run):
 def main():
     place, *changes = sys.argv[1:]
     changes = {name: json.loads(value) for name, _, value in (change.partition("=") for change in changes)}
-    other, fault = changes.pop("documents", 30), changes.pop("fault", None)
+    other, fault, gpu = changes.pop("documents", 30), changes.pop("fault", None), changes.pop("gpu", None)
     if fault:
         strike(fault, Path(place))
 
@@ -80,7 +83,8 @@ def main():
         return pretrain(small_settings(**changes), Path(place), corpus, observer=Progress(quiet=True), ranks=ranks).code
 
     try:
-        return on_ranks(work)
+        with importlib.import_module("fake_nccl").pretended_gpu(gpu) if gpu else nullcontext():
+            return on_ranks(work)
     except MinalbertError as error:
         return fail("rank_run.py", error)
 

@@ -1,15 +1,21 @@
 """On each rank: add its share of some vectors, and print the hash of every rank's sum and the bytes that were sent.
 
-mpiexec -n 2 python rank_sums.py
+mpiexec -n 2 python rank_sums.py             vectors on the host
+mpiexec -n 2 python rank_sums.py copied      on a pretended GPU, by way of the host
+mpiexec -n 2 python rank_sums.py nccl        on a pretended GPU, by NcclSum and a pretended NCCL
 """
 
 import hashlib
+import itertools
 import json
+import sys
 
+import fake_nccl
 import numpy as np
 from counting import Counting
 from mpi4py import MPI
 
+from minalbert.backend import to_device, to_host
 from minalbert.config import PRESETS
 from minalbert.parallel import TreeSum
 from minalbert.parallel.rank_sum import PIECE
@@ -33,19 +39,21 @@ def tree_sum(vectors):
     return tree.total()
 
 
-def main():
+def main(way="host"):
+    device = "cpu" if way == "host" else "cuda"
     comm = Counting(MPI.COMM_WORLD)
     ranks, own = Ranks(comm) if comm.size > 1 else ALONE, SLICES // comm.size
-    for dtype in ("float32", "float64"):
-        for length in LENGTHS:
+    with fake_nccl.pretended_gpu(way):
+        assert comm.size == 1 or ranks.use_nccl() == (way == "nccl")
+        for dtype, length in itertools.product(("float32", "float64"), LENGTHS):
             vector = tree_sum(leaves(length, dtype)[own * comm.rank : own * (comm.rank + 1)])
-            comm.sent = 0
+            vector, comm.sent, fake_nccl.sent = to_device(vector, device), 0, 0
             ranks.add(vector)
-            hashes = MPI.COMM_WORLD.allgather(hashlib.sha256(vector.tobytes()).hexdigest())
-            sent = MPI.COMM_WORLD.allreduce(comm.sent)
+            hashes = MPI.COMM_WORLD.allgather(hashlib.sha256(to_host(vector).tobytes()).hexdigest())
+            sent = MPI.COMM_WORLD.allreduce(fake_nccl.sent if way == "nccl" else comm.sent)
             if comm.rank == 0:
                 print(json.dumps([dtype, length, hashes, sent]))
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

@@ -43,8 +43,8 @@ MPIS = OWN, open_mpi()
 
 
 def environment(**more):
-    paths = [str(HERE.parents[1]), str(HERE.parent), str(HERE), os.environ.get("PYTHONPATH", "")]
-    return os.environ | {"PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1"} | more
+    paths = HERE.parents[1], HERE.parent, HERE, HERE.parent / "cuda", os.environ.get("PYTHONPATH", "")
+    return os.environ | {"PYTHONPATH": os.pathsep.join(map(str, paths)), "OMP_NUM_THREADS": "1"} | more
 
 
 def command(count, script, *argv, mpi=OWN):

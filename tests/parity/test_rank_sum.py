@@ -24,8 +24,18 @@ def test_the_order_changes_bits():
 @pytest.fixture(scope="module")
 def sums():
     """{ranks: {(dtype, length): (hashes, bytes sent)}}"""
-    lines = {ranks: map(json.loads, on_ranks(ranks, "rank_sums.py").splitlines()) for ranks in (1, 2, 4)}
-    return {ranks: {(dtype, length): rest for dtype, length, *rest in lines[ranks]} for ranks in lines}
+    return {ranks: sums_on(ranks) for ranks in (1, 2, 4)}
+
+
+def sums_on(ranks, *way):
+    lines = map(json.loads, on_ranks(ranks, "rank_sums.py", *way).splitlines())
+    return {(dtype, length): rest for dtype, length, *rest in lines}
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+@pytest.mark.parametrize("way", ["copied", "nccl"])
+def test_sums_of_vectors_on_gpus_have_the_same_bits_and_send_as_many_bytes(sums, way, ranks):
+    assert sums_on(ranks, way) == sums[ranks]
 
 
 @pytest.mark.parametrize("ranks", [2, 4])

@@ -28,6 +28,15 @@ def test_the_bits_are_those_of_one_process(tmp_path, alone, ranks):
     assert computed(tmp_path / "run") == alone
 
 
+def test_ranks_with_a_gpu_each_have_the_bits_of_one_process_with_a_gpu(tmp_path):
+    """Pretended GPUs, which the kernels in CUDA C run on; without NCCL and with it."""
+    found = []
+    for ranks, gpu in ((1, "copied"), (2, "copied"), (2, "nccl"), (4, "nccl")):
+        on_ranks(ranks, SCRIPT, tmp_path / f"{ranks}-{gpu}", *words(device="cuda", gpu=gpu, steps=8))
+        found.append(computed(tmp_path / f"{ranks}-{gpu}"))
+    assert found == found[:1] * 4
+
+
 def test_ranks_go_back_together(tmp_path):
     train(tmp_path / "alone", **TROUBLE)
     on_ranks(2, SCRIPT, tmp_path / "run", *words(**TROUBLE))
@@ -63,6 +72,11 @@ def test_an_error_of_one_rank_ends_all(tmp_path, fault):
     assert code != 0
     assert "minalbert: rank 1 ends all ranks: Traceback" in errors
     assert "ZeroDivisionError: a mistake in the code" in errors
+
+
+def test_three_thousand_runs_have_groups_of_ranks():
+    """MPICH has some two thousand communicators."""
+    assert on_ranks(4, "rank_grids.py") == "[[11, 101], [11, 1010], [1100, 101], [1100, 1010]]\n"
 
 
 def newest(run):

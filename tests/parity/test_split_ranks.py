@@ -47,6 +47,17 @@ def test_a_row_and_a_grid_make_the_steps_of_one_process_and_have_the_same_bits(t
     assert computed(tmp_path / "2") == computed(tmp_path / "4")
 
 
+def test_ranks_with_a_gpu_each_share_a_model_as_ranks_without(tmp_path):
+    runs = [tmp_path / f"{ranks}-{gpu}" for ranks, gpu in ((1, "copied"), (2, "copied"), (2, "nccl"), (4, "nccl"))]
+    for run in runs:
+        ranks, gpu = run.name.split("-")
+        changes = CHANGES | {"device": "cuda", "gpu": gpu, "model_ranks": min(int(ranks), 2), "steps": 8}
+        on_ranks(ranks, SCRIPT, run, *words(**changes))
+    alone, row, *others = runs
+    assert_close(row, alone)
+    assert [computed(run) for run in others] == [computed(row)] * 2
+
+
 def test_a_stopped_run_resumes_in_any_layout(tmp_path):
     changes = {"dtype": "float64", "steps": 120, "every": 8, "log_every": 20, "evaluate_every": 50}
     train(tmp_path / "alone", **changes)
