@@ -334,10 +334,10 @@ assert max(albert.rate(step) for step in range(3200)) < 0.00176
 assert 125_000 / 3125 == 40
 
 # %% [markdown]
-# ## In two sentences
+# ## In one sentence
 #
-# The loss's gradient for its scores is $p - \text{onehot}$, divided by one number for the whole batch. LAMB makes each
-# tensor's step a share of that tensor's own norm, so that one learning rate means the same for large and small tensors.
+# The loss's gradient for a word's scores is $p - \text{onehot}$ divided by the number of targets in the whole batch, and
+# LAMB then moves each matrix by the rate times its own norm, whatever the size of its gradient.
 #
 # ## Next
 #
