@@ -175,7 +175,12 @@ def test_the_search_finds_without_a_server(site, chromium):
     page.goto((site / "index.html").as_uri())
     page.locator("input[name=q]").first.fill("trust ratio")
     page.locator("input[name=q]").first.press("Enter")
-    page.locator("ul.search li", has_text="LAMB").first.wait_for()  # results come one by one
+    summary = page.get_by_text("Search finished, found")  # results come one by one
+    summary.wait_for()
+    results = page.locator("ul.search li")
+    assert f"found {results.count()} pages" in summary.inner_text()
+    assert results.count() >= 10
+    assert results.filter(has_text="LAMB").count() > 0
 
 
 def test_light_and_dark_change_places_at_a_click(visit):
