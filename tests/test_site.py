@@ -235,6 +235,25 @@ def test_a_wide_formula_scrolls_as_a_whole_and_by_keyboard(visit):
     assert set(map(tuple, cut)) == {(True, 0)}
 
 
+def test_a_phone_breaks_no_number_and_shrinks_no_figure(visit):
+    page = visit("docs/paper", PHONE)
+    page.wait_for_load_state("load")
+    numbers = page.locator("td.number p")
+    lines = numbers.evaluate_all("""cells => cells.map((cell) => {
+        const text = document.createRange();
+        text.selectNodeContents(cell);
+        return text.getClientRects().length;
+    })""")
+    assert numbers.filter(has_text="±").count() > 100
+    assert set(lines) == {1}
+    figures = page.locator("article img").evaluate_all(
+        "all => all.map(one => [Math.min(one.width, 600), one.parentElement.tabIndex])"
+    )
+    assert len(figures) > 5
+    assert set(map(tuple, figures)) == {(600, 0)}
+    assert page.locator("h2", has_text="0.00176").locator("wbr").count() == 0
+
+
 @pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
 def test_the_explorer_answers_a_click(visit, viewport):
     page = visit("notebooks/04_attention", viewport)
