@@ -336,8 +336,8 @@ assert 125_000 / 3125 == 40
 # %% [markdown]
 # ## In one sentence
 #
-# The loss's gradient for a word's scores is $p - \text{onehot}$ divided by the number of targets in the whole batch, and
-# LAMB then moves each matrix by the rate times its own norm, whatever the size of its gradient.
+# A word's scores have the gradient $p - \text{onehot}$, divided by the number of targets in the batch; LAMB then moves
+# each matrix by the rate times its norm, whatever the gradient's size.
 #
 # ## Next
 #
