@@ -365,8 +365,8 @@ assert round(PAPER["none"] - PAPER["all"], 1) == 1.5
 #
 # ## In one sentence
 #
-# The gradient of a shared weight is the sum of the gradients of its uses, and each use needs a cache of its own: so
-# sharing saves parameters, and neither operations nor activations.
+# The gradient of a shared weight is the sum of the gradients of its uses; sharing saves parameters, but no operations
+# and no activations, because every use still computes and keeps a cache of its own.
 #
 # ## Next
 #

@@ -114,9 +114,9 @@ assert rest.mean() + shorter[short].mean() == 1
 #
 # We audit three corpora: the clean recipe; the same with connectives that always tell the truth (a knob of tiny worlds
 # plants the leak); and the recipe of the program that ALBERT was released with. The figure shows each probe's accuracy
-# on new pairs above 50 %, in percentage points; "usual label" is no probe, but the share of the more frequent label.
-# Whoever always says this label has that accuracy without looking. So a probe has found something only if its bar is
-# longer than that of the usual label, which is 7 points in the released recipe.
+# on new pairs, and a dashed line for guessing. "usual label" is no probe, but the share of the more frequent label:
+# whoever always says this label has that accuracy without looking. So a probe has found something only if its dot is to
+# the right of that of the usual label, which is at 57 % in the released recipe.
 
 # %%
 planted, its_tokenizer = corpus_of(data.TinyWorlds(seed=0, p_true_conn=1.0))
@@ -132,13 +132,13 @@ for name, found in leaks.items():
 by_probe = {finding.probe: finding for finding in audits["clean"]}
 print(f"clean: every word of A with every word of B {by_probe['bilinear A x B'].accuracy:.2f}; "
       f"guessing exceeds {by_probe['bilinear A x B'].bound:.2f} once in a thousand times")  # fmt: skip
-plots.distribution_bars([finding.probe for finding in audits["clean"]], {
-    f"{name}\npoints above 50 %; leaks: {', '.join(probe.split()[0] for probe in sorted(leaks[name])) or 'none'}":
-        [100 * (finding.accuracy - 0.5) for finding in findings] for name, findings in audits.items()
-}, form="{:.0f}")  # fmt: skip
+rows = {same[0].probe: {name: [finding.accuracy] for name, finding in zip(audits, same, strict=True)}
+        for same in zip(*audits.values(), strict=True)}  # fmt: skip
+plots.share_dots(rows, "Accuracy of each probe on new pairs\nthe dashed line is guessing", level=0.5)
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert leaks == {"clean": set(), "planted": {"connectives only"}, "released": {"length only", "usual label"}}
+assert round(100 * rows["usual label"]["released"][0]) == 57
 assert by_probe["bilinear A x B"].accuracy > 0.75 > by_probe["bilinear A x B"].bound
 
 # %% [markdown]

@@ -334,10 +334,10 @@ assert max(albert.rate(step) for step in range(3200)) < 0.00176
 assert 125_000 / 3125 == 40
 
 # %% [markdown]
-# ## In two sentences
+# ## In one sentence
 #
-# The loss's gradient for its scores is $p - \text{onehot}$, divided by one number for the whole batch. LAMB makes each
-# tensor's step a share of that tensor's own norm, so that one learning rate means the same for large and small tensors.
+# A word's scores have the gradient $p - \text{onehot}$, divided by the number of targets in the batch; LAMB then moves
+# each matrix by the rate times its norm, whatever the gradient's size.
 #
 # ## Next
 #

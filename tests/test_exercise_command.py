@@ -58,6 +58,17 @@ def test_start_then_check_then_hint(capsys, here, number, notebook):
     assert f" 0 / 10  {path.name}" in said(capsys, "list")
 
 
+def test_the_formula_comes_before_the_first_hint(capsys, here):
+    attention = ["ex05, attention_backward, formula:", r"  P = softmax(q k^\top / \sqrt{D} + mask)", "  context = P v",
+                 "ex05, attention_backward, idea:"]  # fmt: skip
+    assert said(capsys, "hint", "ex05", "--of", "attention_backward").splitlines()[:4] == attention
+    assert r"  y_i = \exp(x_i) / \sum_j \exp(x_j)" in said(capsys, "hint", "ex05", "--of", "softmax_forward")
+    assert "formula" not in said(capsys, "hint", "ex05", "2", "--of", "softmax_forward")
+    assert said(capsys, "hint", "ex07", "--of", "break_even").startswith("ex07, break_even, idea:")
+    average = said(capsys, "hint", "ex11", "--of", "accumulate")
+    assert r"\frac{\sum_{all masked words} \ell_{word}}{their number in all slices}" in average
+
+
 def test_other_files_are_in_nobodys_way(capsys, here):
     (here / "ex05_notes.txt").write_text("")
     (here / "ex05_folder.py").mkdir()

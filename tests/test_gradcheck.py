@@ -197,6 +197,16 @@ def test_a_right_pair_that_complex_numbers_cannot_pass_is_right(forward, backwar
     assert "np.var" in str(report)
 
 
+def test_a_function_that_refuses_complex_numbers_is_named():
+    report = check_pair(
+        lambda x: (np.logaddexp(0, x), x), lambda dy, x: (dy / (1 + np.exp(-x)),), {"x": X}, name="softplus"
+    )
+    assert report.passed
+    assert report.method == "central"
+    assert "forward takes no complex numbers (ufunc 'logaddexp' not supported for the input types)" in str(report)
+    assert "imaginary" not in str(report)
+
+
 def test_a_wrong_pair_that_complex_numbers_cannot_pass_is_wrong():
     report = check_pair(variance_forward, lambda dy, x: variance_backward(dy, x, keep=0.99), {"x": X})
     assert not report.passed

@@ -182,10 +182,40 @@ def test_the_command_writes_grades_that_a_spreadsheet_can_be_given(tmp_path, cap
     assert {row["student"]: row["points"] for row in json.loads(capsys.readouterr().out)["grades"]}["ann"] == 10
 
 
+def test_what_was_not_handed_in_is_a_row_without_points(tmp_path, capsys):
+    folder, names = tmp_path / "in", tmp_path / "class.txt"
+    written(folder, "bob", STUB)
+    written(folder, "ann", STUB)
+    (folder / "ann" / "ex04_gelu.py").write_text(STUB)
+    (folder / "ivy").mkdir()
+    names.write_text("ann\n\ncy\n")
+
+    def remarks(*argv):
+        assert commands.main(["grade", str(folder), "--workers", "2", *argv]) == 0
+        text = (tmp_path / "in-grades" / "grades.csv").read_text(encoding="utf-8")
+        return {(row["student"], row["exercise"]): (row["points"], row["file"], row["remark"] == "not handed in")
+                for row in csv.DictReader(text.splitlines())}  # fmt: skip
+
+    there, absent = ("0", "ex05_attention.py", False), ("0", "", True)
+    rows = {("ann", "ex04"): ("0", "ex04_gelu.py", False), ("ann", "ex05"): there, ("bob", "ex04"): absent,
+            ("bob", "ex05"): there, ("ivy", "ex04"): absent, ("ivy", "ex05"): absent}  # fmt: skip
+    assert list(remarks().items()) == list(rows.items())
+    out = capsys.readouterr().out
+    assert "bob  ex04              0 / 10  not handed in" in out
+    assert "3 marked in" in out
+    assert sorted(path.name for path in (tmp_path / "in-grades" / "feedback").iterdir()) == [
+        "ann-ex04.txt", "ann-ex05.txt", "bob-ex05.txt"
+    ]  # fmt: skip
+    assert remarks("--students", str(names), "--exercise", "ex05") == {
+        ("ann", "ex05"): there, ("bob", "ex05"): there, ("cy", "ex05"): absent, ("ivy", "ex05"): absent
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("argv", "says"),
     [
         (["absent"], "absent is not a folder"),
+        ([".", "--students", "none.txt"], "--students none.txt cannot be read"),
         (["."], "has no file of an exercise"),
         ([".", "--term-file", "none.txt"], "none.txt cannot be read"),
         ([".", "--term-file", "short.txt"], "a secret needs 8 or more"),

@@ -241,7 +241,24 @@ def test_both_optimisers_are_shown_step_by_step(opened):
             expected.append(100 * np.linalg.norm(later - now) / np.linalg.norm(now))
     np.testing.assert_allclose(shown, expected, atol=0.0051)
     assert shown[0] == pytest.approx(1, abs=0.0051)  # LAMB's is the rate
+    assert place.locator("th[scope=rowgroup]").all_inner_texts() == list(given)
     assert page.evaluate("document.documentElement.scrollWidth") == 390
+
+
+def test_a_number_and_its_sign_stay_on_one_line_on_a_phone(opened):
+    weights = {name: (np.full((2, 2), size), np.ones((3, 2, 2))) for name, size in (("weights of 0.02", 0.02),
+                                                                                    ("weights of 1", 1.0))}  # fmt: skip
+    place = root(opened(lamb_beside_adam(weights), width=390))
+    press(place, "0.1")
+    press(place, "next", 2)
+    changes = place.locator(".change")
+    assert "10.00 %" in changes.all_inner_texts()
+    lines = changes.evaluate_all("""cells => cells.map((cell) => {
+        const text = document.createRange();
+        text.selectNodeContents(cell);
+        return text.getClientRects().length;
+    })""")
+    assert lines == [1] * 4
 
 
 # ---- Python ----

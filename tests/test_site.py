@@ -175,7 +175,12 @@ def test_the_search_finds_without_a_server(site, chromium):
     page.goto((site / "index.html").as_uri())
     page.locator("input[name=q]").first.fill("trust ratio")
     page.locator("input[name=q]").first.press("Enter")
-    page.locator("ul.search li", has_text="LAMB").first.wait_for()  # results come one by one
+    summary = page.get_by_text("Search finished, found")  # results come one by one
+    summary.wait_for()
+    results = page.locator("ul.search li")
+    assert f"found {results.count()} pages" in summary.inner_text()
+    assert results.count() >= 10
+    assert results.filter(has_text="LAMB").count() > 0
 
 
 def test_light_and_dark_change_places_at_a_click(visit):
@@ -228,6 +233,25 @@ def test_a_wide_formula_scrolls_as_a_whole_and_by_keyboard(visit):
             .map(box => [box.classList.contains("more"), box.tabIndex])""")
     assert cut
     assert set(map(tuple, cut)) == {(True, 0)}
+
+
+def test_a_phone_breaks_no_number_and_shrinks_no_figure(visit):
+    page = visit("docs/paper", PHONE)
+    page.wait_for_load_state("load")
+    numbers = page.locator("td.number p")
+    lines = numbers.evaluate_all("""cells => cells.map((cell) => {
+        const text = document.createRange();
+        text.selectNodeContents(cell);
+        return text.getClientRects().length;
+    })""")
+    assert numbers.filter(has_text="±").count() > 100
+    assert set(lines) == {1}
+    figures = page.locator("article img").evaluate_all(
+        "all => all.map(one => [Math.min(one.width, 600), one.parentElement.tabIndex])"
+    )
+    assert len(figures) > 5
+    assert set(map(tuple, figures)) == {(600, 0)}
+    assert page.locator("h2", has_text="0.00176").locator("wbr").count() == 0
 
 
 @pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])

@@ -17,8 +17,8 @@ addEventListener("load", reach);
 addEventListener("resize", reach);
 document.addEventListener("scroll", ({ target }) => target.matches?.(WIDE) && shade(target), true);
 
-// A notebook's picture gets a box of its own: on a phone it keeps a size at which it can be read, and scrolls.
-for (const picture of document.querySelectorAll("div.cell_output img")) {
+// A picture gets a box of its own: on a phone it keeps a size at which it can be read, and scrolls.
+for (const picture of document.querySelectorAll("article img")) {
   const box = document.createElement("div");
   box.className = "picture";
   picture.replaceWith(box);
@@ -39,12 +39,18 @@ for (const formula of document.querySelectorAll("span.math")) {
 
 // A number keeps its unit beside it.
 for (const cell of document.querySelectorAll("td.text-right"))
-  if (cell.textContent.trim().length <= 12) cell.classList.add("number");
+  if (cell.textContent.trim().length <= 14) cell.classList.add("number");
+
+const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+while (texts.nextNode()) {
+  const text = texts.currentNode;
+  if (!text.parentElement.closest("pre, script")) text.data = text.data.replace(/(\d) (?=%)/g, "$1\u00a0");
+}
 
 // Long names break after a dot, a low line or a slash, not inside a word.
 for (const name of document.querySelectorAll("h1, h2, .sig-name .pre, .sig-prename .pre")) {
   const text = name.firstChild;
   if (text?.nodeType !== Node.TEXT_NODE) continue;
-  const [first, ...rest] = text.data.split(/(?<=\w[._/])(?=\w)/);
+  const [first, ...rest] = text.data.split(/(?<=\w[._/])(?=[^\W\d])/);
   text.replaceWith(first, ...rest.flatMap((part) => [document.createElement("wbr"), part]));
 }

@@ -9,7 +9,7 @@ from minalbert.files import write_atomically
 from .catalogue import find
 from .ending import SECONDS, ended_after
 from .errors import CourseError
-from .files import hints, locate, there, untouched
+from .files import formulas, hints, locate, there, untouched
 from .marking import mark_and_explain
 from .milestones import milestone
 from .progress import another, exercises_of, folder_of, lesson_of, marks_of, meant, next_step, reached, term_file
@@ -146,6 +146,8 @@ def hint(options):
             print(f"({error})", file=sys.stderr)
     if function not in lesson.functions:
         raise CourseError(f"{lesson.name} has no function {function!r}; it asks for {', '.join(lesson.functions)}")
+    if options.level == 1 and (found := formulas(lesson, function)):
+        print(f"{lesson.name}, {function}, formula:", *found, sep="\n  ")
     print(f"{lesson.name}, {function}, {LEVELS[options.level - 1]}:\n  {hints(lesson)[function][options.level - 1]}")
     if options.level < len(LEVELS):
         print(f"more: minalbert exercise hint {options.exercise} {options.level + 1} --of {function}")

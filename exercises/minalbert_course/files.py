@@ -9,6 +9,7 @@ import ast
 import contextlib
 import io
 import json
+import re
 import sys
 import textwrap
 import tokenize
@@ -18,7 +19,7 @@ from contextlib import redirect_stdout
 from pathlib import Path
 
 from .errors import CourseError
-from .handout import handed_out
+from .handout import FUNCTION, handed_out
 from .here import last_line
 from .notebook import as_notebook
 from .withholding import withholding
@@ -26,6 +27,9 @@ from .withholding import withholding
 LARGEST = 2**26                                      # bytes: a notebook with figures has some 2**22
 FUTURE = __future__.annotations.compiler_flag        # the one that still changes anything
 ANSWER = "*Your answer:*"                            # a person marks what stands in its place
+FORMULA = re.compile(r"\$\$(.*?)\$\$", re.S)
+TYPESETTING = {r"_\\text(?=\{)": "_", r"\\(?:mathrm|text)\{([^}]*)\}": r"\1", r"\\[Bb]ig[lr]?": "",
+               r"\\quad|\\[,;]": " ", r"\\_": "_"}  # fmt: skip
 
 
 def untouched(lesson, notebook=False):
@@ -72,6 +76,17 @@ def stem(lesson):
 def hints(lesson):
     """function -> its three hints"""
     return json.loads(handed_out()["hints.json"])[stem(lesson)]
+
+
+def formulas(lesson, function):
+    """The formulas above a function, a line each: those of its section, or if it has none, of the exercise's start."""
+    text = handed_out()[f"{stem(lesson)}.py"]
+    place = next(match.start() for match in FUNCTION.finditer(text) if match[1] == function)
+    start, *sections = re.sub(r"^# ?", "", text[:place], flags=re.M).split("\n## ")
+    found = FORMULA.findall(sections[-1] if sections else start) or FORMULA.findall(start)
+    for old, new in TYPESETTING.items():
+        found = [re.sub(old, new, formula) for formula in found]
+    return [" ".join(line.split()) for formula in found for line in formula.split(r"\qquad")]
 
 
 def locate(lesson, given=None, folder="."):

@@ -17,10 +17,7 @@ from ..params import Params
 from .compare import LIMITS, Report, TensorResult, judge
 from .contract import CheckedPair, arguments, kind_of
 from .diagnose import guess_shape
-from .numeric import gradient, slope, takes_complex
-
-NOT_COMPLEX = ("checked by central differences, because forward loses the imaginary part of a complex number "
-               "(np.abs, np.var, np.linalg.norm and arrays made as float do)")
+from .numeric import gradient, not_complex, slope
 
 
 def check_pair(
@@ -99,8 +96,8 @@ def _own_rng(seed):
 def _check(case, loss, tensors, gradients, entries, method, seed, rng):
     directions = {key: array_module(x).asarray(rng.standard_normal(x.shape)) for key, x in tensors.items()}
     remark = ""
-    if method == "complex" and not takes_complex(loss, tensors, directions):
-        method, remark = "central", NOT_COMPLEX
+    if method == "complex" and (reason := not_complex(loss, tensors, directions)):
+        method, remark = "central", f"checked by central differences, because {reason}"
     if not entries:
         results = judge(_results(loss, tensors, gradients, method, directions), LIMITS[method])
         if all(result.passed for result in results):

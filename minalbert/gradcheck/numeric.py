@@ -6,7 +6,7 @@
 A difference subtracts nearly equal numbers and loses digits; about ten are left. A complex step has nothing
 to subtract: f(x + i h) = f(x) + i h f'(x) + O(h²), the derivative rides in the imaginary part, exact to the
 last digits (Squire & Trapp, 1998). It needs a function made of +, *, exp, tanh and the like. np.abs, np.var
-and np.linalg.norm throw the imaginary part away; `takes_complex` finds out.
+and np.linalg.norm throw the imaginary part away; `not_complex` finds out.
 
 `loss` takes a dict of float64 arrays and returns a number; `tensors` is such a dict.
 """
@@ -17,6 +17,8 @@ import numpy as np
 
 COMPLEX_STEP = 1e-30
 REAL_STEP = 1e-4
+LOST = ("forward loses the imaginary part of a complex number "
+        "(np.abs, np.var, np.linalg.norm and arrays made as float do)")
 
 
 def slope(loss, tensors, direction, method):
@@ -45,15 +47,17 @@ def gradient(loss, tensors, name, method):
     return result
 
 
-def takes_complex(loss, tensors, direction):
-    """Does the loss keep the imaginary part? Then both methods see the same slope."""
+def not_complex(loss, tensors, direction):
+    """Why the complex step cannot be used; "" if both methods see the same slope."""
     length = sum(float((part * part).sum()) for part in direction.values()) ** 0.5
     direction = {name: part / length for name, part in direction.items()}
     with warnings.catch_warnings():
         warnings.simplefilter("error", np.exceptions.ComplexWarning)     # a complex number put into a float array
         try:
             ours = slope(loss, tensors, direction, "complex")
-        except (TypeError, np.exceptions.ComplexWarning):
-            return False
+        except TypeError as error:
+            return f"forward takes no complex numbers ({str(error).partition(', ')[0]})"
+        except np.exceptions.ComplexWarning:
+            return LOST
     theirs = slope(loss, tensors, direction, "central")
-    return abs(ours - theirs) <= 1e-3 * max(abs(ours), abs(theirs)) + 1e-9
+    return "" if abs(ours - theirs) <= 1e-3 * max(abs(ours), abs(theirs)) + 1e-9 else LOST

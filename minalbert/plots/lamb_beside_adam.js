@@ -37,16 +37,17 @@ function controls(state, change) {
 }
 
 function shown({ tensors, rate, factor, step }) {
-  const rows = tensors.flatMap(({ name, w, gradients }) => ["LAMB", "AdamW"].map((optimiser) => {
+  const rows = tensors.flatMap(({ name, w, gradients }) => ["LAMB", "AdamW"].map((optimiser, i) => {
+    const names = i ? [] : [make("th", { scope: "rowgroup", rowspan: 2 }, name)];
     const states = run(w, gradients, rate, factor, optimiser), now = states[step];
     const bar = make("span", { class: "bar" });
     bar.style.width = `${Math.min(100 * now.change, 100) / 8}rem`;
-    return make("tr", {}, make("th", { scope: "row" }, `${name}, ${optimiser}`),
+    return make("tr", {}, ...names, make("th", { scope: "row" }, optimiser),
       make("td", { class: "change" }, `${written(100 * now.change, 2)} %`),
       make("td", { class: "ratio" }, optimiser === "LAMB" && step ? written(now.r, 4) : "–"),
       make("td", { class: "norm" }, written(norm(now.w), 3)), make("td", {}, bar));
   }));
-  const names = ["", "‖Δw‖ / ‖w‖", "trust ratio", "‖w‖"].map((name) => make("th", { scope: "col" }, name));
+  const names = ["", "", "‖Δw‖ / ‖w‖", "trust ratio", "‖w‖"].map((name) => make("th", { scope: "col" }, name));
   return [make("p", { class: "told" }, step ? `After step ${step}.` : "Before the first step."),
     make("div", { class: "scroll" }, make("table", {}, make("tr", {}, ...names), ...rows))];
 }

@@ -22,7 +22,7 @@ const STYLE = `
   .done { background: #0072B240; }
   .hidden { background: #D55E0040; font-weight: bold; }
   table { border-collapse: separate; border-spacing: 2px; }
-  td { min-width: 3.8em; padding: 0 4px; text-align: right; border-radius: 2px; }
+  td { min-width: 3.8em; padding: 0 4px; text-align: right; white-space: nowrap; border-radius: 2px; }
   th { font-weight: normal; text-align: left; padding: 0 6px 0 0; }
   th[scope=col] { text-align: right; padding: 0 4px 0 1em; }
   .bar { display: block; height: 0.9em; background: #0072B2; border-radius: 2px; }`;

@@ -15,14 +15,14 @@ from ..catalogue import chosen, find
 from ..command import as_json
 from ..draw import PUBLIC
 from ..errors import CourseError
-from ..marking import printable
+from ..marking import none, printable
 from ..report import lines
 from . import container, gradescope
-from .batch import best, grades
+from .batch import Grade, best, grades
 from .fenced import SubmissionLimits
 from .names import file_names, harmless
 from .standing import fences_here, may_be_secret, sentence
-from .submissions import found
+from .submissions import found, not_handed_in, without_files
 
 
 def add_arguments(parser):
@@ -32,6 +32,8 @@ def add_arguments(parser):
     )
     parser.add_argument("folder", metavar="DIR")
     parser.add_argument("--exercise", metavar="ex05", help="mark this exercise alone; files need not say its name")
+    parser.add_argument("--students", metavar="FILE", help="the class, a name a line, as folders or files say it: who "
+                        "handed in nothing has a row, too")  # fmt: skip
     parser.add_argument("--term-file", metavar="FILE", help="a file whose text is the term's secret, which chooses "
                         "numbers and variants. Without it: the public checks, which students have")  # fmt: skip
     parser.add_argument("--out", metavar="DIR", help="where grades go; default: DIR-grades")
@@ -62,7 +64,7 @@ def positive(kind):
 
 def run(options):
     start = time.monotonic()
-    term = secret(options.term_file)
+    term, students = secret(options.term_file), named(options.students)
     lessons, exercise = chosen(term), find(options.exercise).exercise if options.exercise else None
     submissions, unmarked = found(options.folder, exercise, "the student" if options.gradescope else None)
     unmarked += [f"{printable(submission.path)} is of {submission.exercise}, which is not there"
@@ -79,6 +81,11 @@ def run(options):
     if options.gradescope:
         write(Path(options.gradescope), json.dumps(gradescope.results(marked, seconds), indent=1))
         return 0
+    students += [path.name for path in without_files(options.folder, submissions)]
+    exercises = [exercise] if exercise else sorted({submission.exercise for submission in submissions})
+    marked += [Grade(absent, none(lessons[absent.exercise], "not handed in"))
+               for absent in not_handed_in(submissions, exercises, students)]  # fmt: skip
+    marked.sort(key=lambda grade: grade.key)
     keep(marked, out)
     for line in summary(marked, unmarked, standing, out, seconds, options.json):
         print(line)
@@ -98,13 +105,22 @@ def fenced_off(options, term, limits):
     return new_worker, standing
 
 
+def named(path):
+    """The names in a file, a line each."""
+    return [] if path is None else [line for line in read("--students", path).splitlines() if line.strip()]
+
+
+def read(option, path):
+    try:
+        return Path(path).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise CourseError(f"{option} {path} cannot be read: {getattr(error, 'strerror', error)}") from error
+
+
 def secret(path):
     if path is None:
         return PUBLIC
-    try:
-        text = Path(path).read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise CourseError(f"--term-file {path} cannot be read: {getattr(error, 'strerror', error)}") from error
+    text = read("--term-file", path)
     if len(text) < 8 or text == PUBLIC:
         raise CourseError(f"--term-file {path} holds {len(text)} letters; a secret needs 8 or more")
     return text
@@ -128,8 +144,9 @@ def keep(marked, out):
     with open(out / "grades.csv", "w", encoding="utf-8", errors="backslashreplace", newline="") as file:
         csv.writer(file, quoting=csv.QUOTE_ALL).writerows([[harmless(cell) for cell in row] for row in rows])
     write(out / "results.json", json.dumps([as_row(grade) for grade in marked], indent=1))
-    names = file_names(dict.fromkeys(grade.submission.student for grade in marked))
-    for grade in marked:
+    handed_in = [grade for grade in marked if grade.submission.path]
+    names = file_names(dict.fromkeys(grade.submission.student for grade in handed_in))
+    for grade in handed_in:
         page = f"{names[grade.submission.student]}-{grade.submission.exercise}.txt"
         text = [f"{grade.submission.student}: {grade.submission.file}", "", *lines(grade.marks, shown=None), ""]
         write(out / "feedback" / page, "\n".join(text))
@@ -161,7 +178,8 @@ def summary(marked, unmarked, standing, out, seconds, as_object):
             yield f"LOOK AT {printable(grade.submission.path)}: it ran without a fence: {'; '.join(missing)}"
         if grade.failure:
             yield f"LOOK AT {printable(grade.submission.path)}: {grade.failure}"
-    yield f"{len(marked)} marked in {seconds:.0f} s; grades and feedback are in {out}"
+    count = sum(grade.submission.path is not None for grade in marked)
+    yield f"{count} marked in {seconds:.0f} s; grades and feedback are in {out}"
 
 
 def fallen(grade, standing):

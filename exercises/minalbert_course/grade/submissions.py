@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ..errors import CourseError
 from ..marking import printable
-from .names import Names
+from .names import Names, one_line
 
 MOST = 5                                             # files of one student for one exercise
 EXERCISE = re.compile(r"(?i)(?<![a-z0-9])ex_?(\d\d?)(?!\d)")
@@ -20,12 +20,12 @@ LARGEST = 5 * 2**20                                  # bytes of a file
 class Submission(NamedTuple):
     student: str
     exercise: str
-    path: Path
+    path: Path | None                                # None: it was not handed in
 
     @property
     def file(self):
         """The file's name, to be shown."""
-        return printable(self.path.name)
+        return printable(self.path.name) if self.path else ""
 
     @property
     def problem(self):
@@ -65,10 +65,23 @@ def found(folder, exercise=None, student=None):
             known.append(submission)
     if not known and student is None:
         raise CourseError(f"{folder} has no file of an exercise, such as NAME/ex05_attention.py; or give --exercise")
-    there = {submission.path.relative_to(folder).parts[0] for submission in known}
-    unmarked += [f"{path} has no file to mark" for path in sorted(folder.iterdir())
-                 if path.is_dir() and path.name not in there and not hidden(path.relative_to(folder))]  # fmt: skip
+    unmarked += [f"{path} has no file to mark" for path in without_files(folder, known)]
     return known, [printable(sentence) for sentence in unmarked]
+
+
+def without_files(folder, submissions):
+    """The folders of students who handed in nothing that is marked."""
+    there = {submission.path.relative_to(folder).parts[0] for submission in submissions}
+    return [path for path in sorted(Path(folder).iterdir())
+            if path.is_dir() and path.name not in there and not hidden(path.relative_to(folder))]  # fmt: skip
+
+
+def not_handed_in(submissions, exercises, students=()):
+    """A Submission without a file for each exercise that a student did not hand in; `students`: further names."""
+    handed_in = {(submission.student, submission.exercise) for submission in submissions}
+    names = dict.fromkeys([student for student, _ in handed_in] + [one_line(student) for student in students])
+    every = (Submission(student, exercise, None) for student in names for exercise in exercises)
+    return [absent for absent in every if (absent.student, absent.exercise) not in handed_in]
 
 
 def hidden(path):
