@@ -81,10 +81,17 @@ def test_a_mistake_costs_what_it_should_and_is_named(term, name, row, tmp_path):
     assert marks.points <= row["points"], report  # other numbers may find more, never less
 
 
-def test_only_the_wrong_function_is_named_and_no_gradient_where_there_is_none(tmp_path):
-    wrong = SOURCES["ex12-guard"].solution().replace("xp.maximum(counts, 1)", "xp.maximum(counts, 1.006)")
-    marks, report = marked(wrong, "ex12-guard", tmp_path)
-    assert [outcome.of for outcome in marks.missed] == ["scatter_mean"] * 3
+@pytest.mark.parametrize(
+    ("name", "right", "wrong", "of"),
+    [
+        ("ex12-guard", "xp.maximum(counts, 1)", "xp.maximum(counts, 1.006)", "scatter_mean"),
+        ("ex12", "    return table", "    table[1] = table[1] * 2\n    return table", "scatter_add"),
+        ("ex12", "    return gain * (", "    centred[-1] = x[-1]\n    return gain * (", "layer_norm"),
+    ],
+)
+def test_only_the_wrong_function_is_named_and_no_gradient_where_there_is_none(name, right, wrong, of, tmp_path):
+    marks, report = marked(SOURCES[name].solution().replace(right, wrong), name, tmp_path)
+    assert {outcome.of for outcome in marks.missed} == {of}
     assert "gradient" not in report
 
 

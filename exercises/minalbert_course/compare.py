@@ -131,7 +131,7 @@ def explain(name, yours, expected, axes, knowledge):
     place = [f"{axis}={i}" for axis, i in zip(axes, worst, strict=True)] if axes else map(str, map(int, worst))
     where = f"{name}: worst entry [{', '.join(place)}]" if expected.ndim else f"{name}:"
     ratio = f"   ratio {digits(mine / right, 4)}" if right else ""
-    cause = guess(np.atleast_1d(yours), np.atleast_1d(expected), *knowledge)
+    cause = guess(np.atleast_1d(yours), np.atleast_1d(expected), *knowledge, gradient=name.startswith("d"))
     return f"{where}   yours {mine:.6g}   expected {right:.6g}{ratio}", cause
 
 

@@ -25,14 +25,15 @@ class Law(NamedTuple):
     residual: Callable                               # of the answer: zero where the law holds
 
 
-def guess(yours, expected, laws=(), known=None, suspects=None):
+def guess(yours, expected, laws=(), known=None, suspects=None, gradient=True):
     """One sentence, or None where no rule fits.
 
+    gradient   is it one, which may be a sum over several uses?
     known      {"√D": 2.0}: constants that a ratio may be
     suspects   {what went wrong: the array that it would give, or a function that makes it}
     """
     with np.errstate(all="ignore"):
-        return next(_causes(yours, expected, laws, known or {}, suspects or {}), None)
+        return next(_causes(yours, expected, laws, known or {}, suspects or {}, gradient), None)
 
 
 def certain(cause):
@@ -45,7 +46,7 @@ def in_words(cause):
     return f"looks like: {cause}" if certain(cause) else cause
 
 
-def _causes(yours, expected, laws, known, suspects):
+def _causes(yours, expected, laws, known, suspects, gradient):
     """A sentence for each rule that fits, the surest first."""
     bad = ~np.isfinite(yours)
     if bad.any():
@@ -85,8 +86,8 @@ def _causes(yours, expected, laws, known, suspects):
         if np.abs(law.residual(yours)).max() > 1e-4 * max(np.abs(yours).max(), 1e-300):
             yield SEEN + law.says
     if rows := _wrong_rows(yours, expected):
-        yield (f"{PERHAPS}only rows {rows} are wrong: are they used more than once, and is the gradient "
-               "assigned (=) where it should be added (+=)?")
+        uses = "are they used more than once, and is the gradient assigned (=) where it should be added (+=)?"
+        yield f"{PERHAPS}only rows {rows} are wrong: {uses}" if gradient else f"{SEEN}only rows {rows} are wrong"
     if not _alike(yours, expected, FLOAT32) and _alike(yours, expected, FLOAT16):
         yield f"{SEEN}it is right to three digits, and not to six"
     yield from _likely(yours, expected)

@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from minalbert.backend import scatter_add
+from minalbert.gradcheck.diagnose import Law
 from minalbert.layers import gelu_erf_forward
 
 
@@ -124,6 +125,17 @@ def scatter_mistakes(shape, rows, updates):
         "the updates are subtracted": -right,
         "each update goes to the row after its own": scatter_add(shape, (rows + 1) % shape[0], updates),
     }
+
+
+def row_laws(rows, right, several):
+    """What each row must be, by how often `rows` names it. several: what is made of several updates"""
+    counts = np.bincount(rows, minlength=len(right))
+    kinds = {
+        "a row that is named once must be its update, unchanged": counts == 1,
+        f"a row that is named several times must be the {several} of its updates": counts > 1,
+        "a row that nobody names must be 0": counts == 0,
+    }
+    return [Law(says, lambda table, kind=kind: (table - right)[kind]) for says, kind in kinds.items() if kind.any()]
 
 
 def mean_mistakes(losses):

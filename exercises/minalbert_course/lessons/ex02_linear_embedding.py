@@ -108,8 +108,9 @@ def linear_db(yours, draw):
 def leading_axes(yours, draw):
     R, S, T, I, O = draw.sizes(R=3, S=2, T=4, I=5, O=6, least=2)
     w, b = draw.matrix(I, O), draw.gain(O)
-    for axes in ((R,), (R, S, T), (S, 1, R, 2)):
+    for axes in ((R,), (1,), (1, S, T), (S, 1, R, 2)):
         x, dy = draw.normal(*axes, I), draw.normal(*axes, O)
+        x[1:2] = 0                                   # such rows have y = b
         y, cache = yours.linear_forward(x, w, b)
         expected, gradients = affine_reference(x, w, b, dy)
         agrees(f"y for x of shape {x.shape}", y, expected, "linear_forward")

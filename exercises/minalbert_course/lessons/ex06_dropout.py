@@ -79,8 +79,8 @@ def mask_value(yours, draw):
     masks = [yours.dropout_mask((60,), 0.5, key) for key in ((5, 1), (6, 1), (5, 2))]
     if any(alike(masks[0], other) for other in masks[1:]):
         raise Wrong("mask: two keys give one mask", "the key, or a part of it, is not used, or an earlier mask is kept")
-    shapes = tuple(draw.sizes(B=2, T=3, H=5, least=2)), (50,), (1, 1), (2, 3, 1, 7)
-    rates = (0.25 if draw.first else float(draw.uniform(0.1, 0.9))), 0.0, 0.5, 0.9
+    shapes = tuple(draw.sizes(B=2, T=3, H=5, least=2)), (2000,), (1, 1), (2, 3, 1, 7)
+    rates = (0.25 if draw.first else float(draw.uniform(0.1, 0.9))), 0.3125, 0.0, 0.9
     for shape, rate, key in zip(shapes, rates, keys(draw), strict=True):
         mask = yours.dropout_mask(shape, rate, key)
         steady(yours)

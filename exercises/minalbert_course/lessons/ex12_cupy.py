@@ -13,7 +13,7 @@ from ..makers import ex12 as ex12  # what this exercise hands out
 from ..outside import numbers, ramp
 from .checks import Later, alive
 from .device_draws import EPS, gelu_points, norm_points, updates_of
-from .device_mistakes import gelu_mistakes, mean_mistakes, norm_mistakes, scatter_mistakes
+from .device_mistakes import gelu_mistakes, mean_mistakes, norm_mistakes, row_laws, scatter_mistakes
 from .devices import ONCE, as_pytorch, both_live, explained, here, keeps_dtype, on_device, there
 
 
@@ -51,6 +51,8 @@ def which_library(yours, draw):
         for number, kind in ((0.5, "float32"), (0.5, "float64"), (3, "int64"), (True, "bool")):
             given = Given.of("a single number", number, kind)
             equal(f"library of a number np.{kind}", yours.library(given), "numpy", "single numbers are NumPy's")
+        mapped = yours.library(Given.of("an array of a file", 3))
+        equal("library of a np.memmap", mapped, "numpy", "an array that lies in a file is NumPy's: take isinstance")
         kinds = {"whole numbers": np.arange(3), "a single number": np.array(2.0), "nothing": np.ones(0),
                  "float32": x.astype(np.float32), "float16": x.astype(np.float16), "truth values": x > 0}  # fmt: skip
         for kind, array in kinds.items():
@@ -148,7 +150,8 @@ SCATTER = "table[v] = the sum of all updates[r] with rows[r] = v"
 def compare_scattered(table, shape, rows, updates):
     keeps_dtype("table", table, updates)
     right = scatter_add(shape, rows, updates)
-    same("table", table, right, "vh", suspects=Later(scatter_mistakes, shape, rows, updates))
+    suspects = Later(scatter_mistakes, shape, rows, updates)
+    same("table", table, right, "vh", row_laws(rows, right, "sum"), suspects=suspects)
 
 
 @lesson.check(0.5, "scatter_add on the host", of="scatter_add", formula=SCATTER)
@@ -220,4 +223,5 @@ def outside(yours, draw):
         "layer_norm": lambda: yours.layer_norm(*map(on_device, (x, gain, bias)), EPS),
         "scatter_add": lambda: yours.scatter_add((3, 4), on_device(rows), on_device(x)),
     }
-    as_pytorch(answers, numbers("ex12"))
+    stored = numbers("ex12")
+    as_pytorch(answers, stored, scatter_add=row_laws(rows, stored["scatter_add"], "sum"))

@@ -205,4 +205,5 @@ def purity(yours, draw):
     text, places = "an answer", [(0, 2), (3, 9)]
     alive(loss=loss, dscores=dscores, answer=yours.answer_text(text, places, 3, 4, 4))
     yours.answer_text(text, places, 3, 0, 0)
+    yours.span_loss_forward(*next(cut_off(draw)))
     yours.untouched()

@@ -3,7 +3,6 @@
 import numpy as np
 
 from minalbert.backend import scatter_add
-from minalbert.gradcheck.diagnose import Law
 from minalbert.layers import gelu_forward
 
 
@@ -80,17 +79,6 @@ def mean_mistakes(shape, rows, updates):
         "the rows that nobody names have the mean of all updates; they must be 0":
             np.where(counts > 0, right, updates.mean(axis=0)),
     }  # fmt: skip
-
-
-def mean_laws(rows, right):
-    """What each row must be, by how often `rows` names it."""
-    counts = np.bincount(rows, minlength=len(right))
-    kinds = {
-        "a row that is named once must be its update, unchanged": counts == 1,
-        "a row that is named several times must be the mean of its updates": counts > 1,
-        "a row that nobody names must be 0": counts == 0,
-    }
-    return [Law(says, lambda table, kind=kind: (table - right)[kind]) for says, kind in kinds.items() if kind.any()]
 
 
 def mistaken_places(losses):

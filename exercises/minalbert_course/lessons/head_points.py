@@ -120,5 +120,5 @@ def questions(draw):
         labels = draw.integers(0, choices, questions)
         labels[-1] = choices - 1
         yield draw.normal(questions * choices, 1, scale=2), labels
-    yield draw.normal(3 * C, 1), np.array([C - 1, -1, 0])
+    yield draw.normal(4 * C, 1), np.array([C - 1, -1, 0, -100])
     yield draw.normal(12, 1, scale=2), np.array([0, 1, 1])    # no last one is right

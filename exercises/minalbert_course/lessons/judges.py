@@ -76,6 +76,10 @@ def named(result, gradients):
         raise Wrong(f"find_wrong returned {shown(result)}; it must return a list of names")
     if strange := set(result) - set(gradients):
         raise Wrong(f"find_wrong returned {strange.pop()!r}, which is not one of the names {', '.join(gradients)}")
+    if len(set(result)) < len(result):
+        twice = next(name for name in result if result.count(name) > 1)
+        raise Wrong(f"find_wrong names {twice!r} {result.count(twice)} times; each wrong one must be named once",
+                    "a candidate may be wrong for two reasons: name it once")  # fmt: skip
     return set(result)
 
 

@@ -144,7 +144,7 @@ def compare_spans(yours, draw):
         words, order, lengths, budget = given_spans(draw, 2 + number)
         if number % 4 == 0:                          # words of one piece, so that neighbours meet often
             words = [word[:1] for word in words]
-        asked.append((words, order, lengths, 1000 if number == 7 else budget))
+        asked.append((words, order, lengths, {7: 1000, 9: 0}.get(number, budget)))
     compare_chosen("spans", yours, [(given, spans_of(*given)) for given in asked])
 
 

@@ -16,7 +16,12 @@ def squire_trapp(x):
     return (np.exp(x) / (np.sin(x) ** 3 + np.cos(x) ** 3)).sum()
 
 
-FUNCTIONS = {"waves": waves, "squire_trapp": squire_trapp}
+def ripples(x):
+    """Σ sin(10000 x): a step of 0.0001 is a wide one."""
+    return np.sin(10000 * x).sum()
+
+
+FUNCTIONS = {"waves": waves, "ripples": ripples, "squire_trapp": squire_trapp}
 
 
 @maker("function")

@@ -11,6 +11,12 @@ def single(number, kind="float32"):
     return np.dtype(kind).type(number)
 
 
+@maker("an array of a file")
+def mapped(size):
+    """As np.load(..., mmap_mode="r") gives one: of a class derived from np.ndarray."""
+    return np.zeros(size).view(np.memmap)
+
+
 @maker("on the device")
 def put(array, transfers=None):
     """The array on the device; it may be read so many times."""
