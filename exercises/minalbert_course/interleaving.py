@@ -2,7 +2,8 @@
 
 Where a check passes, the calls of its draws are made again in turns: forward of the first draw, forward of the second,
 backward of the first, backward of the second. Before and after each forward comes one more with other numbers in the
-same shapes. Whoever keeps something outside the cache, in a global variable or on a function, then answers differently.
+same shapes. Whoever keeps something outside the cache, in a global variable or on a function, then answers differently,
+or gives the other numbers the same answer.
 """
 
 import numpy as np
@@ -39,7 +40,7 @@ def again(lesson, host, call, caches):
     """caches: id of a cache -> the one of the repeated call"""
     opaque = lesson.opaque(call.name)
     if opaque:
-        disturb(host, call, caches, opaque)
+        disturb(lesson, host, call, caches, opaque)
     try:
         result, written = host.call(call.name, replaced(call.args, caches), replaced(call.static, caches), opaque)
     except (NotWritten, Stopped) as error:
@@ -52,7 +53,7 @@ def again(lesson, host, call, caches):
         elif not alike(before, after):
             raise Wrong(f"{name} of {call.name} is another where other calls come in between", KEPT, call.name)
     if opaque:
-        disturb(host, call, caches, opaque)
+        disturb(lesson, host, call, caches, opaque)
 
 
 def by_name(lesson, call, result):
@@ -62,15 +63,23 @@ def by_name(lesson, call, result):
     return [(names[0], call.result, result)] if len(names) == 1 else zip(names, call.result, result, strict=True)
 
 
-def disturb(host, call, caches, opaque):
-    """A forward call in the same shapes, whose result nobody needs."""
+def disturb(lesson, host, call, caches, opaque):
+    """A forward call with other numbers in the same shapes, which must not be answered with the same numbers."""
     args = tuple(other(arg) for arg in call.args)
     try:
-        _, written = host.call(call.name, replaced(args, caches), replaced(call.static, caches), opaque)
+        result, written = host.call(call.name, replaced(args, caches), replaced(call.static, caches), opaque)
     except (NotWritten, Stopped):
         return
     if EARLIER in written:
         raise Wrong(f"{call.name} wrote into {EARLIER}", KEPT, call.name)
+    for name, before, now in by_name(lesson, call, result):
+        if of_many_values(before) and np.array_equal(before, now):
+            raise Wrong(f"{name} of {call.name} is the same for other numbers in the same shapes", KEPT, call.name)
+
+
+def of_many_values(result):
+    """Is it an array of floats, and not of two values alone, as a softmax of large numbers?"""
+    return isinstance(result, np.ndarray) and result.dtype.kind == "f" and len(np.unique(result)) > 2
 
 
 def other(value):
