@@ -61,7 +61,7 @@ def device_of(x):
 def take_card(number):
     """Compute on a GPU from now on, in this thread: number 0, 1, ... of those in sight, and again from the first.
 
-    Returns its PCI address, which no other GPU of this machine has.
+    Returns its PCI address, which no other GPU of this machine has (the parts of one, by MIG, have the same).
     """
     import cupy
 

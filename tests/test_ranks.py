@@ -148,6 +148,7 @@ def test_ranks_that_cannot_share_a_batch_evenly_are_refused(count):
 def test_each_rank_takes_a_gpu_of_its_own(monkeypatch):
     taken = []
     monkeypatch.setitem(sys.modules, "cupy", fake_cupy)
+    monkeypatch.setitem(sys.modules, "cupy.cuda", fake_cupy.cuda)
     monkeypatch.setattr(fake_cupy.cuda.Device, "use", lambda card: taken.append(card.id))
     found = on_threads(4, lambda ranks: together.form_groups(small_settings(device="cuda"), ranks))
     assert sorted(taken) == [0, 1, 2, 3]

@@ -25,8 +25,9 @@ def main():
     parser.add_argument("--only", help="an exercise, ex05, or a variant, ex04-erf")
     parser.add_argument("--sample", type=int, help="so many of each exercise's, chosen by the seed; default: all")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--again", action="store_true", help="those alone that had full marks in the recorded run")
-    parser.add_argument("--right", action="store_true", help="right answers instead: which of them lose a point?")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--again", action="store_true", help="those alone that had full marks in the recorded run")
+    what.add_argument("--right", action="store_true", help="right answers instead: which of them lose a point?")
     parser.add_argument("--record", action="store_true",
                         help="keep the numbers for exercises/CATALOGUE.md; of a sample those of causes")  # fmt: skip
     parser.add_argument("--out", type=Path, default=Path("build/mutants"), help="a folder for the lists")
@@ -60,6 +61,8 @@ def again(options):
     for source in chosen(options.only):
         row = results().get(source.lesson.name, {})
         ran = run([one for one in wrong_answers(source) if one[0].name in row.get("survivors", [])])
+        if gone := set(row.get("survivors", [])) - {one.mutant.name for one in ran}:
+            raise SystemExit(f"{source.lesson.name}: {', '.join(sorted(gone))} are no mutants any more; run all")
         left = [one for one in ran if not one.caught]
         missed = [one for one in left if one.mutant.name not in equivalent()]
         print(f"{source.lesson.name:16}{len(ran):16}{len(left):6}{len(missed):8}", flush=True)

@@ -1,8 +1,8 @@
 """A probe of depth: who has a thing that went from hand to hand?
 
-The models are those of `depth`. Each is fine-tuned on two tasks of tiny worlds whose texts differ in one thing alone:
-how many hops lie between what is asked and the answer. Two chains are told in turns, so that the place of a sentence
-tells nothing. A layer can look one hop further, if attention finds the next giver by the last receiver.
+The models are those of `depth`. Each is fine-tuned on two tasks of tiny worlds, with one hop and with two; the texts of
+two hops have four sentences instead of two. Two chains are told in turns, so that neither has a place of its own. But a
+receiver gives later than he gets, so that places tell something of the answer.
 """
 
 from .depth import DEPTHS, name_of
@@ -44,13 +44,17 @@ EXPERIMENT = Experiment(
         Rule("from 1 layer to 12, two hops gain more than one hop does",
              lambda arms: better(1, 12)(arms) - better(1, 12, hops=1)(arms)),
     ),
-    changed="the number of layers, which share all their weights",
-    equal=f"{LABELS:,} labels, {STEPS:,} steps of 32, AdamW at 0.002 √(3 / L), at 0.002 with one layer",
+    changed="the number of layers, which share all their weights; with it the rates of pretraining and of fine-tuning, "
+            "0.002 √(3 / L), at most 0.002",
+    equal=f"{LABELS:,} labels, {STEPS:,} steps of 32, AdamW",
     means="""
-        One question in five has no answer, because nobody in the text has the thing. Who always guesses between the two
-        who got something last scores 40 %, and who finds the questions without an answer as well, 60 %. So three layers
-        follow two hops in part, and six and twelve do not: as above, they had learnt little more than the frequencies
-        of words when they were fine-tuned. Whether a hop takes a layer cannot be seen from models of such a start.
+        One question in five has no answer, because nobody in the text has the thing. Always guessing one of the two who
+        got something last scores 40 %; finding the questions without an answer as well, 60 %. But places help: a rule
+        that reads only where the things and `it` stand, and follows no name, scores 74 % after two hops. No mean here
+        is above that, so no model is shown to follow two hops. Six and twelve layers score as guessing does; one hop is
+        learnt by three layers, and nearly by six. Deeper models had other losses in pretraining and lower rates of
+        fine-tuning, and no others were tried. F1 is that of the best threshold on the questions that judge. Whether a
+        hop takes a layer cannot be seen here.
     """,
     panels=(Panel("one hop: F1", ours="1 hops"), Panel("two hops: F1", ours="2 hops")),
     arms={name_of(L): Arm(run_of=(DEPTH, name_of(L))) for L in DEPTHS},

@@ -18,9 +18,8 @@ BATCH, PASSES = 32, 10
 
 
 @functools.cache
-def task_of(place, name, labels):
-    """The directory of a task with so many labels, or EXAMPLES if that is more; written unless it is there."""
-    train = max(labels, EXAMPLES)
+def task_of(place, name, train):
+    """The directory of a task with so many labels; written once in a process."""
     directory = Path(place) / f"tasks-{train}"
     write_tasks(directory, train=train, dev=EXAMPLES, names=[name])
     return directory / name
@@ -32,8 +31,9 @@ def fine_tuned(held_out, task, labels, rates, seeds=(0,), steps=None):
         labels, seeds, steps = held_out.most // 4, seeds[:1], None
     steps = steps or PASSES * labels // BATCH
     form = "squad2" if TASKS[task].files is squad else "custom"
+    data = task_of(held_out.place, task, max(labels, EXAMPLES))
     settings = TaskSettings().change(
-        task=form, data=str(task_of(held_out.place, task, labels)), weights=str(held_out.run), train_examples=labels,
+        task=form, data=str(data), weights=str(held_out.run), train_examples=labels,
         dev_examples=min(EXAMPLES, held_out.most), dropout=0.0, batch=BATCH, micro_batch=BATCH, workers=1,
         kernels=fastest("cpu"), steps=steps, warmup=steps // 10, evaluate_every=steps, every=steps, spikes="note",
     )  # fmt: skip

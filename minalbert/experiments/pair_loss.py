@@ -90,7 +90,7 @@ EXPERIMENT = Experiment(
         are no estimate for English. The paper's 78.9 % contains 68.3 % that come of its recall and of guessing: (86.5
         + 50) / 2. Notebook 9 asks the same with pairs of 80 tokens, none of them of two sentences only, and
         without cues from names: its NSP models guess on order, 49.8 %, as the paper's do. So what NSP learns depends
-        on how hard its question is; the table `collisions` varies that.
+        on the pairs it is given. `collisions` varies two things about them, and no difference between its arms shows.
     """,
     notes="""
         The paper does not say how it reads a model on a question that it has no head for; `none` has none. And the

@@ -23,7 +23,8 @@ times as wide, with four times the steps, on a GPU; no result on this page is su
 
 **How to read it.** Models are small ({sizes}), and their texts, in all tables but one, are
 stories of [tiny worlds](data.md), on whose other stories they are judged. A number is the mean over seeds; a seed is
-that of the stories, of the first weights and of the masks. ± is half of the 95 % interval of Student's distribution.
+that of the stories, of the first weights and of the masks. ± is half the width of the mean's 95 % interval, by
+Student's distribution. With three seeds it is wide, and that of a share may go beyond 0 or 100 %; figures cut it there.
 The rules of each verdict were written down before the runs: each is a number that is positive where the claim holds,
 computed for each seed. The claim **shows** if the interval of its mean lies above 0, **shows the opposite** if it lies
 below, and **does not show** if 0 is in it. That is a verdict about these models, not about the paper's. No interval is
@@ -154,7 +155,7 @@ def price(table):
                 f"{sum(line['measured_in'] for line in lines) / 60:,.0f} minutes of one busy core, "
                 f"{' to '.join(dict.fromkeys((days[0], days[-1])))}.")
     return (f"{len(lines)} runs of models with {sizes} weights: {tokens / 1e6:,.0f} million tokens, "
-            f"{operations / 1e12:,.1f}·10¹² operations, {seconds / 60:,.0f} minutes on one busy core each, "
+            f"{operations / 1e12:,.1f}·10¹² operations; in all {seconds / 60:,.0f} minutes, each run on one busy core, "
             f"{' to '.join(dict.fromkeys((days[0], days[-1])))}.")
 
 

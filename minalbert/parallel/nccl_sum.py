@@ -23,8 +23,8 @@ class NcclSum:
     def __init__(self, comm, nccl):
         """comm: a communicator of mpi4py   nccl: CuPy's module; each rank has chosen its GPU"""
         self.rank, self.size, self.nccl = comm.rank, comm.size, nccl
-        number = comm.bcast(nccl.get_unique_id() if comm.rank == 0 else None)
-        self.link = nccl.NcclCommunicator(comm.size, number, comm.rank)
+        link_id = comm.bcast(nccl.get_unique_id() if comm.rank == 0 else None)
+        self.link = nccl.NcclCommunicator(comm.size, link_id, comm.rank)
 
     def add(self, vector):
         """Replace a vector on a GPU by its sum over all ranks, the same bits on each."""

@@ -29,8 +29,9 @@ def compared(rows, panels, title):
     of_paper = any(panel["paper"] for panel in panels)
     if of_paper:
         drawn.text(0.1 / width, 0.13 / height, "◆ the paper", color=ORANGE, va="center", fontsize=LABEL)
-    drawn.text((0.1 + of_paper) / width, 0.13 / height, "● ours: each seed, and the 95 % interval of their mean",
-               color=TEXT["A"], va="center", fontsize=LABEL)  # fmt: skip
+    left = 1.1 if of_paper else 0.1
+    drawn.text(left / width, 0.13 / height, "● ours: each seed, and the 95 % interval of their mean", color=TEXT["A"],
+               va="center", fontsize=LABEL)  # fmt: skip
     return drawn
 
 

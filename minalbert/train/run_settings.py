@@ -36,8 +36,8 @@ class TrainingSettings(Section):
             object.__setattr__(self, "recompute", int(self.recompute))
         super().__post_init__()
         if self.kernels is None:
-            on_gpu = (self.device, self.dtype, self.model_ranks) == ("cuda", "float32", 1)
-            fused = self.precision != "full" or on_gpu
+            kernels_of_gpu = (self.device, self.dtype, self.model_ranks) == ("cuda", "float32", 1)
+            fused = self.precision != "full" or kernels_of_gpu
             object.__setattr__(self, "kernels", "fused" if fused and not self.code else "plain")
         if self.code and self.kernels != "plain":
             raise ConfigError(f"kernels is {self.kernels!r}; your own functions (--with) need kernels 'plain', which "

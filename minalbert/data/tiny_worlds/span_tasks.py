@@ -10,8 +10,8 @@ neither the text alone nor the question alone tells whether there is an answer.
 
 The question says `someone`, because `who` is no word of tiny worlds.
 
-In fewer words, two hops fit in the 32 tokens of a small model: nobody only sees something, and the question is
-`kept the kettle`.
+`short_spans` are the same in fewer words, so that two hops fit in the 32 tokens of a small model. Nobody sees a thing
+without having it, and the question is `kept the kettle`.
 """
 
 from functools import partial
