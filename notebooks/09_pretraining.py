@@ -152,9 +152,10 @@ train_all([(pairs, seed) for seed in SEEDS for pairs in ("nsp", "sop")])
 # In the three SOP runs the MLM loss drops at once below the dashed line, which is the loss of guessing words by their
 # frequency. Order is another matter. For a long time nothing happens, and one is tempted to stop; then it is learnt.
 # Nothing was changed at that moment. To tell the order, the model has to know the scripts' steps *and* compare two of
-# them, and neither is of use alone. When a run finds that depends on chance, too: see the other seeds. (In the figure a
-# large point is the test at which a run had left the plateau or learnt the order, and a triangle a step whose loss or
-# gradient was far above those before.)
+# them, and neither is of use alone. When a run finds that depends on chance, too: seed 2 has begun, and ends at 75 %.
+# An earlier run of this notebook, on another machine and with an earlier version of the library, took all three seeds
+# to 94 % and more: a seed promises nothing. (In the figure a large point is the test at which a run had left the
+# plateau or learnt the order, and a triangle a step whose loss or gradient was far above those before.)
 
 # %%
 curves = train.read_curves(RUNS / "sop-0")
@@ -202,8 +203,9 @@ undecided = (mean("sop", "sop", "sop_recall_in_order") + 0.5) / 2  # right on wh
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert FAST or (mean("nsp", "nsp") > 0.94 and mean("nsp", "sop") < 0.62)
 assert FAST or abs(mean("nsp", "sop", "mlm_accuracy") - mean("sop", "sop", "mlm_accuracy")) < 0.05
-assert FAST or (mean("sop", "sop") > 0.94 and 0.6 < mean("sop", "nsp") < 0.8)
-assert FAST or 0.72 < undecided < 0.74
+learnt = [found["sop", seed]["sop"].sop_accuracy for seed in SEEDS]
+assert FAST or (min(learnt[:2]) > 0.98 and 0.73 < learnt[2] < 0.75 and 0.6 < mean("sop", "nsp") < 0.8)
+assert FAST or 0.695 < undecided < 0.705
 assert FAST or mean("sop", "nsp") < undecided - 0.04
 assert abs((0.865 + 0.5) / 2 - 0.683) < 0.001
 
@@ -213,7 +215,7 @@ assert abs((0.865 + 0.5) / 2 - 0.683) < 0.001
 #
 # **Trained on SOP, asked for NSP:** better than 50 %, in the paper and here. But 50 % is not the only number to compare
 # with. Call a second part from another story a *stranger*. A model that knows order, and nothing about strangers,
-# accepts the true pairs, here 97 % of them, and guesses on strangers: $(0.97 + 0.50) / 2 = 73.5\,\%$. Ours, with 68 %,
+# accepts the true pairs, here 90 % of them, and guesses on strangers: $(0.90 + 0.50) / 2 = 70\,\%$. Ours, with 66 %,
 # is *below* that. How many true pairs the paper's model accepts is not in the paper. With its accuracy on SOP, 86.5 %,
 # in that place the line is 68.3 %. If it accepted all of them, the line would be 75 %, and its 78.9 % is still above.
 # So the paper's model knew something about strangers, and ours does not: of the paper's pattern only the first half is
@@ -241,7 +243,7 @@ title = "How often is a second part called wrong?\nheld-out pairs, a dot a seed;
 plots.share_dots(rows, title)
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
-assert FAST or max(np.mean(shares) for shares in rows["what comes next"].values()) < 0.06
+assert FAST or max(np.mean(shares) for shares in rows["what comes next"].values()) < 0.11
 assert FAST or np.mean(rows["the same, swapped"]["trained on NSP"]) < 0.3
 assert FAST or np.mean(rows["the same, swapped"]["trained on SOP"]) > 0.9
 assert FAST or np.mean(rows["from another story"]["trained on NSP"]) > 0.9
@@ -250,7 +252,7 @@ assert FAST or 0.25 < np.mean(rows["from another story"]["trained on SOP"]) < 0.
 # %% [markdown]
 # The model trained on NSP finds the strangers, and accepts the swapped pairs: they are from one story, and it was never
 # asked for more. The model trained on SOP has never seen a stranger. It knows only that the steps of such a pair do not
-# fit, and calls it wrong in a third to a half of the cases. It accepts 97 % of the true pairs and rejects 40 % of the
+# fit, and calls it wrong in a third to a half of the cases. It accepts 90 % of the true pairs and rejects 41 % of the
 # foreign ones: less than guessing would.
 #
 # SOP does not hurt the accuracy on hidden words: both kinds of model find about as many.

@@ -89,7 +89,7 @@ EXPERIMENT = Experiment(
         probe asks what the state contains. Stories here have eight topics and one way to be in order, so the numbers
         are no estimate for English. The paper's 78.9 % contains 68.3 % that come of its recall and of guessing: (86.5
         + 50) / 2. Notebook 9 asks the same with pairs of 80 tokens, none of them of two sentences only, and
-        without cues from names: its NSP models guess on order, 49.8 %, as the paper's do. So what NSP learns depends
+        without cues from names: its NSP models guess on order, 49.3 %, as the paper's do. So what NSP learns depends
         on the pairs it is given. `collisions` varies two things about them, and no difference between its arms shows.
     """,
     notes="""
