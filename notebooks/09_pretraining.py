@@ -203,8 +203,9 @@ undecided = (mean("sop", "sop", "sop_recall_in_order") + 0.5) / 2  # right on wh
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert FAST or (mean("nsp", "nsp") > 0.94 and mean("nsp", "sop") < 0.62)
 assert FAST or abs(mean("nsp", "sop", "mlm_accuracy") - mean("sop", "sop", "mlm_accuracy")) < 0.05
-learnt = [found["sop", seed]["sop"].sop_accuracy for seed in SEEDS]
-assert FAST or (min(learnt[:2]) > 0.98 and 0.73 < learnt[2] < 0.75 and 0.6 < mean("sop", "nsp") < 0.8)
+assert FAST or min(found["sop", seed]["sop"].sop_accuracy for seed in (0, 1)) > 0.98
+assert FAST or 0.73 < found["sop", 2]["sop"].sop_accuracy < 0.75
+assert FAST or 0.6 < mean("sop", "nsp") < 0.8
 assert FAST or 0.695 < undecided < 0.705
 assert FAST or mean("sop", "nsp") < undecided - 0.04
 assert abs((0.865 + 0.5) / 2 - 0.683) < 0.001
