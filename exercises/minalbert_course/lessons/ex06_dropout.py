@@ -50,14 +50,14 @@ lesson = Lesson(
 )  # fmt: skip
 LESSONS = [lesson]
 
-ANEW = "a mask is sampled again in each call: make the generator in `dropout_mask`, from the key, and use it there"
+RESAMPLED = "a mask is sampled again in each call: make the generator in `dropout_mask`, from the key, and use it there"
 
 
 def steady(yours):
     """Raise Wrong unless the last call, made again, gives the same."""
     call = yours.made[-1]
     if not alike(call.result, yours.repeated()):
-        raise Wrong(f"{call.name}, asked twice with the same key, gives two answers", ANEW)
+        raise Wrong(f"{call.name}, asked twice with the same key, gives two answers", RESAMPLED)
 
 
 def own_dropout(yours, way):

@@ -18,7 +18,7 @@ from ..yours import Stopped
 from .config_files import FIELDS, compare_config, config_text
 from .released import as_dict, compare_arrays, compare_names, file_of
 
-ANEW = "these are the files that were there before: an earlier answer is handed out again (lru_cache, a dict)"
+REPEATED = "these are the files that were there before: an earlier answer is handed out again (lru_cache, a dict)"
 BESIDE = (
     "other files lie in this directory, too (added_tokens.json, adapter_model.safetensors): take config.json and "
     "model.safetensors by their names"
@@ -68,7 +68,7 @@ def compare_written(yours, draw):
             compare_read(yours, answer, (config, params), (text, state))
         except Wrong as error:
             again = earlier is not None and alike(list(answer), earlier)
-            error.cause, error.final = (ANEW if again else BESIDE), True
+            error.cause, error.final = (REPEATED if again else BESIDE), True
             raise
         earlier = list(answer)
 
