@@ -44,6 +44,7 @@ def test_the_legend_names_the_paper_where_a_panel_has_it():
     ours = "ours: each seed, and the 95 % interval of their mean"
     assert legend(*PANELS) == ["the paper", ours]
     assert legend(PANELS[1]) == [ours]
+    assert legend(PANELS[0] | {"ours": {"NSP": ([0.5], 0.5, 0.5)}}) == ["the paper", "ours"]
 
 
 def test_the_figure_in_words_has_both_numbers():
