@@ -60,9 +60,10 @@ assert (y, layer.dw) == (18, 24)
 assert (parts, sum(parts), d) == ([6, 6], 12, 9)
 
 # %% [markdown]
-# **A module that remembers its input breaks when it is applied twice.** The second pass wrote its input, 6, over the
-# first one's, 2; backward used 6 both times: $1 \cdot 6 + 3 \cdot 6 = 24$. Nothing was raised. The same happens to a
-# GELU or a softmax kept in such an object, which has no weights at all: its *dx* is wrong.
+# **An object that keeps one input breaks when it is applied twice.** The second pass wrote its input, 6, over the first
+# one's, 2; backward used 6 both times: $1 \cdot 6 + 3 \cdot 6 = 24$. Nothing was raised. The same happens to a GELU or
+# a softmax in such an object, which has no weights at all: its *dx* is wrong, because its slope depends on its input.
+# (PyTorch's modules may be applied twice: it records every call.)
 #
 # So a pair of functions returns what it needs (`y, cache = forward(x)`), and whoever applies it L times has L caches.
 #
@@ -74,8 +75,8 @@ assert (parts, sum(parts), d) == ([6, 6], 12, 9)
 #
 # $$\frac{d}{dw} f(w, \dots, w) = \sum_{l=1}^{L} \frac{\partial f}{\partial w_l} = g_1 + g_2 + \dots + g_L$$
 #
-# That is all. In code: a loop, a list of caches, and `+=`. Here it is, around the library's block, for a model small
-# enough to look at: H = 4, F = 8, two heads, L = 3.
+# That is all. In code: a loop, a list of caches, and `+=`, which stands in the library's `block_backward`. Here is the
+# loop, for a model small enough to look at: H = 4, F = 8, two heads, L = 3.
 
 # %%
 config = AlbertConfig(
@@ -124,18 +125,19 @@ print(f"{len(table)} tensors, {params.flat.size} weights, used {L} times")
 assert (len(table), params.flat.size) == (16, 172)
 
 # %% [markdown]
-# Compare with the library's encoder, and with something that knows nothing of backward passes: move all weights a
-# little in a random direction, and see how much the loss moves.
+# Is it right? Something that knows nothing of backward passes can tell: move all weights a little in a random
+# direction, and see how much the loss moves for it. The loss is $\sum y \cdot dy$ here, and the step is imaginary, so
+# that nothing is lost by rounding (notebook 2).
 
 # %%
 its_y, its_cache = encoder_forward(x, ctx)
 its_grads = params.zeros_like()
 its_dx = encoder_backward(dy, its_cache, ctx, its_grads)
-step = 1e-30j * rng.normal(size=params.flat.size)  # a complex step: exact to the last digits
+step = 1e-30j * rng.normal(size=params.flat.size)
 moved, _ = encoder_forward(x, ctx._replace(params=Params(params.flat + step, table)))
 slope = (moved * dy).sum().imag / 1e-30
 along = grads.flat @ step.imag / 1e-30
-print(f"the loss moves by {slope:.4f}; the gradient says {along:.4f}")
+print(f"the loss's slope in that direction is {slope:.4f}; the gradient says {along:.4f}")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert all(np.allclose(ours, its, rtol=1e-12, atol=1e-12)
@@ -192,8 +194,9 @@ assert np.allclose(copies_y, y, rtol=1e-12, atol=1e-12)
 
 # %% [markdown]
 # The parts are not alike: each pass saw another input, and was handed another gradient. Here are their lengths
-# $\lVert g_l \rVert$ in all tensors. Where passes disagree, the sum is shorter than its parts together: in `value.w`
-# above it has 0.76 of their length. (The row of the key bias is zero, as notebook 4 proves.)
+# $\lVert g_l \rVert$ in all tensors. Parts of one direction would add to the sum of their lengths; in `value.w` above
+# the sum has 0.76 of it, and with parts at right angles it would have 0.58. So these passes agree in part. (The row of
+# the key bias is zero, as notebook 4 proves.)
 
 # %%
 lengths = [[np.linalg.norm(part) for part in [*parts[name], grads[name]]] for name in table]
@@ -205,6 +208,7 @@ matrices([{"name": "gradient lengths", "values": lengths, "rows": [name.removepr
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert abs(together / sum(three) - 0.761) < 0.005
+assert abs(np.linalg.norm(three) / sum(three) - 0.58) < 0.005
 assert max(lengths[list(table).index("encoder.attention.key.b")]) < 1e-12
 
 # %% [markdown]
@@ -215,9 +219,9 @@ assert max(lengths[list(table).index("encoder.attention.key.b")]) < 1e-12
 # **One cache in place of L**, the last one, as in a module that remembers. All three passes then use the third one's
 # input, its attention, its norms.
 #
-# Both give a gradient of the right shape and size, and neither raises anything. The first is wrong by 0.72 of the
-# gradient's length (its cosine with the gradient is 0.74), the second by 0.67 (cosine 0.75). A small step along either
-# still lowers the loss, because both cosines are above zero, so a falling loss proves nothing. A gradient check does.
+# Neither raises anything, and both gradients have the right shape. Their cosines with the gradient are above zero, so
+# that a small step against either lowers the loss: a falling loss proves nothing. The check of above does. Along the
+# same direction the loss's slope is -7.77, and the wrong gradients say something else.
 
 # %%
 overwritten = params.zeros_like()
@@ -233,12 +237,12 @@ backward(dy, [caches[-1]] * L, last_only)
 def compare(wrong):
     error = np.linalg.norm(wrong.flat - grads.flat) / np.linalg.norm(grads.flat)
     cosine = wrong.flat @ grads.flat / np.linalg.norm(wrong.flat) / np.linalg.norm(grads.flat)
-    return error, cosine
+    return error, cosine, wrong.flat @ step.imag / 1e-30
 
 
 for title, wrong in {"= instead of +=": overwritten, "the last cache only": last_only}.items():
-    error, cosine = compare(wrong)
-    print(f"{title:20}: wrong by {error:.2f} of the gradient's length, cosine with it {cosine:.2f}")
+    error, cosine, says = compare(wrong)
+    print(f"{title:20}: wrong by {error:.2f} of the gradient's length, cosine with it {cosine:.2f}; slope {says:.2f}")
 
 matrices([{"name": "right", "values": grads[name]} | full, "  ",
           {"name": "= for +=: g₁ alone", "values": overwritten[name]} | full, "  ",
@@ -247,16 +251,18 @@ matrices([{"name": "right", "values": grads[name]} | full, "  ",
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert all(np.allclose(overwritten[name], parts[name][0], rtol=1e-12, atol=1e-12) for name in table)
 assert np.allclose(d, dx, rtol=1e-12, atol=1e-12)  # dx is right all the same
-assert np.allclose(compare(overwritten), (0.72, 0.74), atol=0.01)
-assert np.allclose(compare(last_only), (0.67, 0.75), atol=0.01)
+assert np.allclose(compare(overwritten)[:2], (0.72, 0.74), atol=0.01)
+assert np.allclose(compare(last_only)[:2], (0.67, 0.75), atol=0.01)
+assert abs(slope + 7.77) < 0.01
+assert min(abs(compare(wrong)[2] - slope) for wrong in (overwritten, last_only)) > 0.1
 
 # %% [markdown]
 # ## Keep less: recomputation
 #
 # A cache can be made again from the block's input. Keep only the L inputs. In the backward pass run the block forward
-# once more, use the fresh cache, and free it. These are the same operations on the same numbers, so the gradients are
-# not nearly, but **bitwise** the same. (With dropout the same mask must be sampled again: it depends on a key, not on a
-# generator that has moved on.)
+# once more, use the fresh cache, and drop it. These are the same operations on the same numbers, so the gradients are
+# not nearly, but **bitwise** the same. (With dropout the same mask must be sampled again: the library computes it from
+# a key and a place, not by a generator that has moved on.)
 
 
 # %%
@@ -264,7 +270,7 @@ def forward_keeping_inputs(x):
     inputs = []
     for layer in range(L):
         inputs.append(x)
-        x, _ = block_forward(x, layer, ctx)
+        x = block_forward(x, layer, ctx)[0]
     return x, inputs
 
 
@@ -272,6 +278,7 @@ def backward_from_inputs(dx, inputs, grads):
     for layer in reversed(range(L)):
         _, cache = block_forward(inputs[layer], layer, ctx)
         dx = block_backward(dx, cache, ctx, grads)
+        del cache  # before the next one is made
     return dx
 
 
@@ -279,7 +286,7 @@ again, its_again = params.zeros_like(), params.zeros_like()
 backward_from_inputs(dy, forward_keeping_inputs(x)[1], again)
 encoder_backward(dy, encoder_forward(x, ctx, recompute=True)[1], ctx, its_again)
 unequal = [np.count_nonzero(found.flat != grads.flat) for found in (again, its_again)]
-print(f"of {grads.flat.size:,} gradients are not bitwise the same: ours {unequal[0]}, the library's {unequal[1]}")
+print(f"numbers of {grads.flat.size:,} with other bits: {unequal[0]} in ours, {unequal[1]} in the library's")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert np.array_equal(again.flat, grads.flat)
@@ -287,10 +294,12 @@ assert np.array_equal(its_again.flat, grads.flat)
 
 # %% [markdown]
 # What does it save, and what does it cost? `minalbert.analysis.memory` counts, array by array, what a training step
-# holds with the fused kernels. For ALBERT-base, float32, 32 sequences of 512 tokens, one more layer takes 504 MB, with
-# recomputation 50 MB: its input and nothing else. The whole step goes from 6.10 to 1.45 GB, for 1.33 times the
-# operations: a backward pass has twice the operations of a forward pass, and now the layers run forward twice. (The
-# plain kernels, as in the code above, keep more than twice as much of a layer: notebook 16.)
+# holds besides weights and moments. It counts for fused kernels, which compute a layer piece by piece and keep less of
+# it than the pairs of this notebook do (notebook 16). For ALBERT-base, float32, 32 sequences of 512 tokens, one more
+# layer takes 504 MB, with recomputation 50 MB: its input and nothing else. Activations go from 6.10 to 1.45 GB; of
+# these, 0.60 are the twelve inputs, and most of the rest is the one layer that is being computed again. The price is
+# 1.33 times the operations: a backward pass has twice those of a forward pass, and now the layers run forward twice,
+# $(1 + 1 + 2) / (1 + 2)$.
 
 # %%
 base = PRESETS["albert-base-v2"]
@@ -298,10 +307,10 @@ B, T = 32, 512
 found = {}
 for recompute in (False, True):
     layer_mb = memory.layer_bytes(base, B, T, recompute=recompute) / 1e6
-    step_gb = memory.activation_bytes(base, B, T, recompute=recompute) / 1e9
+    all_gb = memory.activation_bytes(base, B, T, recompute=recompute) / 1e9
     times = cost.training_operations(base, T, recompute=recompute) / cost.training_operations(base, T)
-    found[recompute] = [round(layer_mb), round(step_gb, 2), round(times, 2)]
-    print(f"recompute={recompute!s:5}   a layer {layer_mb:5.0f} MB   a step {step_gb:.2f} GB   "
+    found[recompute] = [round(layer_mb), round(all_gb, 2), round(times, 2)]
+    print(f"recompute={recompute!s:5}   a layer {layer_mb:5.0f} MB   activations {all_gb:.2f} GB   "
           f"operations × {times:.2f}")  # fmt: skip
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
@@ -313,7 +322,8 @@ assert found == {True: [50, 1.45, 1.33], False: [504, 6.1, 1]}
 # Parameters, and whatever is as large as they are: gradients, the optimiser's moments, what machines send each other.
 # Not activations, because each pass keeps its own; not operations, because a weight that is used twelve times is
 # multiplied twelve times. An ALBERT-base whose layers shared nothing would have 89.8 million parameters in place of
-# 11.8 million; its activations would take the same 6.10 GB with fused kernels, and its step as many operations.
+# 11.8 million; its activations would take the same 6.10 GB, and forward and backward as many operations. All of this is
+# counted, not measured; what it means for time between machines is notebook 15.
 
 # %%
 unshared = base.replace(sharing="none")
@@ -333,7 +343,8 @@ assert cost.training_operations(base, T) == cost.training_operations(unshared, T
 # ## What sharing costs
 #
 # Scores. The paper shares all of a layer, one half of it, or nothing, in ALBERT-base (table 4, $E = 128$; the mean of
-# SQuAD 1.1 and 2.0, MNLI, SST-2 and RACE). Beside it our counts of parameters:
+# SQuAD 1.1 and 2.0, MNLI, SST-2 and RACE; one run each). Beside it our counts of parameters, without the two heads of
+# pretraining:
 
 # %%
 PAPER = {"all": 80.1, "attention": 81.7, "ffn": 80.2, "none": 81.6}
@@ -345,28 +356,31 @@ for sharing, score in PAPER.items():
 assert round(PAPER["none"] - PAPER["all"], 1) == 1.5
 
 # %% [markdown]
-# Sharing all costs 1.5 points there, and nearly all of it comes from the feed-forward half: attention alone can be
-# shared for nothing (with $E = 768$ for 0.7 points). ALBERT spends what it saves on width, and is better in the end.
+# Sharing all costs 1.5 points there, and nearly all of it comes from the feed-forward half: with attention alone shared
+# no cost shows. With $E = 768$ sharing all costs 2.5 points, and sharing attention 0.7. ALBERT spends what it saves on
+# width: its largest model, $H = 4096$, has 88.7 on average where BERT-large has 85.2, and computes 0.3 times as fast.
 #
-# And at our small size? On masked words the cost shows. The runs of Table 3 in [docs/paper.md](../docs/paper.md) have
-# two layers of 64, shared and not. After 1,500 steps the shared models' loss is higher, in nats and as the mean of
-# three seeds with its 95 % interval: by 0.110 ± 0.085 with $E = 16$, 0.171 ± 0.140 with 32, 0.246 ± 0.034 with 64. With
-# $E = 8$ no cost shows (0.099 ± 0.271), nor does one show in the accuracy on SOP at any width.
+# And at our small size? The runs of Table 3 on [the page of our tables](../docs/paper.md) have two layers with
+# $H = 64$, shared and not. After 1,500 steps the shared models' loss on masked words is higher, in nats and as the mean
+# of three seeds with its 95 % interval: by 0.110 ± 0.085 with $E = 16$, 0.171 ± 0.140 with 32, 0.246 ± 0.034 with 64.
+# With $E = 8$ three seeds cannot tell (0.099 ± 0.271), nor can they in the accuracy on SOP, with any $E$.
 #
-# Table 4 there asks the same of three layers of 64, with other stories and five seeds. Sharing all costs 0.463 nats
-# with $E = 64$ (from 0.246 to 0.681) and 0.313 with $E = 16$ (from 0.068 to 0.559). Which half costs more does not
-# show.
+# Table 4 of that page asks the same of three layers with $H = 64$, other stories and five seeds. Sharing all costs
+# 0.463 nats with $E = 64$ (interval: 0.246 to 0.681) and 0.313 with $E = 16$ (interval: 0.068 to 0.559). Which half
+# costs more does not show.
 #
-# What the saved weights gain in width is Table 6 of that page. After equal steps the wide shared model has a lower loss
-# than the narrow unshared one, by 0.459 nats, from 0.072 to 0.845. At equal operations no gain shows.
+# What the saved weights gain where they are spent on width is Table 6 of that page. After equal steps the wide shared
+# model has a lower loss than the narrow unshared one, by 0.459 nats (interval: 0.072 to 0.845). At equal operations no
+# gain shows. The paper's gain is one of much larger models.
 #
-# On tasks neither could be measured ([docs/finetuning.md](../docs/finetuning.md)): there the unshared models did not
-# learn SOP in as many steps.
+# What sharing costs on tasks could not be measured ([docs/finetuning.md](../docs/finetuning.md)): the unshared models
+# had not learnt SOP after as many steps as the shared ones, so that there was nothing to compare.
 #
 # ## In one sentence
 #
-# The gradient of a shared weight is the sum of the gradients of its uses; sharing saves parameters, but no operations
-# and no activations, because every use still computes and keeps a cache of its own.
+# The gradient of a shared weight is the sum of the gradients of its uses; sharing takes ALBERT-base from 89.8 to 11.8
+# million parameters and saves no operations and no activations, because every use computes anew and needs a cache of
+# its own, or at least its input. In the paper it costs 1.5 points.
 #
 # ## Next
 #

@@ -15,10 +15,11 @@ from minalbert.layers import cross_entropy_backward, cross_entropy_forward
 from minalbert.optim import AdamW, Lamb, Moments, Schedule, clip_factor, global_norm, lamb_tensor
 
 # %% [markdown]
-# ## Cross-entropy, and the shortest gradient in the book
+# ## Cross-entropy, and a gradient of one line
 #
-# Scores $z$ over $K$ words become probabilities, $p_j = e^{z_j} / \sum_k e^{z_k}$. The loss is $-\ln p_y$, where $y$ is
-# the right word. Take the logarithm before the derivative:
+# Both losses are cross-entropies. MLM asks which of $K = V$ words was masked, SOP in which of $K = 2$ orders two
+# segments stand. Scores $z$ over $K$ words become probabilities, $p_j = e^{z_j} / \sum_k e^{z_k}$. The loss is
+# $-\ln p_y$, where $y$ is the right word. Take the logarithm before the derivative:
 #
 # $$\ell = -z_y + \ln \sum_k e^{z_k} \qquad
 # \frac{\partial \ell}{\partial z_j} = \frac{e^{z_j}}{\sum_k e^{z_k}} - [j = y] = p_j - \mathrm{onehot}(y)_j$$
@@ -65,14 +66,14 @@ assert -np.log(after[right]) < loss
 # A model that knows nothing gives each of $V$ words the probability $1/V$, and each of two orders one half. Its loss is
 # $\ln V + \ln 2$. If the first loss is far from that, something is wrong before anything is learnt.
 #
-# The exact value is a little higher, and we can say by how much. After its last norm the MLM head's output has mean
-# square 1 in each of $E$ places, and the word table's entries have variance $s^2$: the scores have variance $E s^2$.
-# For normal scores the mean of $e^z$ is $e^{E s^2 / 2}$, so that
+# The loss is a little higher, and we can say by about how much. After its last norm the MLM head's output has mean
+# square 1 over its $E$ places, and the word table's entries have variance $s^2$: the scores have variance $E s^2$ and
+# mean 0. Among many words the mean of $e^z$ is that of a normal $z$, $e^{E s^2 / 2}$, so that
 #
 # $$\ell_{\mathrm{MLM}} \approx \ln V + \tfrac12 E s^2$$
 #
 # Entries are drawn from a normal distribution of $\sigma$ = `initializer_range`, cut off at $2 \sigma$: $s = 0.88\,
-# \sigma$. ALBERT has $\sigma = 0.02$, the teaching presets, much narrower, $\sigma = 1 / \sqrt H$.
+# \sigma$. ALBERT has $\sigma = 0.02$, the teaching presets $\sigma = 1 / \sqrt H$, which is 0.125 for $H = 64$.
 
 # %%
 config = PRESETS["tiny"]
@@ -104,6 +105,10 @@ assert round(np.log(30_000), 2) == 10.31
 # MLM is a mean over *targets*, $\sum_i w_i \ell_i / \sum_i w_i$, and sequences differ in how many they have. If a batch
 # is too large for the memory it is cut into slices whose gradients are added. If each slice divided by its own number
 # of targets, a slice with few would count as much as a slice with many. So every slice divides by the total of all.
+#
+# Here one slice has 8 targets and the other 35, more unlike than slices of real texts are. The loss hardly tells the
+# mistake, because a fresh model is as wrong about one word as about another; the gradient does, because other targets
+# pull at other words.
 
 # %%
 def first_targets(batch, count):
@@ -130,7 +135,9 @@ for each in (few, many):
 
 print(f"{counts[0]} and {counts[1]} targets; their means {means[0]:.3f} and {means[1]:.3f}")
 print(f"mean of means {mean_of_means:.3f}, mean over targets {mean:.3f}, the whole batch {losses.mlm:.3f}")
-print(f"the mean of the slices' gradients misses the batch's gradient by {error:.0%} of its length")
+remainder = np.linalg.norm(added.flat - grads.flat) / np.linalg.norm(grads.flat)
+print(f"the mean of the slices' gradients misses the batch's by {error:.0%} of its length; "
+      f"with the total as divisor, by {remainder:.0e}")  # fmt: skip
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert np.isclose(mean, losses.mlm)
@@ -149,7 +156,8 @@ assert np.allclose(added.flat, grads.flat, atol=1e-12)
 # $$d\text{table} = \underbrace{\textstyle\sum_{t} \mathrm{onehot}(\text{id}_t)\, dy_t^\top}_{\text{words that were
 # read}} + \underbrace{d\text{logits}^\top x}_{\text{every word}}$$
 #
-# The first part has a row for each word in the input. The second has a row for *every* word, because every score has a
+# where $dy_t$ is the gradient of the row that was looked up for token $t$. The first part has a row for each word in
+# the input. The second has a row for *every* word, because every score has a
 # gradient.
 
 # %%
@@ -176,17 +184,18 @@ assert rows == [config.vocab_size - len(unread), config.vocab_size]
 # $$m \leftarrow \beta_1 m + (1 - \beta_1)\, g \qquad v \leftarrow \beta_2 v + (1 - \beta_2)\, g^2 \qquad
 # u = \frac{m}{\sqrt v + \varepsilon} + \lambda w$$
 #
-# $u$ is nearly the same size for every weight, whatever the gradient: at the first step $m = 0.1 g$ and
-# $\sqrt v = \sqrt{0.001}\,|g|$, so $u = \pm 3.16$ in each place (Adam's bias correction would make it $\pm 1$; ALBERT
-# leaves it out). A step of the same size in each place is long for a tensor of small weights and short for one of large
-# ones. So LAMB (layer-wise adaptive moments for batch training; You et al., 2019) measures both, for each tensor by
-# itself, and multiplies the step by their *trust ratio* $r$:
+# At the first step $u$ has nearly the same size for every weight, whatever the gradient. With $\beta_1 = 0.9$ and
+# $\beta_2 = 0.999$, $m = 0.1 g$ and $\sqrt v = \sqrt{0.001}\,|g|$, so $u = \pm 3.16$ in each place, but for the weight
+# decay $\lambda w$. (LAMB's paper corrects this bias of the first steps, and has $\pm 1$; ALBERT does not.) A step of
+# the same size in each place is long for a tensor of small weights and short for one of large ones. So LAMB (layer-wise
+# adaptive moments for batch training; You et al., 2019) measures both, for each tensor by itself, and multiplies the
+# step by their *trust ratio* $r$:
 #
 # $$r = \frac{\|w\|}{\|u\|} \qquad \Delta w = -\text{rate}\; r\, u \qquad
 # \|\Delta w\| = \text{rate}\,\frac{\|w\|}{\|u\|}\,\|u\| = \text{rate}\,\|w\|$$
 #
-# With a rate of 0.01, each step changes each tensor by one per cent. Biases and the gains of norms are exempt: $r = 1$,
-# no decay.
+# With a rate of 0.01, each step changes each of these tensors by one per cent. Biases and the gains of norms are
+# exempt: $r = 1$, no decay. (So is, for one step, a tensor that is all zero, which has no length to keep to.)
 
 # %%
 def lamb(w, g, m, v, rate, betas=(0.9, 0.999), eps=1e-6, weight_decay=0.01):
@@ -205,7 +214,7 @@ new, m, v, r = lamb(w, g, zero, zero, rate=0.01)
 louder, *_ = lamb(w, 1000 * g, zero, zero, rate=0.01)
 change = [np.linalg.norm(after - w) / np.linalg.norm(w) for after in (new, louder)]
 u = np.abs(m / (np.sqrt(v) + 1e-6))
-print(f"|u| from {u.min():.2f} to {u.max():.2f}; r = {r:.4f}, which is 0.02 / 3.16 = {0.02 / 3.16:.4f}")
+print(f"|u| from {u.min():.2f} to {u.max():.2f}; r = {r:.4f}, near 0.02 / 3.16 = {0.02 / 3.16:.4f}")
 print(f"‖Δw‖ / ‖w‖ = {change[0]:.4f}; with a gradient 1000 times as large, {change[1]:.4f}")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
@@ -231,11 +240,14 @@ plots.lamb_beside_adam({
 # %% [markdown]
 # ## Side by side
 #
-# The same model, the same batch, thirty steps each: LAMB at 0.02 and AdamW at 0.002. For each matrix we record the
-# relative change in a step, $\|\Delta w\| / \|w\|$, and LAMB's trust ratios. (This does not show which of the two
-# learns better: their rates cannot be compared, and one batch is no corpus. LAMB was made for *large* batches, ALBERT's
-# have 4,096 sequences. There a step rests on a gradient with little noise and has to be long, and a limit relative to
-# each tensor's size keeps long steps from destroying small tensors. In batches of 16 there is no such need.)
+# The same model, the same batch, thirty steps each: LAMB with rates up to 0.02 and AdamW with rates up to 0.002, which
+# rise for five steps and then fall (the schedule below); gradients are clipped to a length of 1 for both. For each
+# matrix we record the relative change in a step, $\|\Delta w\| / \|w\|$, and LAMB's trust ratios.
+#
+# **This does not show which of the two learns better**: their rates cannot be compared, and one batch is no corpus.
+# LAMB was made for *large* batches; ALBERT's have 4,096 sequences. The larger a batch, the fewer steps for the same
+# text, and the longer each has to be. A length relative to each tensor's own is meant to keep long steps from destroying
+# small tensors. All matrices of this fresh model are drawn with one $\sigma$, and a batch of 16 needs no long steps.
 
 # %%
 def train(optimiser, peak, steps=30):
@@ -281,8 +293,9 @@ assert at_ten[-1] > 1.4 * at_ten[0]
 # These are the trust ratios behind it. They begin near each other, because all matrices are drawn with the same
 # $\sigma$ and all $u$ are of nearly the same size; where a gradient is tiny, $\varepsilon$ makes $u$ a little shorter.
 # (Positions beyond the batch's 32 have no gradient, so that half of the position table's $u$ is nearly zero, and its
-# ratio is higher by about $\sqrt 2$.) Then they part: $m$ forgets within ten steps or so, $v$ within a thousand. Where
-# a gradient fades or changes its sign, $m$ is small beside $\sqrt v$, $u$ is short, and the ratio makes up for it.
+# ratio is higher by about $\sqrt 2$.) Then they part. A steady gradient's $u$ grows from 3.16 to 6.5 in ten steps,
+# because $m$ fills faster than $\sqrt v$, and the ratio falls: so does the word table's. Where a gradient fades or
+# changes its sign, $m$ is small beside $\sqrt v$, $u$ is short, and the ratio rises, as those of most matrices do here.
 
 # %%
 first, last = (np.array([values[step] for values in lamb_ratios.values()]) for step in (0, -1))
@@ -309,10 +322,11 @@ assert abs(lamb_ratios["embeddings.position"][0] / alike / 2**0.5 - 1) < 0.15
 #   step has 0.0017160.
 #
 # Why warm up at all? In the first steps the moments rest on few gradients, and Adam's and LAMB's steps have their full
-# length whatever the gradient's size. In a model whose norms come *after* each residual sum, as BERT's and ALBERT's do,
-# the gradients of fresh weights are largest in the last layers; large first steps do lasting harm (Xiong et al., 2020).
+# length all the same. Transformers whose norms come *after* each residual sum, as BERT's and ALBERT's do, train badly
+# without it (Xiong et al., 2020). Nothing here tests that.
 #
-# The figure has a warm-up of a fifth of the run, so that one can see it; ALBERT's is a fortieth.
+# The figure has a warm-up of a fifth of the run, so that one can see it; ALBERT's is a fortieth. Beside ALBERT's line
+# it has two other shapes of `Schedule`.
 
 # %%
 albert = Schedule(peak=0.00176, steps=125_000, warmup=3125)
@@ -336,10 +350,11 @@ assert 125_000 / 3125 == 40
 # %% [markdown]
 # ## In one sentence
 #
-# A word's scores have the gradient $p - \text{onehot}$, divided by the number of targets in the batch; LAMB then moves
-# each matrix by the rate times its norm, whatever the gradient's size.
+# The gradient for a target's scores is $p - \text{onehot}$, divided by the number of targets in the whole batch; LAMB
+# moves each matrix by the rate times its norm, whatever the gradient's size. (Which optimiser learns better was not
+# asked here.)
 #
 # ## Next
 #
-# Losses and the tied decoder: `minalbert exercise start ex09`. LAMB, clipping and the rate that goes with a batch:
-# `minalbert exercise start ex10`.
+# Losses and the tied decoder: `minalbert exercise start ex09`. LAMB, and what this page passed over, clipping and the
+# rate that goes with a batch: `minalbert exercise start ex10`.
