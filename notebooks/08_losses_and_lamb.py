@@ -246,8 +246,9 @@ plots.lamb_beside_adam({
 #
 # **This does not show which of the two learns better**: their rates cannot be compared, and one batch is no corpus.
 # LAMB was made for *large* batches; ALBERT's have 4,096 sequences. The larger a batch, the fewer steps for the same
-# text, and the longer each has to be. A length relative to each tensor's own is meant to keep long steps from destroying
-# small tensors. All matrices of this fresh model are drawn with one $\sigma$, and a batch of 16 needs no long steps.
+# text, and the longer each has to be. A length relative to each tensor's own is meant to keep long steps from
+# destroying small tensors. All matrices of this fresh model are drawn with one $\sigma$, and a batch of 16 needs no
+# long steps.
 
 # %%
 def train(optimiser, peak, steps=30):

@@ -6,7 +6,19 @@ import pytest
 
 from minalbert import commands
 from minalbert.data import TinyWorlds
-from minalbert.experiments import cells, depth, fine_tuning, optimiser, report, running, same_time, speed, tables, width
+from minalbert.experiments import (
+    cells,
+    depth,
+    fine_tuning,
+    optimiser,
+    report,
+    results,
+    running,
+    same_time,
+    speed,
+    tables,
+    width,
+)
 from minalbert.experiments.experiment import Arm, Experiment, Panel
 from minalbert.experiments.labelled import fine_tuned
 from minalbert.train import Settings
@@ -69,16 +81,24 @@ def grid(lamb_16, lamb_256, adamw_16, adamw_256):
 
 
 ARMS = grid([5.0, 4.0, 4.05, 4.3, 5.4], [5.3, 5.2, 4.5, 4.45, 4.54],
-            [5.0, 4.1, 4.0, 5.4, 5.4], [5.3, 5.2, 5.0, 4.9, 5.4])  # fmt: skip
+            [5.0, 4.4, 4.1, 4.0, 5.4], [5.3, 5.2, 5.0, 4.9, 5.4])  # fmt: skip
 
 
 def test_the_rules_over_a_grid_of_rates():
-    assert optimiser.best(ARMS, "LAMB", 16) == (4.0, 0.002)
+    assert optimiser.best_rate(ARMS, "LAMB", 16) == 0.002
+    assert optimiser.chosen(ARMS, "LAMB", 16) == 4.05, "that of 0.004, which another seed chose"
     assert optimiser.good(ARMS, "LAMB", 256) == 3
     assert optimiser.good(ARMS, "AdamW", 256) == 1
     assert optimiser.lost(ARMS, "AdamW") == pytest.approx(0.9)
     values = [rule.value(ARMS) for rule in optimiser.EXPERIMENT.rules]
-    assert values == pytest.approx([0.45, 0.0, 0.45, 0.9, 0.45, 1.5, 0.5, 2, -0.1])
+    assert values == pytest.approx([0.45, -0.05, 0.4, 0.9, 0.5, 1.5, -0.5, 2, -0.1])
+
+
+def test_the_chosen_rates_are_the_best_of_those_tried():
+    lines = results.stored("optimiser")
+    tried = {cell.arm: results.found(cell, lines)["scores"] for cell in cells.cells_of(optimiser.EXPERIMENT, "tried")}
+    for pair, rate in optimiser.CHOSEN.items():
+        assert optimiser.best_rate(tried, *pair) == rate
 
 
 def test_a_best_rate_two_steps_off_is_not_near_the_rule():

@@ -2,7 +2,7 @@
 
 The paper begins each depth with the weights of the one before ("warm"), and says that this does not help in the end.
 Here each depth is also trained from fresh weights. All arms take the same number of steps of their own, so that a warm
-one has read more in all; but for three layers that take as many operations as the steps of twelve.
+one has read more in all; but for three layers that take the operations, or the seconds, of the steps of twelve.
 
 Each depth has a rate of its own, the best of five in fewer steps. More layers begin with smaller weights: with those
 of three, twelve layers were no better than the frequencies of words after 1,000 steps, at any of three rates.
@@ -38,6 +38,8 @@ LONGER = "3 layers, operations of 12"
 COLD = {name_of(L): Arm(sizes(L)) for L in DEPTHS}
 WARM = {name_of(L, True): Arm(sizes(L), deeper, name_of(fewer, fewer > 1)) for fewer, L in pairwise(DEPTHS)}
 MORE_STEPS = round(STEPS * operations(sizes(12)) / operations(sizes(3)))
+AS_LONG = "3 layers, seconds of 12"
+STEPS_AS_LONG = 8380                                 # a step took 4.19 times as long (4.13 to 4.36)
 
 EXPERIMENT = Experiment(
     name="depth",
@@ -60,9 +62,11 @@ EXPERIMENT = Experiment(
         Rule("12 layers that begin with the weights of 6 are no better than fresh ones",
              loss_of(name_of(12, True), name_of(12))),
         Rule("at equal operations, 12 layers have a lower loss than 3", loss_of(LONGER, name_of(12))),
+        Rule("at equal seconds, 12 layers have a lower loss than 3", loss_of(AS_LONG, name_of(12))),
     ),
     changed="the number of layers, which share all their weights, and what they begin with; with it rate and spread",
-    equal=f"parameters, stories, masks, {STEPS:,} steps of 64 (and {MORE_STEPS:,} of three layers); states of 64",
+    equal=f"parameters, stories, masks, {STEPS:,} steps of 64 ({MORE_STEPS:,} and {STEPS_AS_LONG:,} of three layers); "
+          "states of 64",
     means="""
         From fresh weights, more layers have a higher loss here. All know more than the frequencies of words (5.39
         nats): twelve layers have 4.16. Deeper models have lower rates, because higher ones failed; whether they only
@@ -70,12 +74,13 @@ EXPERIMENT = Experiment(
         a lower loss, and have read two to four times as much in all. Three fresh layers that take 7,747 steps have a
         lower loss than twelve warm ones with each seed, after about as much text and half the operations; no rule asked
         for that. In the paper, after 125,000 steps, a warm start changes little. A step of twelve
-        layers has 3.9 times the operations of one of three and takes 4.2 times as long: at equal seconds, three layers
-        would make some 8 % more steps than at equal operations.
+        layers has 3.9 times the operations of one of three and takes 4.19 times the seconds (a quiet core,
+        `benchmarks/results/2026-11-23-reproduce.md`), so that equal seconds are 8 % more steps than equal operations.
     """,
     panels=(Panel("the paper: mean score on tasks", "tasks", form="{:.0f}"),
             Panel("ours: loss on masked words, nats", ours="mlm loss", form="{:.2f}", reverse=True)),
-    arms=COLD | WARM | {LONGER: Arm(sizes(3) | {"steps": MORE_STEPS})},
+    arms=COLD | WARM
+    | {name: Arm(sizes(3) | {"steps": steps}) for name, steps in ((LONGER, MORE_STEPS), (AS_LONG, STEPS_AS_LONG))},
     settings=RECIPE.change(steps=STEPS),
     worlds=WORLDS,
     stories=STORIES,

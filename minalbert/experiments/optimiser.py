@@ -1,7 +1,8 @@
 """LAMB and AdamW by batch and rate: at which rates each of them learns, and what LAMB's trust ratios are.
 
 Every arm reads the same 32,768 instances once, in 2,048 batches of 16 or in 128 of 256. The rates of an arm are a
-factor of 2 apart. A rate is *good* if its loss is within 0.1 nats of the best one of the same optimiser and batch.
+factor of 2 apart. Losses are compared at the rates that were best with another seed, on stories that judge nothing
+else. A rate is *good* if its loss is within 0.1 nats of the best one of the same seed, optimiser and batch.
 
 The √batch rule says that a batch 16 times as large wants a rate 4 times as high, which is two steps of the grid.
 """
@@ -18,6 +19,7 @@ from .experiment import Arm, Column, Experiment, Panel, Rule
 READ = 32_768                                        # instances
 BATCHES = (16, 256)
 RATES = {"LAMB": (0.001, 0.002, 0.004, 0.008, 0.016), "AdamW": (0.0005, 0.001, 0.002, 0.004, 0.008)}
+CHOSEN = {("LAMB", 16): 0.004, ("LAMB", 256): 0.008, ("AdamW", 16): 0.004, ("AdamW", 256): 0.004}
 CLOSE = 0.1                                          # nats
 
 
@@ -33,36 +35,50 @@ def measure(model, held_out):
     return measure_losses(model, held_out) | ({"largest": max(middle), "smallest": min(middle)} if middle else {})
 
 
+def chosen(arms, optimiser, batch):
+    """The loss at the rate that was chosen beforehand."""
+    return arms[name_of(optimiser, batch, CHOSEN[optimiser, batch])]["mlm loss"]
+
+
 def losses(arms, optimiser, batch):
     """{rate: loss}"""
     return {rate: arms[name_of(optimiser, batch, rate)]["mlm loss"] for rate in RATES[optimiser]}
 
 
-def best(arms, optimiser, batch):
-    """(lowest loss, its rate)"""
-    return min((loss, rate) for rate, loss in losses(arms, optimiser, batch).items())
+def best_rate(arms, optimiser, batch):
+    found = losses(arms, optimiser, batch)
+    return min(found, key=found.get)
 
 
 def good(arms, optimiser, batch):
     """The number of good rates."""
-    lowest, _ = best(arms, optimiser, batch)
-    return sum(loss < lowest + CLOSE for loss in losses(arms, optimiser, batch).values())
+    found = losses(arms, optimiser, batch).values()
+    return sum(loss < min(found) + CLOSE for loss in found)
+
+
+def lower(arms, batch):
+    """How much lower LAMB's loss is than AdamW's."""
+    return chosen(arms, "AdamW", batch) - chosen(arms, "LAMB", batch)
 
 
 def lost(arms, optimiser):
-    """How much higher the best loss is with the large batch."""
-    return best(arms, optimiser, BATCHES[1])[0] - best(arms, optimiser, BATCHES[0])[0]
+    """How much higher the loss is with the large batch."""
+    return chosen(arms, optimiser, BATCHES[1]) - chosen(arms, optimiser, BATCHES[0])
 
 
 def near_the_rule(optimiser):
     """A rule's value: positive if the best rate of the large batch is that of the √batch rule, or a step beside it."""
 
     def value(arms):
-        small, large = (best(arms, optimiser, batch)[1] for batch in BATCHES)
+        small, large = (best_rate(arms, optimiser, batch) for batch in BATCHES)
         return 1.5 - abs(math.log2(large / small) - math.log2(BATCHES[1] / BATCHES[0]) / 2)
 
     return value
 
+
+ARMS = {name_of(optimiser, batch, rate): Arm({"optimiser": optimiser.lower(), "rate": rate, "batch": batch,
+                                              "micro_batch": min(batch, 32), "steps": READ // batch})
+        for optimiser, rates in RATES.items() for batch in BATCHES for rate in rates}
 
 EXPERIMENT = Experiment(
     name="optimiser",
@@ -77,10 +93,8 @@ EXPERIMENT = Experiment(
     columns=COLUMNS | {"largest": Column("largest trust ratio of a tensor", "{:.2f}"),
                        "smallest": Column("smallest", "{:.3f}")},
     rules=(
-        Rule("in batches of 256, LAMB's best loss is lower than AdamW's",
-             lambda arms: best(arms, "AdamW", 256)[0] - best(arms, "LAMB", 256)[0]),
-        Rule("in batches of 16, LAMB's best loss is lower than AdamW's",
-             lambda arms: best(arms, "AdamW", 16)[0] - best(arms, "LAMB", 16)[0]),
+        Rule("in batches of 256, LAMB has a lower loss than AdamW", lambda arms: lower(arms, 256)),
+        Rule("in batches of 16, LAMB has a lower loss than AdamW", lambda arms: lower(arms, 16)),
         Rule("both lose by the large batch; LAMB", lambda arms: lost(arms, "LAMB")),
         Rule("AdamW", lambda arms: lost(arms, "AdamW")),
         Rule("LAMB loses less by it than AdamW", lambda arms: lost(arms, "AdamW") - lost(arms, "LAMB")),
@@ -95,7 +109,10 @@ EXPERIMENT = Experiment(
     changed="optimiser, batch and rate",
     equal="the instances that are read, each once, masks, β = 0.9 and 0.98, decay 0.01; two shared layers of 64",
     means="""
-        A best rate is the best of five on the stories that judge, for both optimisers alike. Later work found that
+        Losses are compared at one rate for each optimiser and batch, the best of five with a seed and stories of its
+        own. The rate that this gave AdamW in batches of 16 fails with one seed of three: 4.90 nats, and 4.01 and 4.00
+        with the others. So three intervals are wide, and that is a result: the rate that was best once lay beside
+        rates at which nothing is learnt, for LAMB as for AdamW, and LAMB's did not fail. Later work found that
         Adam, with all of its settings tuned, keeps up with LAMB in much larger batches; 256 short pairs are no test of
         that. What a map like this one shows is which rates are safe, and that the two optimisers' rates mean different
         things: LAMB's is the share of a tensor's norm that a step changes, AdamW's is a length. Best rates lie on a
@@ -104,12 +121,12 @@ EXPERIMENT = Experiment(
     """,
     panels=(Panel("loss on masked words, nats", ours="mlm loss", form="{:.2f}", reverse=True),
             Panel("largest trust ratio of a tensor", ours="largest", form="{:.2f}")),
-    arms={name_of(optimiser, batch, rate): Arm({"optimiser": optimiser.lower(), "rate": rate, "batch": batch,
-                                                "micro_batch": min(batch, 32), "steps": READ // batch})
-          for optimiser, rates in RATES.items() for batch in BATCHES for rate in rates},
+    arms=ARMS,
     settings=RECIPE.change(num_hidden_layers=2, spikes="note"),
     worlds=WORLDS,
     stories=STORIES,
     measure=measure,
+    tried=({},),                                     # every arm as it is
+    tried_for=tuple(ARMS),
     quick=QUICK,
 )
