@@ -112,11 +112,11 @@ assert rest.mean() + shorter[short].mean() == 1
 # *again*), the lengths, the tokens at the edges. On new pairs, they must not beat guessing. Two more may: they see all
 # words, and measure what there is to learn.
 #
-# We audit three corpora: the clean recipe; the same with connectives that always tell the truth (a knob of tiny worlds
-# plants the leak); and the recipe of the program that ALBERT was released with. The figure shows each probe's accuracy
-# on new pairs, and a dashed line for guessing. "usual label" is no probe, but the share of the more frequent label:
-# whoever always says this label has that accuracy without looking. So a probe has found something only if its dot is to
-# the right of that of the usual label, which is at 57 % in the released recipe.
+# We audit three corpora: the clean recipe; the same with connectives that always tell the truth (a setting of tiny
+# worlds plants the leak); and the recipe of the program that ALBERT was released with. The figure shows each probe's
+# accuracy on new pairs, and a dashed line for guessing. "usual label" is no probe, but the share of the more frequent
+# label: whoever always says this label has that accuracy without looking. So a probe has found something only if its
+# dot is to the right of that of the usual label, which is at 57 % in the released recipe.
 
 # %%
 planted, its_tokenizer = corpus_of(data.TinyWorlds(seed=0, p_true_conn=1.0))

@@ -25,6 +25,13 @@ def test_every_share_is_a_dot_in_its_row_and_the_mean_is_said():
     assert metadata["image/png"]["alt"] == "how often? next: NSP 3%, SOP 2%; swapped: NSP 15%, SOP 95%"
 
 
+@pytest.mark.parametrize("name", ["to", "every word of A\nwith every word of B"])
+def test_names_have_the_room_they_need_and_no_more(name):
+    drawn = plots.share_dots({name: {"NSP": [0.5]}}, "how often?")
+    label = drawn.axes[0].get_yticklabels()[0].get_window_extent()
+    assert 0 < label.x0 / drawn.dpi < 0.5
+
+
 def test_names_that_could_not_be_told_apart_are_refused():
     with pytest.raises(ValueError, match="4 names were given"):
         plots.share_dots({"row": {name: [0.5] for name in "abcd"}}, "")

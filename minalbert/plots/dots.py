@@ -6,7 +6,7 @@ from ..errors import InputError
 from .panels import LABEL, THIN
 from .style import GREEN, INK, ORANGE, TEXT, drawing, figure
 
-WIDTH, ROW, HEAD, FOOT, WIDE = 7.6, 0.62, 0.62, 0.4, 4.2                   # inches
+LETTER, WIDE, MEANS, ROW, HEAD, FOOT = 0.07, 4.2, 0.9, 0.62, 0.62, 0.4     # inches
 LOOKS = ((TEXT["A"], "o"), (ORANGE, "D"), (GREEN, "s"))
 
 
@@ -20,13 +20,14 @@ def share_dots(rows, title, level=None):
     if not 1 <= len(names) <= len(LOOKS):
         raise InputError(f"{len(names)} names were given; from 1 to {len(LOOKS)} are distinguishable")
     looks = dict(zip(names, LOOKS, strict=False))
-    height = HEAD + ROW * len(rows) + FOOT
+    left = 0.3 + LETTER * max(len(line) for row in rows for line in row.split("\n"))
+    width, height = left + WIDE + MEANS, HEAD + ROW * len(rows) + FOOT
     description = "; ".join(
         f"{' '.join(row.split())}: " + ", ".join(f"{name} {np.mean(shares):.0%}" for name, shares in found.items())
         for row, found in rows.items()
     )
-    drawn = figure(WIDTH, height, f"{title.splitlines()[0]} {description}")
-    axes = drawn.add_axes(((WIDTH - WIDE - 0.9) / WIDTH, FOOT / height, WIDE / WIDTH, ROW * len(rows) / height),
+    drawn = figure(width, height, f"{title.splitlines()[0]} {description}")
+    axes = drawn.add_axes((left / width, FOOT / height, WIDE / width, ROW * len(rows) / height),
                           xlim=(0, 1), ylim=(len(rows) - 0.5, -0.5), facecolor="none")  # fmt: skip
     frame(axes, rows, level)
     for place, found in enumerate(rows.values()):
@@ -38,7 +39,7 @@ def share_dots(rows, title, level=None):
             axes.text(1.03, y, f"{np.mean(shares):.0%} {name}", color=colour, fontsize=LABEL, va="center")
     for line, down, style in zip(title.split("\n"), (0.16, 0.38), ({"fontsize": 10.5, "fontweight": "bold"},
                                                                    {"fontsize": 8.5}), strict=False):  # fmt: skip
-        drawn.text(0.1 / WIDTH, 1 - down / height, line, color=INK, va="center", **style)
+        drawn.text(0.1 / width, 1 - down / height, line, color=INK, va="center", **style)
     return drawn
 
 
