@@ -20,19 +20,21 @@ from minalbert.analysis import cost
 # For each token a layer takes $8H^2 + 4HF$ operations in its four projections and its feed-forward part, whatever the
 # length, and $4TH$ in attention, forward. They are equal where
 #
-# $$4TH = 8H^2 + 4HF \quad\Rightarrow\quad T = 2H + F = 6H,$$
+# $$\begin{aligned} 4TH &= 8H^2 + 4HF \\ \Rightarrow\quad T &= 2H + F = 6H, \end{aligned}$$
 #
 # with $F = 4H$. That is 4,608 tokens for ALBERT-base. Memory reaches that point earlier. The plain kernels keep $T^2$
 # probabilities for each head: at 512 tokens 13 of the 36 MB that a layer keeps of a text, and from 960 tokens on more
-# than all else together. (The fused kernels do not keep them.)
+# than all else together. (The fused kernels do not keep them.) The table has the share of attention in a layer's
+# operations, and the size of one text's probabilities in one layer:
 
 # %%
 base = PRESETS["albert-base-v2"]
 H, F = base.hidden_size, base.intermediate_size
+print("tokens   attention   probabilities")
 for T in (512, 2048, 4608, 16384):
     attention, rest = 4 * T * H, 8 * H * H + 4 * H * F
-    print(f"T = {T:6,}: attention is {attention / (attention + rest):4.0%} of a layer's operations; "
-          f"probabilities of one text and layer {4 * base.num_attention_heads * T * T / 1e6:8,.0f} MB")  # fmt: skip
+    megabytes = 4 * base.num_attention_heads * T * T / 1e6
+    print(f"{T:6,}   {attention / (attention + rest):9.0%}   {megabytes:10,.0f} MB")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert 2 * H + F == 6 * H == 4608
@@ -67,7 +69,7 @@ seen = {name: sees | (i < 1) | (j < 1) for name, sees in patterns.items()}
 for name, sees in seen.items():
     pattern = layers.Pattern(name, window=w, stride=8, first=1)
     unlike = np.count_nonzero(pattern.sees(i, j) != sees)
-    print(f"{name:8} {sees.mean():.0%} of the T² scores; {unlike} of them unlike the library's")
+    print(f"{name:8} {sees.mean():.0%} of T²; {unlike} unlike the library's")
 rows = np.stack([sees / sees.sum(axis=1, keepdims=True) for sees in seen.values()])
 plots.head_grid(rows, [str(token) if token % 4 == 0 else "" for token in range(T)], names=list(seen), columns=3,
                 cell=0.07, most=0.2)  # fmt: skip
@@ -119,14 +121,14 @@ whole = whole, *attention_backward(dcontext, q, k, v, P)
 tiled, scores = by_tiles(q, k, v, seen["local"], dcontext)
 print(f"tiles: {scores} of {T * T} scores computed, {seen['local'].sum()} needed")
 for name, ours, masked in zip(("context", "dq", "dk", "dv"), tiled, whole, strict=True):
-    print(f"{name:8} largest difference from the full mask {np.abs(ours - masked).max():.0e}")
+    print(f"{name:8} at most {np.abs(ours - masked).max():.0e} from the full mask's")
 
 pattern = layers.Pattern("local", window=w, stride=8, first=1, queries=8)
 heads = np.s_[None, None]
 context, cache = layers.sparse_attention_forward(q[heads], k[heads], v[heads], np.zeros((1, 1, 1, T)), pattern=pattern)
 library = context, *layers.sparse_attention_backward(dcontext[heads], cache)[:3]
 unlike = max(np.abs(a - b).max() for a, b in zip(tiled, library, strict=True))
-print(f"largest difference from the library: {unlike:.0e}")
+print(f"all four at most {unlike:.0e} from the library's")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert all(np.allclose(a, b, rtol=0, atol=1e-12) for a, b in zip(tiled, whole, strict=True))
@@ -139,8 +141,9 @@ assert seen["local"].sum() < scores < T * T
 #
 # ## What it saves
 #
-# The share of the T² scores that tiles compute, hidden corners included: windows of 256, a stride of 64, tiles of 64
-# queries. With *local* and *block* the number of scores grows with $T$. With *strided* it grows with $T (w + T/s)$.
+# Which share of the T² scores do tiles compute? All scores of a tile count, those in its corners that the pattern hides
+# included. Here are windows of 256, a stride of 64 and tiles of 64 queries. With *local* and *block* the number of
+# scores grows with $T$. With *strided* it grows with $T (w + T/s)$.
 
 
 # %%
@@ -162,8 +165,9 @@ def computed(name, T, w=256, s=64, queries=64):
 
 lengths = [512, 1024, 2048, 4096, 8192, 16384]
 shares = {name: [computed(name, T) for T in lengths] for name in seen}
+print("T      ", *(f"{T:5}" for T in lengths))
 for name, found in shares.items():
-    print(f"{name:8}", *(f"{share:7.3f}" for share in found))
+    print(f"{name:7}", *(f"{share:5.1%}" for share in found))
 plots.curves(np.log2(lengths), {"scores that are computed\nin % of all T², over log₂ T":
                                 {name: 100 * np.array(found) for name, found in shares.items()}})  # fmt: skip
 
@@ -177,9 +181,10 @@ assert shares["strided"][-1] > 1.5 * shares["local"][-1]
 #
 # ## What it loses, and what layers win back
 #
-# One layer moves a word by half a window. The next layer moves it on. So $L$ layers reach $L\,w/2$ tokens to the left.
-# That can be measured without training: how far back does the gradient of the last token's state go? Beyond the reach
-# it must be exactly zero.
+# One layer carries what a token knows over half a window. The next layer carries it on. So $L$ layers reach $L\,w/2$
+# tokens to the left.
+# That can be measured without training: how many tokens back does the gradient of the last token's state go, with
+# windows of 16? Beyond the reach it must be exactly zero.
 
 
 # %%
@@ -197,17 +202,18 @@ def reach(num_hidden_layers, sharing="all", first=0, window=16, length=128):
 
 
 reaches = {L: [reach(L), reach(L, "none"), reach(L, first=1)] for L in (1, 2, 4, 12)}
+print("layers   shared   unshared   [CLS] sees all")
 for L, (shared, unshared, with_cls) in reaches.items():
-    print(f"{L:2} layers, windows of 16: {shared} tokens back, unshared {unshared}; where [CLS] sees all, {with_cls}")
+    print(f"{L:6} {shared:8} {unshared:10} {with_cls:16}")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert all(found[:2] == [8 * L, 8 * L] for L, found in reaches.items())
 assert [reaches[L][2] for L in (1, 2)] == [8, 126]
 
 # %% [markdown]
-# Sharing does not shrink the reach: a layer that is applied $L$ times moves words as far as $L$ different layers. And
-# [CLS] is a shortcut: it sees all tokens in one layer, and all see it in the next. But it is one hidden state for the
-# whole text.
+# Sharing does not shrink the reach: a layer that is applied $L$ times reaches as far as $L$ different layers. And [CLS]
+# is a shortcut: it sees all tokens in one layer, and all see it in the next. But it is one hidden state for the whole
+# text.
 #
 # In a model, all of this is configuration. The weights are the same ones, so a trained model can be asked with another
 # attention:
@@ -219,7 +225,7 @@ sparse = Albert(tiny.replace(attention="local", attention_window=16), model.para
 batch = Batch.random(tiny, size=2, length=48, predictions=4)
 for name, each in (("full", model), ("local", sparse)):
     losses, grads = each.loss_and_grads(batch)
-    print(f"{name:6} loss {losses.total:.4f}, norm of the gradient {np.linalg.norm(grads.flat):.3f}")
+    print(f"{name:6} loss {losses.total:.4f}, gradient's length {np.linalg.norm(grads.flat):.1f}")
 
 # %% [markdown]
 # ## Tasks for the reader
