@@ -20,18 +20,19 @@ from minalbert.experiments.tables import TABLES
 # ## What is stored
 #
 # Each table of the paper has a file in `minalbert/experiments`. It says what the paper claims, what is changed and what
-# is held equal, what is measured, and by which rule it is judged. A run of it, an *arm* with a *seed*, is a line of
-# JSON. Here is Table 5, which compares two questions about pairs of segments: NSP (does B follow A, or is it from
-# elsewhere?) and SOP (which came first?).
+# is held equal, what is measured, and by which rule it is judged. Each way of training that it compares is an *arm*,
+# and is run with several *seeds*. Each run's scores are stored as a line of JSON. Here is Table 5, which compares two
+# questions about pairs of segments: NSP (does B follow A, or is it from elsewhere?) and SOP (which came first?).
 
 # %%
 table5 = TABLES["pair_loss"]
 lines = [line for line in results.stored(table5.name) if line["size"] == "full"]
 scores = {arm: [line["scores"] for line in lines if line["arm"] == arm] for arm in ("none", "NSP", "SOP")}
 weights = [line["weights"] for line in lines]
-print(f"{len(lines)} runs, {min(weights):,} to {max(weights):,} weights; accuracy when asked for SOP, seed by seed:")
+print(f"{len(lines)} runs, {min(weights):,} to {max(weights):,} weights")
+print("accuracy when asked for SOP, by seed:")
 for arm in ("NSP", "SOP"):
-    print(f"  trained with {arm}:", *(f"{score['sop']:.3f}" for score in scores[arm]))
+    print(f"trained on {arm}", *(f"{score['sop']:.3f}" for score in scores[arm]))
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert len(lines) == 15
@@ -41,8 +42,8 @@ assert all(len(found) == 5 for found in scores.values())
 # ## From a sentence to a number
 #
 # "A model trained with NSP has no idea of order." To judge a sentence, turn it into a number that is positive where the
-# sentence holds. Its accuracy on SOP should be near one half. Take .55 as the limit, and compute .55 less accuracy for
-# each seed. The rule must be written down **before** the runs. Afterwards one finds a rule for everything.
+# sentence holds. Its accuracy on SOP should be near one half. Take 0.55 as the limit, and compute 0.55 minus the
+# accuracy for each seed. The rule must be written down **before** the runs. Afterwards one finds a rule for everything.
 #
 # A mean of five numbers is not exact. With standard deviation $s$ over $n$ seeds, the 95 % interval of the mean is
 #
@@ -65,8 +66,8 @@ def verdict(values):
 rule = next(rule for rule in table5.rules if rule.says.startswith("NSP's head knows no order"))
 ours = verdict([0.55 - score["sop"] for score in scores["NSP"]])
 theirs = judge(rule, results.scores_of(table5, lines, "full")[0])
-print(f"by hand      {ours[0]}, from {ours[1]:+.3f} to {ours[2]:+.3f}")
-print(f"the library  {theirs.word}, from {theirs.interval.low:+.3f} to {theirs.interval.high:+.3f}")
+print(f"by hand  {ours[0]}: {ours[1]:.3f} to {ours[2]:.3f}")
+print(f"library  {theirs.word}: {theirs.interval.low:.3f} to {theirs.interval.high:.3f}")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert ours[0] == theirs.word == "shows the opposite"
@@ -82,39 +83,42 @@ assert abs(ours[2] - theirs.interval.high) < 1e-9
 # ## What would luck look like?
 #
 # The paper's other half: "a model trained with SOP tells the next sentence with 78.9 %". Trained on order alone, it may
-# recognise a pair that is in order, and guess on strangers. If it recognises a share $a$ of the true pairs, that
-# gives
+# recognise a pair that is in order, and guess where B is from elsewhere. Half of the pairs are of each kind. If it
+# recognises a share $a$ of those in order, and guesses half of the others, its accuracy is
 #
 # $$\frac{a + 1/2}{2}$$
 #
-# So 78.9 % must be compared with that number, not with 50 %. Here are both references for our models:
+# So 78.9 % must be compared with that number, not with 50 %. Here it is for our models, one for each seed:
 
 # %%
+print("asked for NSP   (a + 1/2) / 2   difference")
 for score in scores["SOP"]:
     guess = (score["nsp 0"] + 0.5) / 2
-    print(f"asked for NSP: {score['nsp']:.3f}; guessing on strangers {guess:.3f}; no transfer 0.500; "
-          f"difference from guessing {score['nsp'] - guess:+.3f}")  # fmt: skip
+    print(f"{score['nsp']:13.3f}   {guess:13.3f}   {score['nsp'] - guess:+10.3f}")
 beyond = verdict([score["nsp"] - (score["nsp 0"] + 0.5) / 2 for score in scores["SOP"]])
-print(f"more than guessing explains: {beyond[0]}, from {beyond[1]:+.3f} to {beyond[2]:+.3f}")
+print(f"above guessing {beyond[0]}: {beyond[1]:+.3f} to {beyond[2]:+.3f}")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert beyond[0] == "does not show"
 
 # %% [markdown]
-# "Above 55 %" shows, and yet nothing beyond guessing does. Which rule was the right one? Both were written down before.
-# The second one asks what the sentence means.
+# Two rules judge this sentence. "Accuracy above 55 %" shows, but "accuracy above $(a + 1/2)/2$" does not. Which rule is
+# the right one? Both were written down before the runs. The second one asks what the sentence means.
 #
 # ## All tables
 #
-# `minalbert reproduce run TABLE` makes a table's runs. Here is the state of all of them, and below it the figure of
-# each table that has results. Orange is the paper, blue are ours: a dot for each seed, and a line for the 95 % interval
-# of their mean.
+# `minalbert reproduce run TABLE` makes a table's runs. Here is how many claims of each table show, do not show, and
+# show the opposite; where nothing is trained, claims hold or do not hold. Below is the figure of each table that has
+# results. Orange is the paper, blue are ours: a dot for each seed, and a line for the 95 % interval of their mean.
 
 # %%
+print("               show  do not  opposite  table")
 for name in TABLES:
     table = report.measured(name)
-    state = report.summary(table) if table.exact or table.scores else "not run yet"
-    print(f"{name:15} {table.experiment.tables:52} {state}")
+    words = [verdict.word for verdict in table.verdicts()]
+    counts = [words.count(shown) + words.count(held) for shown, held in (
+        ("shows", "holds"), ("does not show", "does not hold"), ("shows the opposite", ""))]  # fmt: skip
+    print("{:14} {:4} {:7} {:9}  {}".format(name, *counts, table.experiment.tables))
 
 # %%
 for name in TABLES:
@@ -131,14 +135,15 @@ assert report.measured("pair_loss").scores
 #
 # ## How many seeds?
 #
-# The interval's half width is $t_{n-1}\, s / \sqrt n$. To see a difference $d$ at all, it must be smaller than $d$.
-# Here it is in units of $s$:
+# The interval's half width is $t_{n-1}\, s / \sqrt n$. A difference between means shows only if it is larger than
+# that. How many standard deviations $s$ must it be for so many seeds?
 
 # %%
 for n in (3, 4, 5):
-    print(f"{n} seeds: a mean difference must be above {STUDENT[n] / np.sqrt(n):.2f} standard deviations")
+    print(f"{n} seeds: above {STUDENT[n] / np.sqrt(n):.2f} standard deviations")
 spread = {measure: np.std([score[measure] for score in scores["SOP"]], ddof=1) for measure in ("mlm", "sop", "nsp")}
-print("standard deviation over five seeds:", *(f"{name} {number:.3f}" for name, number in spread.items()))
+print("one standard deviation, over five seeds:")
+print(", ".join(f"{name} {number:.3f}" for name, number in spread.items()))
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert [round(STUDENT[n] / np.sqrt(n), 1) for n in (3, 5)] == [2.5, 1.2]
