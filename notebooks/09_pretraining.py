@@ -35,9 +35,9 @@ print("small: the text tells of the large runs" if FAST else f"six runs of {STEP
 #
 # Tiny worlds tell stories by scripts. Here only rings are used, such as a ferry's day: a story begins anywhere, so that
 # no step is early or late by itself. A sentence's words tell which of the eight scripts it is from: that is *topic*.
-# Which step follows which is *order*. Decorations are left out, except for a passer-by where a story would be too
-# short. Other cues to early and late are left out, too: a person is always *Maud*, never *she*, and a thing is *the
-# basket* from the start, never *a basket*.
+# Which step follows which is *order*. Sentences that are no step of the script are left out, except for a passer-by in
+# a story that would be too short. Other cues to early and late are left out, too: a person is always *Maud*, never
+# *she*, and a thing is *the basket* from the start, never *a basket*.
 
 # %%
 NOTHING = dict.fromkeys("p_branch p_handover p_long p_fill p_conn p_adverb p_adjective p_place".split(), 0.0)
@@ -93,8 +93,8 @@ def by_hand(settings, steps):
 
 # %% [markdown]
 # The library's loop does the same, and more: tests at intervals, checkpoints that survive a power cut, a log, a check
-# for losses that are not finite. It uses the fused kernels, which are faster, and the ten lines use the plain ones; the
-# losses agree.
+# for losses that are not finite. It uses the fused kernels, which are faster, and the lines above use the plain ones.
+# Here are the losses of five steps of each:
 
 # %%
 short = settings.change(steps=5, evaluate_every=5, evaluate_instances=100, every=5, log_every=1)
@@ -108,7 +108,8 @@ assert np.allclose(library, hand, rtol=1e-5)
 # %% [markdown]
 # ## Six runs
 #
-# Three seeds of each, two at a time, by `minalbert pretrain` in processes of their own.
+# Three models are trained on NSP and three on SOP, each with another seed. Each is a process of `minalbert pretrain`,
+# and two run at a time.
 
 # %%
 def train_all(waiting):
@@ -152,7 +153,7 @@ train_all([(pairs, seed) for seed in SEEDS for pairs in ("nsp", "sop")])
 # In the three SOP runs the MLM loss drops at once below the dashed line, which is the loss of guessing words by their
 # frequency. Order is another matter. For a long time nothing happens, and one is tempted to stop; then it is learnt.
 # Nothing was changed at that moment. To tell the order, the model has to know the scripts' steps *and* compare two of
-# them, and neither is of use alone. When a run finds that depends on chance, too: seed 2 has begun, and ends at 75 %.
+# them, and neither is of use alone. When a run learns both depends on chance, too: seed 2 has begun, and ends at 75 %.
 # An earlier run of this notebook, on another machine and with an earlier version of the library, took all three seeds
 # to 94 % and more: a seed promises nothing. (In the figure a large point is the test at which a run had left the
 # plateau or learnt the order, and a triangle a step whose loss or gradient was far above those before.)
@@ -217,10 +218,10 @@ assert abs((0.865 + 0.5) / 2 - 0.683) < 0.001
 # **Trained on SOP, asked for NSP:** better than 50 %, in the paper and here. But 50 % is not the only number to compare
 # with. Call a second part from another story a *stranger*. A model that knows order, and nothing about strangers,
 # accepts the true pairs, here 90 % of them, and guesses on strangers: $(0.90 + 0.50) / 2 = 70\,\%$. Ours, with 66 %,
-# is *below* that. How many true pairs the paper's model accepts is not in the paper. With its accuracy on SOP, 86.5 %,
-# in that place the line is 68.3 %. If it accepted all of them, the line would be 75 %, and its 78.9 % is still above.
-# So the paper's model knew something about strangers, and ours does not: of the paper's pattern only the first half is
-# here.
+# is *below* that. How many true pairs the paper's model accepts is not in the paper. If it is as many as it has right
+# on SOP, 86.5 %, guessing on strangers gives 68.3 %. If it accepted all of them, guessing would give 75 %, and its
+# 78.9 % is still above. So the paper's model knew something about strangers, and ours does not: only the first half of
+# the paper's result shows here.
 #
 # The paper's table has a third row, a model trained on neither: 52.4 % on NSP and 53.3 % on SOP, near guessing. It has
 # no row here. A model trained with masked words alone has no head for either question, and the paper does not say how
@@ -263,11 +264,11 @@ assert FAST or 0.25 < np.mean(rows["from another story"]["trained on SOP"]) < 0.
 # The claim holds where topic is easily told, as here. Set `max_length=32` in the settings: then most parts are single
 # sentences, steps like *closed the gate* belong to several scripts, and the best way to recognise a stranger is to know
 # what follows what. What does the model trained on NSP know of order now? (Take another directory for `RUNS`.)
-# `nsp_negatives="same_topic"` goes all the way.
+# With `nsp_negatives="same_topic"` strangers are from stories by the same script, so that topic tells nothing.
 #
-# It has been measured in a similar world with pairs of 32 tokens, which notebook 18 reads. Five models trained on NSP
-# tell the order of 76 to 86 % of the pairs, the opposite of the result above ([docs/paper.md](../docs/paper.md), Table
-# 5).
+# Short pairs have been measured in a similar world, with 32 tokens; notebook 18 reads the results. Five models trained
+# on NSP tell the order of 76 to 86 % of the pairs, the opposite of the result above
+# ([docs/paper.md](../docs/paper.md), Table 5).
 #
 # And a model learns whatever answers the question. Give the stories their `entity_cues` back: now the pair with *Maud*
 # and *a basket* in its first part is in order more often than not, which has nothing to do with ferries. A model
