@@ -181,8 +181,11 @@ assert rows == [config.vocab_size - len(unread), config.vocab_size]
 # %% [markdown]
 # ## LAMB: the direction is Adam's, the length is the tensor's own
 #
-# $$m \leftarrow \beta_1 m + (1 - \beta_1)\, g \qquad v \leftarrow \beta_2 v + (1 - \beta_2)\, g^2 \qquad
-# u = \frac{m}{\sqrt v + \varepsilon} + \lambda w$$
+# $$\begin{aligned}
+# m &\leftarrow \beta_1 m + (1 - \beta_1)\, g \\
+# v &\leftarrow \beta_2 v + (1 - \beta_2)\, g^2 \\
+# u &= \frac{m}{\sqrt v + \varepsilon} + \lambda w
+# \end{aligned}$$
 #
 # At the first step $u$ has nearly the same size for every weight, whatever the gradient. With $\beta_1 = 0.9$ and
 # $\beta_2 = 0.999$, $m = 0.1 g$ and $\sqrt v = \sqrt{0.001}\,|g|$, so $u = \pm 3.16$ in each place, but for the weight
@@ -191,8 +194,10 @@ assert rows == [config.vocab_size - len(unread), config.vocab_size]
 # adaptive moments for batch training; You et al., 2019) measures both, for each tensor by itself, and multiplies the
 # step by their *trust ratio* $r$:
 #
-# $$r = \frac{\|w\|}{\|u\|} \qquad \Delta w = -\text{rate}\; r\, u \qquad
-# \|\Delta w\| = \text{rate}\,\frac{\|w\|}{\|u\|}\,\|u\| = \text{rate}\,\|w\|$$
+# $$\begin{aligned}
+# r &= \frac{\|w\|}{\|u\|} \qquad \Delta w = -\text{rate}\; r\, u \\
+# \|\Delta w\| &= \text{rate}\,\frac{\|w\|}{\|u\|}\,\|u\| = \text{rate}\,\|w\|
+# \end{aligned}$$
 #
 # With a rate of 0.01, each step changes each of these tensors by one per cent. Biases and the gains of norms are
 # exempt: $r = 1$, no decay. (So is, for one step, a tensor that is all zero, which has no length to keep to.)
