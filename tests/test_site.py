@@ -254,6 +254,36 @@ def test_a_phone_breaks_no_number_and_shrinks_no_figure(visit):
     assert page.locator("h2", has_text="0.00176").locator("wbr").count() == 0
 
 
+def test_a_phone_shows_the_figures_of_notebooks_with_letters_of_one_size(visit):
+    page = visit("notebooks/18_paper", PHONE)
+    page.wait_for_load_state("load")
+    scales = page.locator("article img").evaluate_all(
+        "all => all.map(one => one.getBoundingClientRect().width / one.naturalWidth)"
+    )
+    assert len(scales) > 5
+    assert {round(scale, 2) for scale in scales} == {0.8}
+
+
+BROKEN_FORMULAS = """() => [...document.querySelectorAll("article p span.math")].filter(formula => {
+    const parts = [...formula.querySelectorAll(".base")].map(part => part.getBoundingClientRect());
+    const width = parts.reduce((sum, part) => sum + part.width, 0);
+    return width < 190 && parts.some(part => part.left < parts[0].left);
+}).map(formula => formula.querySelector("annotation").textContent)"""
+
+
+def test_a_phone_breaks_no_short_formula_no_interval_and_no_option(visit):
+    sharing, paper = visit("notebooks/05_sharing", PHONE), visit("notebooks/18_paper", PHONE)
+    options = paper.locator("article p code .pre", has_text="--")
+    for width in range(320, 440, 10):
+        for page in (sharing, paper):
+            page.set_viewport_size(PHONE | {"width": width})
+            assert page.evaluate(BROKEN_FORMULAS) == [], width
+        assert set(options.evaluate_all("all => all.map(one => one.getClientRects().length)")) == {1}, width
+    text = " ".join(sharing.locator("article p").all_text_contents())
+    assert "0.110\u00a0±\u00a00.085" in text
+    assert re.findall(r"\d ±|± \d|\d [kMG]B\b", text) == []
+
+
 @pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
 def test_the_explorer_answers_a_click(visit, viewport):
     page = visit("notebooks/04_attention", viewport)

@@ -25,11 +25,16 @@ for (const picture of document.querySelectorAll("article img")) {
   box.append(picture);
 }
 
-// No line begins with the comma that belongs to a formula before it.
+// A short formula is not broken, and no line begins with the comma that belongs to it. A long one must be free to break.
 for (const formula of document.querySelectorAll("span.math")) {
+  formula.classList.add("unbroken");
+  if (formula.offsetWidth > 200) {
+    formula.classList.remove("unbroken");
+    continue;
+  }
   const next = formula.nextSibling;
   const mark = next?.nodeType === Node.TEXT_NODE && next.data.match(/^[.,;:?!)]+/);
-  if (!mark || formula.offsetWidth > 200) continue;       // a long one must be free to break
+  if (!mark) continue;
   const together = document.createElement("span");
   together.className = "unbroken";
   formula.replaceWith(together);
@@ -37,14 +42,17 @@ for (const formula of document.querySelectorAll("span.math")) {
   next.data = next.data.slice(mark[0].length);
 }
 
-// A number keeps its unit beside it.
+// A number keeps its unit beside it, and an option its dashes.
 for (const cell of document.querySelectorAll("td.text-right"))
   if (cell.textContent.trim().length <= 14) cell.classList.add("number");
+for (const word of document.querySelectorAll("code .pre"))
+  if (/^--\w/.test(word.textContent)) word.classList.add("unbroken");
 
+const KEPT = /(?<=\d) (?=[%±]|(?:[kMGT]i?B|ms|nats)\b)|(?<=±) (?=\d)|(?<=\b(?:Table|Figure|Notebook|Exercise)) (?=\d)/gi;
 const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
 while (texts.nextNode()) {
   const text = texts.currentNode;
-  if (!text.parentElement.closest("pre, script")) text.data = text.data.replace(/(\d) (?=%)/g, "$1\u00a0");
+  if (!text.parentElement.closest("pre, script")) text.data = text.data.replace(KEPT, "\u00a0");
 }
 
 // Long names break after a dot, a low line or a slash, not inside a word.
