@@ -65,29 +65,31 @@ assert [span.positions for span in again.spans] != [span.positions for span in o
 #
 # Of $n$ independent draws with probability $p$, the share that comes out has mean $p$ and standard deviation
 # $\sqrt{p (1 - p) / n}$. It is off by more than four standard deviations about once in 16,000 times. That is the
-# tolerance of an honest test: not "about a half", but a half within $4 \sqrt{0.25 / n}$.
+# tolerance of an honest test: not "about a half", but a half within $4 \sqrt{0.25 / n}$. In the table the last column
+# says by how many standard deviations each share is off.
 
 # %%
 found = data.instance_stats(instances, sample=2000)
 deviations = []
+print("                  share     of asked   off")
 for row in found["shares"]:
     if row["group"] in ("labels", "what stands there"):
         p = row["asked_for"]
         away = (row["share"] - p) / (p * (1 - p) / row["of"]) ** 0.5
         deviations.append(away)
-        print(f"{row['name']:17}{row['share']:7.1%} of {row['of']:6,}   asked for {p:4.0%}   {away:+.1f} deviations")
+        print(f"{row['name']:17}{row['share']:6.1%}{row['of']:7,}{p:6.0%}{away:+6.1f}")
 
 predicted = next(row for row in found["shares"] if row["group"] == "masks")
-print(f"{predicted['name']:17}{predicted['share']:7.1%} of {predicted['of']:6,}   asked for "
-      f"{predicted['asked_for']:.1%}, exactly")  # fmt: skip
+print(f"{predicted['name']:17}{predicted['share']:6.1%}{predicted['of']:7,}{predicted['asked_for']:6.1%} exact")
 lengths = data.corpus_stats(corpus)["histograms"]
 chunks = instances.table.all()
 ends = np.flatnonzero(np.diff(chunks.document, append=-1)), np.flatnonzero(np.diff(chunks.document, prepend=-1))
 sizes = np.array([len(instances.detail(0, number).input_ids) for number in range(2000)])
 short, shorter = np.flatnonzero(sizes < 40), chunks.target < recipe.room
 rest = np.isin(short, np.concatenate(ends)) & ~shorter[short]
-print(f"instances of fewer than 40 tokens: {len(short) / len(sizes):.0%}; of these {rest.mean():.0%} are the rest of a "
-      f"story, {shorter[short].mean():.0%} had a shorter target")  # fmt: skip
+print(f"instances under 40 tokens: {len(short) / len(sizes):.0%}; of these")
+print(f"  {rest.mean():.0%} are the rest of a story")
+print(f"  {shorter[short].mean():.0%} had a shorter target")
 plots.histograms(lengths | found["histograms"])
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
@@ -130,8 +132,8 @@ leaks = {name: {finding.probe for finding in findings if finding.leaks} for name
 for name, found in leaks.items():
     print(f"{name:9} leaks: {', '.join(sorted(found)) or 'none'}")
 by_probe = {finding.probe: finding for finding in audits["clean"]}
-print(f"clean: every word of A with every word of B {by_probe['bilinear A x B'].accuracy:.2f}; "
-      f"guessing exceeds {by_probe['bilinear A x B'].bound:.2f} once in a thousand times")  # fmt: skip
+print(f"clean, all words of A with all of B:\n {by_probe['bilinear A x B'].accuracy:.2f}; "
+      f"guessing exceeds {by_probe['bilinear A x B'].bound:.2f} once in 1,000")  # fmt: skip
 rows = {same[0].probe: {name: [finding.accuracy] for name, finding in zip(audits, same, strict=True)}
         for same in zip(*audits.values(), strict=True)}  # fmt: skip
 plots.share_dots(rows, "Accuracy of each probe on new pairs\nthe dashed line is guessing", level=0.5)
@@ -160,9 +162,10 @@ q = np.mean(chunk_lengths(released) == 1)
 pairs, labels = data.pairs_and_labels(released, len(released))
 labels, sizes = np.array(labels), np.array([(len(a), len(b)) for a, b in pairs])
 alone = sizes[chunk_lengths(released) == 1].mean(axis=0)
-print(f"chunks of one sentence: {q:.1%}; label 1 in {labels.mean():.1%}, expected {(1 + q) / 2:.1%}")
-print(f"their segments have {alone[0]:.0f} and {alone[1]:.0f} tokens, all others' first ones "
-      f"{sizes[chunk_lengths(released) > 1].mean(axis=0)[0]:.0f}")  # fmt: skip
+print(f"chunks of one sentence: {q:.1%}")
+print(f"label 1 in {labels.mean():.1%}, expected {(1 + q) / 2:.1%}")
+print(f"their segments: {alone[0]:.0f} and {alone[1]:.0f} tokens")
+print(f"first segment of all others: {sizes[chunk_lengths(released) > 1].mean(axis=0)[0]:.0f} tokens")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert alone[0] < 0.5 * alone[1]
@@ -192,7 +195,7 @@ def by_shared_words(instances):
 told = {}
 for kind in ("sop", "nsp"):
     told[kind], tested = by_shared_words(data.Instances(corpus, tokenizer, recipe.replace(pairs=kind), seed=0))
-    print(f"{kind.upper()} by the number of shared words: {told[kind]:.2f} of {tested:,}")
+    print(f"{kind.upper()} by shared words: {told[kind]:.2f} of {tested:,} pairs")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert told["nsp"] > 0.62
