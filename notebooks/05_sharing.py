@@ -179,7 +179,8 @@ encoder_backward(dy, cache, copies_ctx, copies_grads)
 
 parts = {name: [copies_grads[in_copy(name, layer)] for layer in range(L)] for name in table}
 apart = [np.abs(sum(parts[name]) - grads[name]).max() for name in table]
-print(f"the sum over three copies less the shared gradient: at most {max(apart):.0e} in the {len(apart)} tensors")
+print("the sum over three copies and the shared")
+print(f"gradient: at most {max(apart):.0e} apart, {len(apart)} tensors")
 
 name = "encoder.attention.value.w"
 full = {"largest": np.abs(grads[name]).max()}  # one scale of colours for all
@@ -201,7 +202,8 @@ assert np.allclose(copies_y, y, rtol=1e-12, atol=1e-12)
 # %%
 lengths = [[np.linalg.norm(part) for part in [*parts[name], grads[name]]] for name in table]
 *three, together = lengths[list(table).index("encoder.attention.value.w")]
-print(f"value.w: {' + '.join(f'{length:.2f}' for length in three)} = {sum(three):.2f}, the sum's length {together:.2f}")
+print(f"value.w: {' + '.join(f'{length:.2f}' for length in three)} = {sum(three):.2f}")
+print(f"length of the sum: {together:.2f}")
 
 matrices([{"name": "gradient lengths", "values": lengths, "rows": [name.removeprefix("encoder.") for name in table],
            "columns": ["pass 1", "pass 2", "pass 3", "sum"]}])  # fmt: skip
@@ -221,7 +223,8 @@ assert max(lengths[list(table).index("encoder.attention.key.b")]) < 1e-12
 #
 # Neither raises anything, and both gradients have the right shape. Their cosines with the gradient are above zero, so
 # that a small step against either lowers the loss: a falling loss proves nothing. The check of above does. Along the
-# same direction the loss's slope is -7.77, and the wrong gradients say something else.
+# same direction the loss's slope is -7.77, and the wrong gradients say something else. (The table's errors are in
+# units of the right gradient's length.)
 
 # %%
 overwritten = params.zeros_like()
@@ -240,9 +243,10 @@ def compare(wrong):
     return error, cosine, wrong.flat @ step.imag / 1e-30
 
 
+print("                     error  cosine   slope")
 for title, wrong in {"= instead of +=": overwritten, "the last cache only": last_only}.items():
     error, cosine, says = compare(wrong)
-    print(f"{title:20}: wrong by {error:.2f} of the gradient's length, cosine with it {cosine:.2f}; slope {says:.2f}")
+    print(f"{title:20} {error:5.2f} {cosine:7.2f} {says:7.2f}")
 
 matrices([{"name": "right", "values": grads[name]} | full, "  ",
           {"name": "= for +=: g₁ alone", "values": overwritten[name]} | full, "  ",
@@ -286,7 +290,8 @@ again, its_again = params.zeros_like(), params.zeros_like()
 backward_from_inputs(dy, forward_keeping_inputs(x)[1], again)
 encoder_backward(dy, encoder_forward(x, ctx, recompute=True)[1], ctx, its_again)
 unequal = [np.count_nonzero(found.flat != grads.flat) for found in (again, its_again)]
-print(f"numbers of {grads.flat.size:,} with other bits: {unequal[0]} in ours, {unequal[1]} in the library's")
+print(f"numbers with other bits, of {grads.flat.size:,}:")
+print(f"{unequal[0]} in ours, {unequal[1]} in the library's")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert np.array_equal(again.flat, grads.flat)
@@ -305,13 +310,13 @@ assert np.array_equal(its_again.flat, grads.flat)
 base = PRESETS["albert-base-v2"]
 B, T = 32, 512
 found = {}
+print("recompute a layer  activations  operations")
 for recompute in (False, True):
     layer_mb = memory.layer_bytes(base, B, T, recompute=recompute) / 1e6
     all_gb = memory.activation_bytes(base, B, T, recompute=recompute) / 1e9
     times = cost.training_operations(base, T, recompute=recompute) / cost.training_operations(base, T)
     found[recompute] = [round(layer_mb), round(all_gb, 2), round(times, 2)]
-    print(f"recompute={recompute!s:5}   a layer {layer_mb:5.0f} MB   activations {all_gb:.2f} GB   "
-          f"operations × {times:.2f}")  # fmt: skip
+    print(f"{recompute!s:9} {layer_mb:4.0f} MB {all_gb:9.2f} GB {'×':>6} {times:.2f}")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert found == {True: [50, 1.45, 1.33], False: [504, 6.1, 1]}
@@ -323,15 +328,17 @@ assert found == {True: [50, 1.45, 1.33], False: [504, 6.1, 1]}
 # Not activations, because each pass keeps its own; not operations, because a weight that is used twelve times is
 # multiplied twelve times. An ALBERT-base whose layers shared nothing would have 89.8 million parameters in place of
 # 11.8 million; its activations would take the same 6.10 GB, and forward and backward as many operations. All of this is
-# counted, not measured; what it means for time between machines is notebook 15.
+# counted, not measured; what it means for time between machines is notebook 15. (The table's operations are those of
+# one sequence.)
 
 # %%
 unshared = base.replace(sharing="none")
+print("         million    GB of       billion")
+print("         parameters activations operations")
 for title, one in {"shared": base, "unshared": unshared}.items():
     millions, gigabytes = parameters.totals(one)["everything"] / 1e6, memory.activation_bytes(one, B, T) / 1e9
     operations = cost.training_operations(one, T) / 1e9
-    print(f"{title:8}   {millions:4.1f} million parameters   {gigabytes:.2f} GB of activations"
-          f"   {operations:.0f} billion operations for a sequence")  # fmt: skip
+    print(f"{title:8} {millions:10.1f} {gigabytes:11.2f} {operations:10.0f}")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert parameters.totals(base)["everything"] == 11_813_810
@@ -348,9 +355,10 @@ assert cost.training_operations(base, T) == cost.training_operations(unshared, T
 
 # %%
 PAPER = {"all": 80.1, "attention": 81.7, "ffn": 80.2, "none": 81.6}
+print("shared      million parameters    score")
 for sharing, score in PAPER.items():
     millions = parameters.totals(base.replace(sharing=sharing))["trunk_and_pooler"] / 1e6
-    print(f"shared: {sharing:10}{millions:5.1f} million parameters   {score}")
+    print(f"{sharing:10} {millions:19.1f} {score:8}")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert round(PAPER["none"] - PAPER["all"], 1) == 1.5

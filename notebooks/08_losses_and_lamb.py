@@ -219,8 +219,10 @@ new, m, v, r = lamb(w, g, zero, zero, rate=0.01)
 louder, *_ = lamb(w, 1000 * g, zero, zero, rate=0.01)
 change = [np.linalg.norm(after - w) / np.linalg.norm(w) for after in (new, louder)]
 u = np.abs(m / (np.sqrt(v) + 1e-6))
-print(f"|u| from {u.min():.2f} to {u.max():.2f}; r = {r:.4f}, near 0.02 / 3.16 = {0.02 / 3.16:.4f}")
-print(f"‖Δw‖ / ‖w‖ = {change[0]:.4f}; with a gradient 1000 times as large, {change[1]:.4f}")
+print(f"|u| from {u.min():.2f} to {u.max():.2f}")
+print(f"r = {r:.4f}, near 0.02 / 3.16 = {0.02 / 3.16:.4f}")
+print(f"‖Δw‖ / ‖w‖ = {change[0]:.4f}")
+print(f"with 1000 times the gradient, {change[1]:.4f}")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert all(np.allclose(ours, theirs, rtol=1e-12)
@@ -277,11 +279,13 @@ small = Batch.random(config, size=16, length=32, predictions=5)
 lamb_changes, lamb_ratios, lamb_losses, rates = train(Lamb(), 0.02)
 adam_changes, _, adam_losses, _ = train(AdamW(), 0.002)
 
-print(f"loss of one batch, before and after:  LAMB {lamb_losses[0]:.2f} -> {lamb_losses[-1]:.2f}   "
-      f"AdamW {adam_losses[0]:.2f} -> {adam_losses[-1]:.2f}")  # fmt: skip
+print("loss of one batch, before and after:")
+for name, losses in (("LAMB", lamb_losses), ("AdamW", adam_losses)):
+    print(f"{name:5} {losses[0]:.2f} -> {losses[-1]:.2f}")
 at_ten = sorted(values[10] for values in adam_changes.values())
-print(f"‖Δw‖ / ‖w‖ at step 10:  LAMB {rates[10]:.4f}, all {len(lamb_changes)} matrices alike;  "
-      f"AdamW between {at_ten[0]:.3f} and {at_ten[-1]:.3f}")  # fmt: skip
+print("‖Δw‖ / ‖w‖ at step 10:")
+print(f"LAMB  {rates[10]:.4f}, all {len(lamb_changes)} matrices alike")
+print(f"AdamW from {at_ten[0]:.4f} to {at_ten[-1]:.4f}")
 plots.ratio_curves({
     "LAMB\n‖Δw‖ / ‖w‖ of each step: the rate, for every matrix": {f"all {len(lamb_changes)} matrices": rates},
     "AdamW\n‖Δw‖ / ‖w‖ of each step: another for every matrix": adam_changes,
@@ -306,9 +310,11 @@ assert at_ten[-1] > 1.4 * at_ten[0]
 # %%
 first, last = (np.array([values[step] for values in lamb_ratios.values()]) for step in (0, -1))
 alike = np.median(first)
-print(f"trust ratios: at the first step {alike:.3f} (0.88 σ / 3.16 = {0.88 * config.initializer_range / 3.16:.3f}), "
-      f"positions {lamb_ratios['embeddings.position'][0] / alike:.2f} times that;  "
-      f"at the last, {last.max() / last.min():.1f} times as large in one matrix as in another")  # fmt: skip
+print("trust ratios, first step:")
+print(f"  of the middle matrix {alike:.3f}")
+print(f"  0.88 σ / 3.16 = {0.88 * config.initializer_range / 3.16:.3f}")
+print(f"  of positions {lamb_ratios['embeddings.position'][0] / alike:.2f} times the middle one's")
+print(f"last step: largest {last.max() / last.min():.1f} times the smallest")
 plots.ratio_curves({"trust ratios\n‖w‖ / ‖u‖ of each matrix": lamb_ratios})
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
