@@ -119,9 +119,9 @@ q, k, v, dcontext = rng.standard_normal((4, T, 5))
 whole, P = attention(q, k, v, seen["local"])
 whole = whole, *attention_backward(dcontext, q, k, v, P)
 tiled, scores = by_tiles(q, k, v, seen["local"], dcontext)
-print(f"tiles: {scores} of {T * T} scores computed, {seen['local'].sum()} needed")
+print(f"tiles: {scores} of {T * T} scores, {seen['local'].sum()} needed")
 for name, ours, masked in zip(("context", "dq", "dk", "dv"), tiled, whole, strict=True):
-    print(f"{name:8} at most {np.abs(ours - masked).max():.0e} from the full mask's")
+    print(f"{name:8} at most {np.abs(ours - masked).max():.0e} from the mask's")
 
 pattern = layers.Pattern("local", window=w, stride=8, first=1, queries=8)
 heads = np.s_[None, None]
@@ -165,9 +165,9 @@ def computed(name, T, w=256, s=64, queries=64):
 
 lengths = [512, 1024, 2048, 4096, 8192, 16384]
 shares = {name: [computed(name, T) for T in lengths] for name in seen}
-print("T      ", *(f"{T:5}" for T in lengths))
+print("% of T²", *(f"{T / 1024:3g}k" for T in lengths))
 for name, found in shares.items():
-    print(f"{name:7}", *(f"{share:5.1%}" for share in found))
+    print(f"{name:7}", *(f"{100 * share:4.1f}" for share in found))
 plots.curves(np.log2(lengths), {"scores that are computed\nin % of all T², over log₂ T":
                                 {name: 100 * np.array(found) for name, found in shares.items()}})  # fmt: skip
 
@@ -202,9 +202,9 @@ def reach(num_hidden_layers, sharing="all", first=0, window=16, length=128):
 
 
 reaches = {L: [reach(L), reach(L, "none"), reach(L, first=1)] for L in (1, 2, 4, 12)}
-print("layers   shared   unshared   [CLS] sees all")
+print("layers  shared  unshared  [CLS] sees all")
 for L, (shared, unshared, with_cls) in reaches.items():
-    print(f"{L:6} {shared:8} {unshared:10} {with_cls:16}")
+    print(f"{L:6} {shared:7} {unshared:9} {with_cls:15}")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert all(found[:2] == [8 * L, 8 * L] for L, found in reaches.items())

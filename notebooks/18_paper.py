@@ -30,9 +30,9 @@ lines = [line for line in results.stored(table5.name) if line["size"] == "full"]
 scores = {arm: [line["scores"] for line in lines if line["arm"] == arm] for arm in ("none", "NSP", "SOP")}
 weights = [line["weights"] for line in lines]
 print(f"{len(lines)} runs, {min(weights):,} to {max(weights):,} weights")
-print("accuracy when asked for SOP, by seed:")
+print("accuracy on SOP, seed by seed, trained on")
 for arm in ("NSP", "SOP"):
-    print(f"trained on {arm}", *(f"{score['sop']:.3f}" for score in scores[arm]))
+    print(f"  {arm}", *(f"{score['sop']:.3f}" for score in scores[arm]))
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert len(lines) == 15
@@ -66,8 +66,8 @@ def verdict(values):
 rule = next(rule for rule in table5.rules if rule.says.startswith("NSP's head knows no order"))
 ours = verdict([0.55 - score["sop"] for score in scores["NSP"]])
 theirs = judge(rule, results.scores_of(table5, lines, "full")[0])
-print(f"by hand  {ours[0]}: {ours[1]:.3f} to {ours[2]:.3f}")
-print(f"library  {theirs.word}: {theirs.interval.low:.3f} to {theirs.interval.high:.3f}")
+print(f"by hand: {ours[0]},", f"{ours[1]:.3f} to {ours[2]:.3f}", sep="\n  ")
+print(f"library: {theirs.word},", f"{theirs.interval.low:.3f} to {theirs.interval.high:.3f}", sep="\n  ")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert ours[0] == theirs.word == "shows the opposite"
@@ -96,7 +96,7 @@ for score in scores["SOP"]:
     guess = (score["nsp 0"] + 0.5) / 2
     print(f"{score['nsp']:13.3f}   {guess:13.3f}   {score['nsp'] - guess:+10.3f}")
 beyond = verdict([score["nsp"] - (score["nsp 0"] + 0.5) / 2 for score in scores["SOP"]])
-print(f"above guessing {beyond[0]}: {beyond[1]:+.3f} to {beyond[2]:+.3f}")
+print(f"above guessing: {beyond[0]},", f"{beyond[1]:+.3f} to {beyond[2]:+.3f}", sep="\n  ")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert beyond[0] == "does not show"
