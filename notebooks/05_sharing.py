@@ -316,7 +316,7 @@ for recompute in (False, True):
     all_gb = memory.activation_bytes(base, B, T, recompute=recompute) / 1e9
     times = cost.training_operations(base, T, recompute=recompute) / cost.training_operations(base, T)
     found[recompute] = [round(layer_mb), round(all_gb, 2), round(times, 2)]
-    print(f"{recompute!s:9} {layer_mb:4.0f} MB {all_gb:9.2f} GB {'×':>6} {times:.2f}")
+    print(f"{'yes' if recompute else 'no':9} {layer_mb:4.0f} MB {all_gb:9.2f} GB {'×':>6} {times:.2f}")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert found == {True: [50, 1.45, 1.33], False: [504, 6.1, 1]}
