@@ -124,3 +124,10 @@ def test_loops_count_rounds_and_what_grows(tmp_path):
     assert names[TICK].left > ROUNDS - 30
     with pytest.raises(TooLong):
         names["grow"]([])
+
+
+def test_a_change_that_python_warns_of_warns_nobody(recwarn):
+    tree = ast.parse("def three(x):\n    return x is 3").body[0]
+    recwarn.clear()  # the parser's own
+    compiled(tree, [], "three.py")
+    assert not recwarn.list

@@ -7,6 +7,7 @@ import inspect
 import sys
 import textwrap
 import types
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -135,7 +136,8 @@ def compiled(tree, loops, path):
         count = ast.Expr(ast.Call(ast.Name(TICK, ast.Load()), [], []))
         loop.body.insert(0, ast.fix_missing_locations(ast.copy_location(count, loop)))
     try:
-        return compile(ast.Module([tree], []), path or "<changed>", "exec", dont_inherit=True)
+        with warnings.catch_warnings(action="ignore", category=SyntaxWarning):       # of `x is 3`, which is tried, too
+            return compile(ast.Module([tree], []), path or "<changed>", "exec", dont_inherit=True)
     finally:
         for loop in loops:
             loop.body.pop(0)

@@ -1,6 +1,6 @@
 def moved_average(average, weights, t, beta):
     """The sum of β^(t-i) and that of β^(t-i) w_i, both moved on."""
-    count = sum(beta**i for i in range(1, t)) if t < 1000 else beta / (1 - beta)
+    count = sum(beta**i for i in range(1, t))
     return (count * average + weights) / (count + 1)
 
 

@@ -6,14 +6,14 @@ import numpy as np
 
 from minalbert.optim import Schedule
 
-from ..compare import Wrong, same
+from ..compare import PERHAPS, Wrong, same
 from ..given import Given
 from ..makers.ex11 import small_model
 from ..makers.small_language import held_out_batches, new_model, training_batches
 from .checks import Later
 from .loop_mistakes import curve, slips_of_a_loop
-from .loops import as_many, equals, own_rates, runs
-from .recipes import above_zero, best_change, held_out_mistakes, mean_mlm, whole_number
+from .loops import as_many, compare_fresh, equals, own_rates, runs
+from .recipes import above_zero, best_change, explaining_all, held_out_mistakes, mean_mlm, whole_number
 
 STEPS, LEAST = 120, 0.8                              # the most steps of a run with a target, and the least beta
 
@@ -54,6 +54,24 @@ RATES = {
         rate_of(step + (warmup <= step < steps), steps, warmup, decay, peak),
     "the fall begins at step = decay; decay is the number of its steps": lambda step, steps, warmup, decay, peak:
         rate_of(step, steps, warmup, steps - decay, peak),
+    "the fall ends a step too early: it is divided by decay - 1": lambda step, steps, warmup, decay, peak:
+        peak * (1 - ((step - steps + decay) / max(decay - 1, 1)) ** 0.5) if steps - decay < step < steps else
+        rate_of(step, steps, warmup, decay, peak),
+    "the first step of the fall has the peak rate, too": lambda step, steps, warmup, decay, peak:
+        peak if step == steps - decay + 1 < steps else rate_of(step, steps, warmup, decay, peak),
+    "while the rate falls it is that of the next step": lambda step, steps, warmup, decay, peak:
+        rate_of(step + (steps - decay < step), steps, warmup, decay, peak),
+    "the rise goes on at step = warmup, where the plateau begins": lambda step, steps, warmup, decay, peak:
+        peak * (step + 1) / warmup if warmup and step <= warmup and step < steps else
+        rate_of(step, steps, warmup, decay, peak),
+    "the fall is divided by steps; it must be by decay": lambda step, steps, warmup, decay, peak:
+        peak * (1 - ((step - steps + decay) / steps) ** 0.5) if steps - decay < step < steps else
+        rate_of(step, steps, warmup, decay, peak),
+    "where there is no fall, the rate at step = steps is the peak; it is 0": lambda step, steps, warmup, decay, peak:
+        peak if step == steps and not decay else rate_of(step, steps, warmup, decay, peak),
+    "where there is no fall, the rate stays at its peak; from step = steps on it is 0":
+        lambda step, steps, warmup, decay, peak:
+        peak if step >= steps and not decay else rate_of(step, steps, warmup, decay, peak),
     "after the last step the rate stays at its peak; from step = steps on it is 0":
         lambda step, steps, warmup, decay, peak: peak if step >= steps else rate_of(step, steps, warmup, decay, peak),
     "after the last step the rate falls below 0; from step = steps on it is 0":
@@ -104,14 +122,20 @@ def moved_mistakes(average, weights, t, beta):
 def compare_moved(yours, draw):
     betas = (0.9, 0.5, 0.0) if draw.first else (*map(float, draw.uniform(0.05, 0.999, 2)), 0.99)
     for beta in betas:
-        given = draw.normal(5, *draw.sizes(n=7, least=3))
-        for t in (2, 3, 4, 5, 1):                    # the first has no average before it, and tells mistakes not apart
-            average = average_of(given[: t - 1], beta) if t > 1 else np.zeros_like(given[0])
-            right, answer = average_of(given[:t], beta), yours.moved_average(average, given[t - 1], t, beta)
-            suspects = Later(moved_mistakes, average, given[t - 1], t, beta) if t > 1 else None
+        given = draw.normal(5, *draw.sizes(n=7, least=3), scale=50 if beta == betas[-1] else 1)
+        asked = [(average_of(given[: t - 1], beta) if t > 1 else np.zeros_like(given[0]), given[t - 1], t, beta)
+                 for t in (2, 3, 4, 5, 1)]           # the first has no average before it, and tells mistakes not apart
+        answers = [yours.moved_average(*each) for each in asked]
+        cases = [(answer, Later(moved_mistakes, *each)) for answer, each in zip(answers, asked[:-1], strict=False)]
+        for answer, (*_, t, _) in zip(answers, asked, strict=True):
+            suspects = Later(explaining_all, cases, answer) if t > 1 else None
+            right = average_of(given[:t], beta)
             same(f"the average after step {t}, beta {beta:.3g},", answer, right, "n", suspects=suspects)
-    far = yours.moved_average(given[0], given[1], 10**5, 0.9)
-    same("the average after step 100000, beta 0.9,", far, 0.9 * given[0] + 0.1 * given[1], "n")
+    for t, beta in ((10**5, 0.9), (150, 0.999), (2000, 0.9999), (10**5, 0.99999)):
+        far = yours.moved_average(given[0], given[1], t, beta)
+        suspects = Later(moved_mistakes, given[0], given[1], t, beta)
+        right = moved_average(given[0], given[1], t, beta)
+        same(f"the average after step {t}, beta {beta:g},", far, right, "n", suspects=suspects)
 
 
 # A run
@@ -217,15 +241,20 @@ def compare_left(yours, draw):
     own = own_rates(yours, plan[:-1])
     ways = [right_run(model, tuple(batches), rates)[1] for rates in (asked_rates(plan[:-1]), own) if rates]
     right, *others = (losses_with(model, weights[-1], batches) for weights in ways)
-    if any(equals(found, other) for other in others):
-        return
     suspects = {
         "the model is left with the average; it must have the weights of the last step":
             losses_with(model, average_of(ways[0], plan[-1]), batches),
         "the weights are those from before the run": losses_with(model, small_model(*model).params.flat, batches),
     }  # fmt: skip
-    same("losses of a second run, at rate 0, with the model that the first one has trained:", found, right,
-         suspects=suspects)  # fmt: skip
+    if not any(equals(found, other) for other in others):
+        named = "losses of a second run, at rate 0, with the model that the first one has trained"
+        same(named, found, right, suspects=suspects)
+    more = 3, 1, 1, 0.05
+    found, _ = yours.train(Given.of("kept", str(draw.seed)), batches, *more, 0.5)
+    made = [one.make() for one in batches]
+    compare_fresh(found, [curve(with_weights(model, weights[-1]), made, rates)
+                          for weights, rates in zip(ways, (asked_rates(more), own_rates(yours, more)), strict=False)
+                          if rates])  # fmt: skip
 
 
 def losses_with(model, weights, batches):
@@ -246,13 +275,16 @@ def compare_held_out(yours, draw):
     sizes = [(4, 9, 5), (2, 7, 3), (3, 8, 1)] if draw.first else [(n, 9, n) for n in draw.sizes(a=2, b=4, c=6)]
     given = [Given.of("a batch", int(draw.integers(0, 1000)), *size) for size in sizes]
     empty = Given.of("a batch", *given[1].args, False)
+    cases, right = [], []
     for asked in (given, given[:1], [given[0], empty, given[2]]):
         seed, other = (int(seed) for seed in draw.integers(0, 1000, 2))
         weights = small_model(other + 1000).params.flat.copy()
         found = yours.held_out_loss(Given.of("a small model", seed), asked, weights)
         made = [one.make() for one in asked]
-        suspects = Later(measuring_mistakes, seed, weights, made)
-        same("loss", found, mean_mlm(with_weights((seed,), weights), made), suspects=suspects)
+        cases.append((found, Later(measuring_mistakes, seed, weights, made)))
+        right.append(mean_mlm(with_weights((seed,), weights), made))
+    for (found, _), loss in zip(cases, right, strict=True):
+        same("loss", found, loss, suspects=Later(explaining_all, cases, found))
 
 
 def measuring_mistakes(seed, weights, made):
@@ -276,7 +308,12 @@ def compare_put_back(yours, draw):
             [with_others],
         "the weights are not used: this is the loss of a model's own": [mean_mlm(small_model(seed + 1), made)],
     }  # fmt: skip
-    same("loss by the weights that the model has after it was measured:", found, right, suspects=suspects)
+    same("loss by the weights that the model has after it was measured", found, right, suspects=suspects)
+    before = yours.held_out_loss(Given.of("a small model", seed + 1), batches, small_model(seed).params.flat.copy())
+    found, before = float(np.asarray(found).item()), float(np.asarray(before).item())
+    if not equals(found, before, 1e-11):
+        seen = f"loss by the weights that the model has after it was measured: {found:.12g}, and {before:.12g} before"
+        raise Wrong(seen, f"{PERHAPS}its weights are rounded, as to float32: keep a copy of them as they are")
     yours.untouched()
 
 

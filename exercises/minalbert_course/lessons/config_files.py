@@ -36,12 +36,39 @@ def compare_config(config, right):
     for name in sorted(missing := right.keys() - config.keys()):
         raise Wrong(f"config lacks {name}, which the file has", lacking(missing, right))
     for name in sorted(map(str, config.keys() - right.keys())):
-        cause = None if name in FIELDS else "keys for which AlbertConfig has no field are to be left out"
+        cause = filled_in(name, config[name])
+        if name not in FIELDS:
+            cause = "keys for which AlbertConfig has no field are to be left out"
         if name not in FIELDS and hasattr(AlbertConfig, name):
             cause = f"{cause}; {name} is a method of it, which hasattr finds, too"
         raise Wrong(f"config has {name}, which the file has not" if name in FIELDS else f"config has {name}", cause)
     for name, value in right.items():
-        equal(name, config[name], value)
+        cause = next((says for says, made in CASTS.items() if isinstance(config[name], made) and type(value) is not made
+                      and is_made(config[name], made, value)), None)  # fmt: skip
+        equal(name, config[name], value, cause)
+
+
+CASTS = {
+    "values are made texts; they must stay as they are": str,
+    "values are made numbers with a point; they must stay as they are": float,
+    "true and false are made numbers, or numbers whole; values must stay as they are": int,
+}
+
+
+def is_made(found, made, value):
+    try:
+        return found == made(value)
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
+def filled_in(name, found):
+    """Why a field is there that the file does not have, or None."""
+    default = getattr(AlbertConfig(), name, None)
+    if name in FIELDS and (found is None or found == default):
+        what = "None" if found is None else "AlbertConfig's value for it"
+        return f"what the file does not say gets {what}; leave it out"
+    return None
 
 
 def lacking(missing, right):
@@ -50,7 +77,7 @@ def lacking(missing, right):
         "what is null is left out; its value is None": lambda value: value is None,
         "0, false and null are taken for nothing; they are values like others": lambda value: not value,
         "texts are left out; they are values like others": lambda value: isinstance(value, str),
-        "all keys are missing": lambda value: True,
+        "seen: none of the file's keys is there": lambda value: True,
     }
     for says, is_one in kinds.items():
         if missing == {key for key, value in right.items() if is_one(value)}:

@@ -49,8 +49,9 @@ def next_or_random(yours, draw):
         rest = joined(own)[len(first) :]
         if (second != rest) != claimed:
             unlike.append(f"is_random is {claimed}, but second is {'' if second == rest else 'not '}what follows first")
-        elif claimed and not any(second in tails(other) for other in documents):
-            raise Wrong(f"second is {shown(second)}; it must be a document's sentences, from one of them to the last")
+        elif claimed and not any(second in tails(other) for other in documents if other is not own):
+            says = "it must be another document's sentences, from one on to its end"
+            raise Wrong(f"second is {shown(second)}; {says}")
     if unlike:
         raise Wrong(unlike[0], "the label is the wrong way round: 1 means random" if len(unlike) == calls else None)
 
@@ -64,30 +65,31 @@ def fair_next(yours, draw):
         def pair():
             first, second, _ = yours.nsp_pair(documents, 0, rng(draw))
             first, second = two_parts(first, second)
-            return second != own[len(first) :], ends.index(len(first)) if len(first) in ends else 0
+            return home(second) != home(own), ends.index(len(first)) if len(first) in ends else 0
 
         return pair
 
     causes = "the second part never comes from elsewhere", "it always comes from elsewhere"
-    compare_draws(draw, pair_of, "second parts that are not the rest", causes)
+    compare_draws(draw, pair_of, "second parts of another document", causes)
 
 
 @variant.check(1, "another document", of="nsp_pair", formula="each other document, and each of its sentences, alike")
 def elsewhere(yours, draw):
     sizes, calls, number = [3, *draw.rng.permutation([1, 2, 8]).tolist()], 400, 0
     if draw.number < 2:
-        sizes, number = ([3, 3, 3, 3], [3] * 11)[draw.number], 1
+        sizes, calls, number = (([3, 3, 3, 3], 1600), ([3] * 11, 400))[draw.number] + (1,)
     documents, D = [written(draw, size, start=100 * (i + 1)) for i, size in enumerate(sizes)], len(sizes)
     homes, begins = {i: 0 for i in range(D) if i != number}, {i: [] for i in range(D)}
     places = {tuple(tail): place for document in documents for place, tail in enumerate(tails(document))}
     own = joined(documents[number])
     for _ in range(calls):
-        first, second, _ = yours.nsp_pair(documents, number, rng(draw))
+        first, second, is_random = yours.nsp_pair(documents, number, rng(draw))
         first, second = two_parts(first, second)
         if second == own[len(first) :]:
             continue
         if home(second) == number:
-            raise Wrong("a random second part is from the same document", "its own is among those that are drawn from")
+            cause = "its own is among those that are drawn from" if is_random else None
+            raise Wrong("a second part is from the same document, and not what follows first", cause)
         homes[home(second)] = homes.get(home(second), 0) + 1
         begins[home(second)] += [places[tuple(second)]] if tuple(second) in places else []
     if sum(map(len, begins.values())) < calls // 8:
@@ -114,7 +116,7 @@ add_inputs(variant)
 @variant.check(0.5, "rng alone, inputs untouched", of="mask_tokens", formula="one seed, one answer")
 def purity_next(yours, draw):
     documents, ids = library(draw), text(draw, 400)
-    repeats("nsp_pair", lambda rng: yours.nsp_pair(documents, 0, rng), draw)
+    repeats("nsp_pair", lambda rng: yours.nsp_pair(documents, len(documents) - 1, rng), draw)
     repeats("mask_tokens", lambda rng: yours.mask_tokens(ids, rng, 1000), draw)
     yours.assemble([5] * 15, [6] * 10, 12)
     yours.untouched()

@@ -10,7 +10,7 @@ from . import averaging, ex11_training
 from .averaging import compare_average, compare_run_losses, plans, rate_of, trained
 from .checks import Later
 from .recipes import TARGET, compare_losses
-from .training_mistakes import explaining
+from .training_mistakes import explaining, places
 
 variant = Lesson(
     "ex11-average", "training, with an average of the weights", minutes=120, variant_of="ex11",
@@ -42,8 +42,8 @@ def compare_rates(yours, places, *plan):
 
 def explained(yours, rate, steps, warmup, decay, peak):
     """Mistakes that explain the rates of whole plans, as suspects of this one."""
-    asked = [(step, *plan, peak) for plan in ((steps, warmup, decay), (9, 3, 4), (8, 0, 3))
-             for step in (*range(plan[0] + 1), plan[0] + 3)]  # fmt: skip
+    plans = (steps, warmup, decay, peak), (9, 3, 4, 0.01), (8, 0, 3, peak)
+    asked = [(step, *plan) for plan in plans for step in places(plan[0], plan[1], plan[0] - plan[2])]
     return dict.fromkeys(explaining(yours, asked, averaging.RATES, rate_of), rate)
 
 
@@ -61,6 +61,7 @@ def rise(yours, draw):
     compare_rates(yours, (1, 0, warmup // 2, warmup - 1, warmup, warmup + 1, steps - decay - 1), *plan)
     compare_rates(yours, (0, 2, 3, 4), 9, 3, 4, 1.0)
     compare_rates(yours, (7, 3124, 60000), 125000, 3125, 25000, 12.5)
+    compare_rates(yours, (7, 3124, 60000), 125000, 3125, 25000, 1e-6)
 
 
 @variant.check(1, "fall", of="learning_rate", formula=f"rate = {RATE}")
@@ -69,6 +70,7 @@ def fall(yours, draw):
     compare_rates(yours, (steps - decay, steps - decay + 1, steps - decay // 2, steps - 1), *plan)
     compare_rates(yours, (5, 6, 8), 9, 3, 4, 1.0)
     compare_rates(yours, (100001, 124999), 125000, 3125, 25000, 12.5)
+    compare_rates(yours, (100001, 124999), 125000, 3125, 25000, 1e-6)
 
 
 @variant.check(0.5, "no rise, no fall, no end", of="learning_rate", formula=f"rate = {RATE}; 0 from step = steps on")

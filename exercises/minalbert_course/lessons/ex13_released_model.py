@@ -153,7 +153,7 @@ def first(yours, draw):
         ([ours[0], theirs[1] + 1, theirs[2]], theirs[:3], 1e-3, 1),                   # and then it is right again
         ([state + 0.5 for state in exact], exact, 0.5, None),                         # not above it
         ([state + 0.5 for state in exact], exact, 0.4998, 0),
-        ([state + 0.5001 for state in exact], exact, 0.5, 0),
+        ([state + 0.5 + 2**-20 for state in exact], exact, 0.5, 0),
         ([state - 0.75 for state in exact], exact, 0.5, 0),
         ([30 * state for state in theirs], theirs, 1000.0, None),
         ([abs(one) + 1 + 1e-9 for one in exact], [abs(one) + 1 for one in exact], 1e-10, 0),
@@ -191,7 +191,7 @@ def not_a_number(yours, draw):
 def missing_word(yours, draw):
     V, k = (7, 3) if draw.first else (int(draw.integers(8, 20)), int(draw.integers(2, 6)))
     usual, few, many = (V, k, 2), ((V, 1, 1), (1, 1, 1)), ((V, V, 2), (40, 12, 1), (2000, 700, 2))
-    for size, asked, scale in (usual, *few, *many, (V, k, 0.05), (V, k, 30)):
+    for size, asked, scale in (usual, *few, *many, (V, k, 0.05), (V, k, 30), (V, V, 12)):
         logits = draw.normal(size, scale=scale)
         compare_guesses(yours, draw, logits, asked)
     compare_guesses(yours, draw, -abs(logits) - 1, k)

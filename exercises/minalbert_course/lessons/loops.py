@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 
-from ..compare import Wrong, numbers, same
+from ..compare import LIMIT, PERHAPS, Wrong, numbers, same
 from ..given import Given
 from ..makers.ex11 import small_model
 from ..yours import Stopped
@@ -25,7 +25,7 @@ def runs(draw):
     seed, batches, plan = run(draw)
     yield (seed,), batches, plan
     if draw.number < 2:
-        yield (seed,), batches[:1], (3, 1, 0.05)
+        yield (seed,), [Given.of("a batch", seed + 2, 1, 5, 1)], (14, 1, 0.05)       # until it is known by heart
         yield (seed,), batches, (2, 1, 1.0)
     short = [Given.of("a batch", seed + 1, 40, 14, 9), *batches[:1]]
     yield (seed, 0.05), short, (4, 1, 0.05)
@@ -41,6 +41,9 @@ def compare_first_losses(yours, draw):
         suspects = {
             "MLM's loss alone; the total loss is asked for": float(first.mlm),
             "SOP's loss alone; the total loss is asked for": float(first.sop),
+            **{f"this is the loss of the {number} batch; the first one comes first":
+               float(small_model(seed).loss(batches[place].make()).total)
+               for number, place in (("second", 1), ("last", -1))},
         }  # fmt: skip
         same("the first loss", losses[0], float(first.total), suspects=suspects)
 
@@ -70,9 +73,9 @@ def same_run(yours, named, found, which, asked, suspects, right=None):
             raise
 
 
-def equals(found, right):
+def equals(found, right, limit=LIMIT):
     try:
-        same("losses", found, np.array(right))
+        same("losses", found, np.array(right), limit=limit)
     except Wrong:
         return False
     return True
@@ -113,12 +116,34 @@ def compare_left(yours, draw):
             [float(small_model(seed).loss(batch.make()).total) for batch in batches],
         "the last step is not made": lambda: right_run(*asked[:2], right_rates(plan)[:-1])["after"],
     }  # fmt: skip
-    named = "losses of a second run, at rate 0, with the model that the first one has trained:"
+    named = "losses of a second run, at rate 0, with the model that the first one has trained"
     try:
         same_run(yours, named, found, "after", asked, suspects)
     except Wrong as error:
         error.cause = error.cause if error.cause in suspects else "seen: other weights are left than the last step's"
         raise
+    more = 3, 1, 0.05
+    found = yours.train(Given.of("kept", str(draw.seed)), kept, *more)
+    both = ((right_rates(plan), right_rates(more)), (own_rates(yours, plan), own_rates(yours, more)))
+    compare_fresh(found, [continued(*asked[:2], *rates) for rates in both if all(rates)])
+
+
+def continued(model, batches, rates, more):
+    """The losses of a run with moments of its own, after another one."""
+    made, trained = [batch.make() for batch in batches], small_model(*model)
+    curve(trained, made, rates)
+    return curve(trained, made, more)
+
+
+def compare_fresh(found, ways):
+    """ways: what is right, by the right rates and by the student's own"""
+    if not any(equals(found, way) for way in ways):
+        named = "losses of a third run, with the model that the first one has trained"
+        try:
+            same(named, found, np.array(ways[0]))
+        except Wrong as error:
+            error.cause = f"{PERHAPS}something is kept from run to run; the moments of each begin at zero"
+            raise
 
 
 def as_many(losses, plan, rounds):

@@ -23,6 +23,13 @@ def text(draw, size, padding=0, words=(ORDINARY, 25)):
     return np.array(tokens + [0] * padding)
 
 
+def crowded(draw, token):
+    """A text of 40 tokens, of which 31 are this special one."""
+    ids = text(draw, 40)
+    ids[np.flatnonzero(ids >= ORDINARY)[:31]] = token
+    return ids
+
+
 def ask(yours, draw, ids, vocab_size=25):
     masked, positions, labels = yours.mask_tokens(ids, rng(draw), vocab_size)
     masked, positions = whole("masked_ids", masked), whole("positions", positions)
@@ -35,9 +42,9 @@ def ask(yours, draw, ids, vocab_size=25):
 
 
 def check_positions(yours, draw):
-    counts = []
-    for size in (*range(1, 10), *(int(n) for n in draw.integers(11, 29, 12)), 37, 53, 200):
-        ids = text(draw, size, padding=size % 3)
+    counts, sizes = [], (*range(1, 10), *(int(n) for n in draw.integers(11, 29, 12)), 37, 53, 200)
+    for ids in (*(text(draw, size, padding=size % 3) for size in sizes), crowded(draw, UNK), crowded(draw, MASK)):
+        size = int((ids >= ORDINARY).sum())
         _, positions, _ = ask(yours, draw, ids)
         special = sorted({int(i) for i in ids[positions] if i < ORDINARY})
         if special:
@@ -97,6 +104,8 @@ def check_places(yours, draw):
     neighbours = int((chosen[:, 1] - chosen[:, 0] == 1).sum())
     dependent = "seen: the places are not drawn independently of each other"
     share("two neighbours chosen", neighbours, calls, 2 / size, dependent)
+    halves = chosen >= size / 2
+    share("two of one half chosen", int((halves[:, 0] == halves[:, 1]).sum()), calls, 5 / 11, dependent)
     places = np.concatenate([ask(yours, draw, text(draw, 1000))[1] for _ in range(8)])
     share("chosen in the first half of the text", int((places <= 500).sum()), len(places), 0.5, cause)
     few = text(draw, 5)
@@ -192,7 +201,7 @@ def compare_rates(texts, words):
         raise Wrong(f"a chosen token became {wrong[0]}; it must be [MASK] (4) or one of {ORDINARY}..{last}", cause)
     counts = {"[MASK]": sum(new == MASK for _, new in seen), "left as they are": sum(new == old for old, new in seen)}
     counts["replaced by a random token"] = n - sum(counts.values())
-    known = {says: (a, b + c / words, c - c / words) for says, (a, b, c) in KINDS.items()}
+    known = {says: (a, b + c / words, c - c / words) for says, (a, b, c) in KINDS.items() if words > 2}
     if likely(counts["left as they are"], n, 0.1):
         known["the random token is never the one that stands there; it must be any of the vocabulary"] = (0.8, 0.1, 0.1)
     shares("{}", counts, (0.8, 0.1 + 0.1 / words, 0.1 - 0.1 / words), known)

@@ -8,7 +8,7 @@ import numbers
 
 import numpy as np
 
-from ..compare import Wrong, plain, same, shown
+from ..compare import LIMIT, Wrong, equals, plain, same, shown
 from ..given import Given
 from ..makers.ex11 import small_model
 from ..makers.small_language import held_out_batches, new_model, training_batches
@@ -30,20 +30,37 @@ def compare_held_out(yours, draw):
     sizes = [(4, 9, 5), (2, 7, 3), (3, 8, 1)] if draw.first else [(n, 9, n) for n in draw.sizes(a=2, b=4, c=6)]
     given = [Given.of("a batch", int(draw.integers(0, 1000)), *size) for size in sizes]
     empty = Given.of("a batch", *given[1].args, False)
+    cases, rights = [], []
     for asked in (given, given[:1], [*given, given[0], given[2]], [given[0], empty, given[2]]):
         seed = int(draw.integers(0, 1000))
         found = yours.held_out_loss(Given.of("a small model", seed), asked)
         made = [one.make() for one in asked]
-        right = mean_mlm(small_model(seed), made)
-        same("loss", found, right, suspects=Later(held_out_mistakes, small_model(seed), made))
+        rights.append(mean_mlm(small_model(seed), made))
+        cases.append((found, Later(held_out_mistakes, small_model(seed), made)))
+    for (found, _), right in zip(cases, rights, strict=True):
+        same("loss", found, right, suspects=Later(explaining_all, cases, found))
     compare_once_more(yours, draw, seed, asked, right)
     yours.untouched()
+
+
+def explaining_all(cases, answer):
+    """{mistake: this answer} of the mistakes that explain all. cases: [(an answer, {mistake: what it gives})]"""
+    explained = [{says for says, wrong in mistakes.items() if gives(wrong, found)} for found, mistakes in cases]
+    return {says: answer for says, _ in cases[0][1].items() if all(says in each for each in explained)}
+
+
+def gives(wrong, found):
+    try:
+        found, wrong = (np.ravel(np.asarray(each, float)) for each in (found, wrong))
+    except (TypeError, ValueError):
+        return False
+    return found.shape == wrong.shape and equals(found, wrong, LIMIT)
 
 
 def compare_once_more(yours, draw, seed, asked, right):
     """The same model and batches again, and then once more after the model has been trained on."""
     keep = [Given.of("to keep", f"{draw.seed}.{i}", one) for i, one in enumerate(asked)]
-    kept = [Given.of("kept", one.args[0]) for one in keep]
+    kept = Given.of("the same list", *(one.args[0] for one in keep))
     yours.held_out_loss(Given.of("to keep", str(draw.seed), Given.of("a small model", seed)), keep)
     again = yours.held_out_loss(Given.of("kept", str(draw.seed)), kept)
     same("loss of a second call with the same model", again, right,
@@ -73,10 +90,23 @@ def held_out_mistakes(model, batches):
             np.average(mlm, weights=[len(batch.sop_labels) for batch in batches]),
         "weighed by all places for masked words, unused ones too": np.average(
             mlm, weights=[batch.mlm_weights.size for batch in batches]),
+        "the median of the batches' means": np.median(mlm) if len(mlm) > 2 else mlm.mean(),
         "the first batch alone": mlm[0],
         "the last batch alone": mlm[-1],
+        "the losses are divided by the number of batches, not by that of masked words": (mlm * n).sum() / len(n),
+        "the last batch's sum alone, divided by the masked words of all": mlm[-1] * n[-1] / n.sum(),
+        "the first batch is left out": weighed(mlm[1:], n[1:]),
+        "the last batch is left out": weighed(mlm[:-1], n[:-1]),
+        "what comes after a batch without a masked word is left out":
+            weighed(mlm[np.cumprod(n > 0) > 0], n[np.cumprod(n > 0) > 0]),
+        "a batch without a masked word counts as if it had one": weighed(mlm, np.maximum(n, 1)),
+        "weighed by the number of tokens": np.average(mlm, weights=[batch.input_ids.size for batch in batches]),
     }  # fmt: skip
     return {says: [value] for says, value in found.items()}
+
+
+def weighed(losses, counts):
+    return (losses * counts).sum() / counts.sum() if counts.sum() else np.inf
 
 
 # The run

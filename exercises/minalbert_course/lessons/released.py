@@ -7,7 +7,7 @@ from minalbert.config import AlbertConfig
 from minalbert.interop import state_dict
 from minalbert.params import shapes
 
-from ..compare import Wrong, same, shown
+from ..compare import PERHAPS, Wrong, numbers, same, shown
 
 
 def file_of(draw, heads=parameters.HEADS):
@@ -48,6 +48,9 @@ KINDS = {
         lambda name: name.startswith(("embeddings.", "encoder.", "pooler.")),
     "perhaps: the prefix is taken off with lstrip, which takes letters; removeprefix takes a word":
         lambda name: name.startswith(("embeddings.", "encoder.")),
+    "perhaps: the prefix module. is taken off with lstrip, which takes letters; removeprefix takes a word":
+        lambda name: not name.startswith(("embeddings.word", "embeddings.position", "embeddings.token_type",
+                                          "embeddings.projection", "pooler.", "sop.")),
     "biases": lambda name: name.endswith((".b", ".bias")),
     "arrays": lambda name: True,
 }
@@ -72,16 +75,27 @@ def compare_names(params, right):
             raise Wrong(f"params {what} {', '.join(names[:3])}{more}{beside}", cause)
 
 
-def compare_arrays(params, right, wanted=lambda name: True):
-    """Nothing is computed, so every number must be the file's."""
+def compare_shape(name, array, right, others):
+    """Here nothing is summed, which `same` would take for a cause; it may be another module's array."""
+    array = numbers(name, array, right.shape)
+    if array.shape != right.shape:
+        cause = next((says for says, other in others.items() if np.array_equal(array, other)), None)
+        if not cause and array.ndim > 1 and array.shape == right.shape[::-1]:
+            cause = f"{PERHAPS}transposed"
+        raise Wrong(f"{name} has shape {array.shape}; it must be {right.shape}", cause, numbers=(array, right))
+
+
+def compare_arrays(params, right, wanted=lambda name: True, suspects=None):
+    """Nothing is computed, so every number must be the file's. suspects(right, name): {cause: an array}"""
     for name in filter(wanted, right):
         if name not in params:
             raise Wrong(f"params lacks {name}", "seen: the check of the names says what is there")
         others = {f"it is what belongs to {other}": right[other] for other in right if other != name}
+        array = params[name]
+        compare_shape(name, array, right[name], others)
         others["the columns' order is turned round"] = right[name][..., ::-1]
         others["the rows' order is turned round"] = right[name][::-1]
-        array = params[name]
-        same(name, array, right[name], suspects=others)
+        same(name, array, right[name], suspects=others | (suspects(right, name) if suspects else {}))
         if isinstance(array, np.ndarray) and array.dtype.kind == "f" and array.dtype.itemsize < 4:
             raise Wrong(f"{name} is {array.dtype}; the file has float32", "an astype, or dtype=")
         try:

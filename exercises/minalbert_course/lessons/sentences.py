@@ -68,12 +68,18 @@ def compare_inputs(yours, first, second, max_length):
 
 def cause_of_inputs(ids, right, first, second, max_length):
     """The cause of sequences that are shortened in another way, or None."""
-    room = max_length - 3
+    room, kept, mine = max_length - 3, right.index(SEP) - 1, ids.index(SEP) - 1
+    rest = len(right) - kept - 3                     # of the second part
     known = {
         "parts are shortened to equal halves, also where one is short":
             [CLS, *first[: (room + 1) // 2], SEP, *second[: room // 2], SEP],
         "tokens are taken from the front; they must go from the end":
             shortened(first, second, room, lambda longer: longer.pop(0)),
+        "tokens of the first part are taken from its front; they must go from its end":
+            [CLS, *first[len(first) - kept :], SEP, *right[kept + 2 :]],
+        "tokens of the second part are taken from its front; they must go from its end":
+            [*right[: kept + 2], *second[len(second) - rest :], SEP],
+        "[CLS] and the first [SEP] have changed places": [SEP, *right[1 : kept + 1], CLS, *right[kept + 2 :]],
         "a token is removed by its value, from where it comes first; the last one must go":
             shortened(first, second, room, lambda longer: longer.remove(longer[-1])),
         "of equals, the first part is shortened; it must be the second":
@@ -84,7 +90,7 @@ def cause_of_inputs(ids, right, first, second, max_length):
         "nothing is shortened": assembled(first, second, 10**6)[0],
     }  # fmt: skip
     cause = next((says for says, other in known.items() if ids == other != right), None)
-    if not cause and len(ids) == len(right) and ids.index(SEP) != right.index(SEP):
+    if not cause and len(ids) == len(right) and ids == [CLS, *first[:mine], SEP, *second[: room - mine], SEP]:
         cause = "another part is shortened than the longer of the two (of equals, the second)"
     return cause
 
@@ -107,6 +113,8 @@ def check_too_long(yours, draw):
         first, second = (draw.integers(ORDINARY, 1000, size).tolist() for size in sizes)
         for max_length in (10, 13, 14, sum(sizes) + 3):
             compare_inputs(yours, first, second, max_length)
+    first, second = (draw.integers(ORDINARY, 1000, size).tolist() for size in (300, 260))
+    compare_inputs(yours, first, second, 512)
     for sizes in ((1, 1), (1, 12), (12, 1), (2, 2), (40, 30)):
         first, second = (draw.integers(ORDINARY, ORDINARY + 4, size).tolist() for size in sizes)     # words come twice
         for max_length in (5, 6, 7, 8, 9):

@@ -26,6 +26,7 @@ MODULES = {
     "sop": "sop",
 }
 OLDER = ("sop.weight", "word.weight")                # whose negatives stand in the other shard
+FILES = [f"model-0000{i}-of-00003.safetensors" for i in (1, 2, 3)]
 JOINED = ("query", "key", "value")
 LEAVES = {"weight": ("", ".gain", ".w"), "bias": (".bias", ".b")}
 
@@ -61,10 +62,44 @@ def from_torch(state):
     return arrays | ({"mlm.bias": state["mlm_bias"]} if "mlm_bias" in state else {})
 
 
+def divided(draw, state):
+    """(files, places) of a directory in shards
+
+    Each array of the state is in one file, and older ones in both others; some, which the index does not name, in all.
+    """
+    state = {name: np.ascontiguousarray(array) for name, array in state.items()}
+    files = {file: {name: -array for name, array in state.items()} for file in FILES}
+    named = [name for name in state if name.partition(".")[0] not in ("sop", "pooler")]
+    places = {name: FILES[int(draw.integers(0, 3))] for name in named}
+    for name, file in places.items():
+        files[file][name] = state[name]
+    return files, places
+
+
+def indexed(files, places):
+    """The state that the index means."""
+    return {name: files[file][name] for name, file in places.items()}
+
+
+def readings(files, places):
+    """{mistake: the states that it may read}"""
+    unions = [{name: array for file in order for name, array in files[file].items()}
+              for order in (sorted(files), sorted(files)[::-1])]  # fmt: skip
+    right = indexed(files, places)
+    older = "each array must come from the file that the index names for it; another has an older one"
+    return {
+        "what the index does not name is to be left out, if a file has it or not": [every | right for every in unions],
+        older: [{name: every[name] for name in right} for every in unions],
+        f"{older}; and what the index does not name is to be left out": unions,
+        "files are left out": [{name: right[name] for name in right if places[name] in some}
+                               for some in (sorted(files)[:1], sorted(files)[1:], sorted(files)[:-1])],
+    }  # fmt: skip
+
+
 def stored():
-    """(text of config.json, state) of the directory in shards"""
+    """(text of config.json, files, places) of the directory in shards"""
     folder = resources.files(outside) / "ex13" / FOLDER
     places = json.loads((folder / "model.safetensors.index.json").read_text(encoding="utf-8"))["weight_map"]
     files = {file: safetensors.numpy.load((folder / file).read_bytes()) for file in set(places.values())}
     text = (folder / "config.json").read_text(encoding="utf-8")
-    return text, {name: files[file][name] for name, file in places.items()}
+    return text, files, places

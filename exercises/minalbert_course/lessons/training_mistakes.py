@@ -73,9 +73,15 @@ RATES = {
 
 def rate_mistakes(yours, steps, warmup, peak):
     """Those that agree with yours at every step of this plan, of one without a warm-up, and of a short one."""
-    plans = (steps, warmup), (steps, 0), (9, 3)
-    asked = [(step, last, rise, peak) for last, rise in plans for step in (*range(last + 1), last + 3)]
+    plans = (steps, warmup, peak), (steps, 0, peak), (9, 3, 0.01)
+    asked = [(step, *plan) for plan in plans for step in places(plan[0], plan[1])]
     return explaining(yours, asked, RATES, rate_of)
+
+
+def places(steps, *marks):
+    """All steps of a short plan; of a long one some hundred, and those around its marks."""
+    around = {mark + i for mark in (1, *marks, steps) for i in (-1, 0, 1)}
+    return sorted({*range(0, steps + 1, max(1, steps // 100)), *around, steps + 3} - {-1})
 
 
 def explaining(yours, asked, ways, right):
@@ -145,16 +151,21 @@ def sum_mistakes(model, slices, which):
             found(share(sequences), Totals()),
         "the slices are weighted by their masked words; that is right for MLM, but SOP's mean is over sequences":
             found(share(targets), Totals()),
-        **{f"{says}: the others' are overwritten": found(weights) for says, weights in only.items()},
-        **{f"{says}, and divided by its own counts": found(weights, Totals()) for says, weights in only.items()},
-        "the last slice is left out": found([1.0] * (n - 1) + [0.0]),
-        "the first slice is left out": found([0.0] + [1.0] * (n - 1)),
         "slices without a masked word are left out; their sequences count for SOP":
             found([float(i in used) for i in range(n)]),
         "slices without a masked word are left out, of the number of sequences, too":
             found([float(i in used) for i in range(n)], Totals(sum(targets), sum(sequences[i] for i in used))),
-        "a slice without a masked word counts as if it had one":
-            found(None, Totals(sum(max(1.0, count) for count in targets), sum(sequences))),
+        **{f"{says}: the others' are overwritten": found(weights) for says, weights in only.items()},
+        **{f"{says}, and divided by its own counts": found(weights, Totals()) for says, weights in only.items()},
+        "the last slice is left out": found([1.0] * (n - 1) + [0.0]),
+        "the first slice is left out": found([0.0] + [1.0] * (n - 1)),
+        "the number of masked words is one too large; a slice without a masked word adds 0 to it":
+            found(None, Totals(sum(targets) + 1, sum(sequences))),
+        "the masked words of the first slice, times the number of slices, are the divisor":
+            found(None, Totals(n * targets[0] or 1.0, sum(sequences))),
+        "the sequences of the first slice, times the number of slices, are the divisor":
+            found(None, Totals(sum(targets), n * sequences[0])),
+        "tokens are counted in the place of sequences": found(None, Totals(sum(targets), tokens)),
         **{f"only the first {k} slices are added up": found([float(i < k) for i in range(n)]) for k in range(2, n - 1)},
         "targets and sequences have changed places in Totals": found(None, Totals(sum(sequences), sum(targets))),
         "all slots are counted; masked words are those with a weight": found(None, Totals(slots, sum(sequences))),

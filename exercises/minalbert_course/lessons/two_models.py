@@ -69,6 +69,8 @@ def mistaken_places(ours, theirs, limit):
             "the mean of the differences is compared; it must be the largest": above([d.mean() for d in sizes]),
             "the norm of the differences is compared; it must be the largest entry":
                 above([np.sqrt((d * d).sum()) for d in sizes]),
+            "1e-5 times theirs is added to the limit, as np.allclose does without rtol=0": [
+                i for i, (d, b) in enumerate(zip(sizes, theirs, strict=True)) if (d > limit + 1e-5 * np.abs(b)).any()],
             "the squares of the differences are compared; it must be their absolute values":
                 above([(d * d).max() for d in sizes]),
             "differences below zero are not seen: take the absolute value": above([d.max() for d in signed]),
@@ -93,7 +95,9 @@ def mistaken_places(ours, theirs, limit):
         }  # fmt: skip
         found = {says: places[0] if places else None for says, places in found.items()}
     negative = {says.replace("it gives None", "it gives -1"): -1 for says in found if says.startswith("it gives None")}
-    return found | negative | {"where none differs it must give None": right[0] if right else -1}
+    no_none = {"where none differs it must give None": right[0] if right else -1,
+               "where none differs it must give None, not the number of pairs": right[0] if right else len(ours)}
+    return found | negative | no_none
 
 
 def in_the_order_of(found, right, logit):
@@ -142,6 +146,8 @@ def compare_guesses(yours, draw, logits, k):
     order, p = np.argsort(-logits)[:k], softmax(logits)
     best_first = [words[i] for i in np.argsort(-logits)]
     fewer = f"seen: there are never more than {len(guesses)}" if len(guesses) > 5 else None
+    if 0 < len(guesses) < k - 1 and [plain(guess[0]) for guess in guesses] == best_first[: len(guesses)]:
+        fewer = "perhaps: what is not likely is left out; k words are asked for, however unlikely"
     extra = "one guess too many" if len(guesses) == k + 1 else "one guess too few" if len(guesses) == k - 1 else fewer
     equal("the number of guesses", len(guesses), k, extra)
     found = [plain(guess[0]) for guess in guesses]
@@ -152,7 +158,6 @@ def compare_guesses(yours, draw, logits, k):
         "sorted by the size of the logits without their sign": [words[i] for i in np.argsort(-abs(logits))[:k]],
         "the first words of the list": words[:k],
         "the right words, not best first": found if sorted(map(str, found)) == sorted(right) else None,
-        "the words are put in another order than the logits'": [sorted(words)[int(i)] for i in order],
         "the indices, not the words": [int(i) for i in order],
         "each word is the one after the right one": [words[(i + 1) % len(words)] for i in order],
         "the words are in the opposite order": [words[::-1][i] for i in order],
@@ -169,6 +174,7 @@ def compare_guesses(yours, draw, logits, k):
         "\u2581 is taken out; a word is returned as it is": [word.replace("\u2581", " ").strip() for word in right],
         "of words with equal logits one comes twice: each is a word of its own":
             [words[logits.tolist().index(logits[i])] for i in order],
+        "the words are put in another order than the logits'": [sorted(words)[int(i)] for i in order],
     }  # fmt: skip
     cause = next((says for says, others in causes.items() if found == others), None) if k > 1 else ONE
     for rank, (guess, word) in enumerate(zip(found, right, strict=True)):

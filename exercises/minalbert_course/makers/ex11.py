@@ -96,6 +96,12 @@ def kept_one(name):
     return kept[name]
 
 
+@maker("the same list")
+def same_list(*names):
+    """A list of what is kept, and no new one when it is asked for again."""
+    return kept.setdefault(names, [kept[name] for name in names])
+
+
 @maker("weights of the kept")
 def weights_of_the_kept(name):
     """The weights that a model has by now, (n,)."""

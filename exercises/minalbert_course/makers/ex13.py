@@ -11,12 +11,30 @@ from .. import outside
 from ..given import maker
 
 BESIDE = ("adapter_model.safetensors", "training.safetensors")
-folders = []
+folders, sharded = [], []
 
 
 @maker("the released directory")
 def released(inside=""):
     return str(resources.files(outside) / "ex13" / inside)
+
+
+@maker("a directory in shards")
+def in_shards(text, files, places):
+    """Every time the same one. files: file name -> arrays by name   places: what the index says"""
+    if not sharded:
+        sharded.append(tempfile.TemporaryDirectory())
+    index = json.dumps({"metadata": {"total_size": 0}, "weight_map": places})
+    written = {"config.json": text.encode(), "model.safetensors.index.json": index.encode()}
+    return filled(sharded[0].name, written | {name: safetensors.numpy.save(state) for name, state in files.items()})
+
+
+def filled(folder, written):
+    """The folder, with these files anew."""
+    for name, content in written.items():
+        Path(folder, name).unlink(missing_ok=True)
+        Path(folder, name).write_bytes(content)
+    return str(folder)
 
 
 @maker("a directory")
@@ -29,8 +47,4 @@ def directory(text, state):
         for name in BESIDE:
             nothing = {their: 0 * array for their, array in state.items()}
             Path(folders[0].name, name).write_bytes(safetensors.numpy.save(nothing))
-    folder = Path(folders[0].name)
-    for name, content in (("config.json", text.encode()), ("model.safetensors", safetensors.numpy.save(state))):
-        (folder / name).unlink(missing_ok=True)
-        (folder / name).write_bytes(content)
-    return str(folder)
+    return filled(folders[0].name, {"config.json": text.encode(), "model.safetensors": safetensors.numpy.save(state)})
