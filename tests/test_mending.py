@@ -115,6 +115,14 @@ def test_changes_that_never_end_and_grow_are_given_up_and_nothing_is_printed(tmp
     assert capsys.readouterr().out == printed
 
 
+@pytest.mark.slow
+def test_whole_numbers_that_grow_without_end_do_not_outlast_the_search(tmp_path):
+    """With `numbers` for `found` in `found.append`, numbers are squared again and again, and each takes longer."""
+    text = RIGHT.replace("number // 2", "3 * number * number if number < 41 else -number")
+    (missed,) = [found for found in outcomes(text, tmp_path) if found.seen]
+    assert missed.cause is None
+
+
 def test_loops_count_rounds_and_what_grows(tmp_path):
     tree = ast.parse("def grow(found):\n    while True:\n        found = found + found").body[0]
     names = {TICK: Rounds()}
@@ -124,6 +132,14 @@ def test_loops_count_rounds_and_what_grows(tmp_path):
     assert names[TICK].left > ROUNDS - 30
     with pytest.raises(TooLong):
         names["grow"]([])
+
+
+def test_no_loop_outlasts_the_search():
+    rounds = Rounds()
+    rounds()
+    rounds.end = 0.0
+    with pytest.raises(TooLong):
+        rounds()
 
 
 def test_a_change_that_python_warns_of_warns_nobody(recwarn):

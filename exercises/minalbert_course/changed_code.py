@@ -4,8 +4,10 @@ import ast
 import builtins
 import contextlib
 import inspect
+import math
 import sys
 import textwrap
+import time
 import types
 import warnings
 from pathlib import Path
@@ -96,11 +98,12 @@ def tree_of(function):
 class Rounds:
     """What every loop of a changed function calls."""
 
-    left = ROUNDS
+    left, end = ROUNDS, math.inf                     # end: of this process's time
 
     def __call__(self):
         self.left -= 1
-        if self.left < 0 or any(size_of(value) > LARGEST for value in sys._getframe(1).f_locals.values()):
+        over = self.left < 0 or time.process_time() > self.end
+        if over or any(size_of(value) > LARGEST for value in sys._getframe(1).f_locals.values()):
             raise TooLong
 
 

@@ -33,7 +33,7 @@ class Mending:
     def cause(self, check, of):
         """In words, where the change is that makes a check of this function right; or None."""
         begin = time.process_time()
-        self.end = begin + self.left
+        self.end = self.host.rounds.end = begin + self.left
         with without_causes(), limited_memory(), redirect_stdout(io.StringIO()), np.errstate(all="ignore"):
             found = self.known_change(check) or self.change(check, of)
         self.left -= time.process_time() - begin
