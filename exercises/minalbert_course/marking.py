@@ -51,10 +51,11 @@ class Marks(NamedTuple):
         return [outcome for outcome in self.outcomes if outcome.seen]
 
 
-def mark(lesson, host, term=PUBLIC, remark=""):
-    """Run every check; one that fails, however it fails, leaves the others alone."""
-    yours = Yours(lesson, host)
-    outcomes = [outcome(lesson, check, yours, term) for check in lesson.checks]
+def mark(lesson, host, term=PUBLIC, remark="", known=None):
+    """Run every check; one that fails, however it fails, leaves the others alone. known: {title: Outcome} of checks
+    that were run with all that they call as it is now."""
+    yours, known = Yours(lesson, host), known or {}
+    outcomes = [known.get(check.title) or outcome(lesson, check, yours, term) for check in lesson.checks]
     if pairs := pairs_to_judge(lesson, outcomes):
         causes = [found.cause for found in outcomes if found.of in pairs.values()]
         own = YoursByOwnForward(lesson, host, pairs, causes)
