@@ -81,8 +81,11 @@ def statements(text):
 
 
 def defined_by(statement):
+    """The names that a statement defines; none where it may do more, as an import of a star or of the future."""
     if isinstance(statement, ast.FunctionDef | ast.ClassDef):
         return {statement.name}
+    if isinstance(statement, ast.ImportFrom) and (statement.module == "__future__" or statement.names[0].name == "*"):
+        return set()
     if isinstance(statement, ast.Import | ast.ImportFrom):
         return {alias.asname or alias.name.partition(".")[0] for alias in statement.names}
     if isinstance(statement, ast.Assign | ast.AnnAssign):

@@ -63,9 +63,9 @@ def mark(lesson, host, term=PUBLIC, remark="", known=None):
     return Marks(lesson, without_zeros(outcomes), printable(remark))
 
 
-def mark_and_explain(lesson, host, term=PUBLIC, remark=""):
+def mark_and_explain(lesson, host, term=PUBLIC, remark="", known=None):
     """As `mark`, of code in this process; where no cause is known, changes of it are tried, for a second at most."""
-    marks = mark(lesson, host, term, remark)
+    marks = mark(lesson, host, term, remark, known)
     mending = Mending(lesson, host, term, [found.check for found in marks.outcomes if not found.seen])
     return marks._replace(outcomes=[explained(found, mending) for found in marks.outcomes])
 
