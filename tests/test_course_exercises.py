@@ -97,6 +97,8 @@ OF_LOOPS = {"one loss a step", "losses of a run", "as PyTorch"}
         ("ex04", "    t = np.tanh(", "    # the gate\n    t = np.tanh(", set()),
         ("ex04", "import numpy as np", "import math as np", None),
         ("ex04", "import numpy as np", "import numpy as np\nnp.random.seed(1)", None),
+        ("ex04", "import numpy as np", "from __future__ import annotations\nimport numpy as np", None),
+        ("ex04", "import numpy as np", "import numpy as np\nfrom math import *", None),
         ("ex11", "max(0.0, ", "max(0.1, ", OF_RATES | OF_LOOPS),  # train asks for the rate
     ],
 )
