@@ -117,10 +117,10 @@ def visit(address, chromium):
         context = chromium.new_context(viewport=viewport, color_scheme=theme)
         contexts.append(context)
         page = context.new_page()
-        page.on("console", lambda said: troubles.append((name, said.text)) if said.type != "log" else None)
-        page.on("pageerror", lambda error: troubles.append((name, str(error))))
-        page.on("requestfailed", lambda request: troubles.append((name, f"not found: {request.url}")))
-        page.on("request", lambda sent: None if sent.url.startswith(inside) else troubles.append((name, sent.url)))
+        page.on("console", lambda said: troubles.append((page.url, said.text)) if said.type != "log" else None)
+        page.on("pageerror", lambda error: troubles.append((page.url, str(error))))
+        page.on("requestfailed", lambda request: troubles.append((page.url, f"not found: {request.url}")))
+        page.on("request", lambda sent: None if sent.url.startswith(inside) else troubles.append((page.url, sent.url)))
         page.goto(f"{address}{name}.html")
         return page
 
@@ -142,17 +142,17 @@ BROKEN = """() => ({
 })"""
 
 
-def test_every_page_is_whole_on_a_desk_and_on_a_phone(site, visit):
+def test_every_page_is_whole_on_a_desk_and_on_a_phone(site, address, visit):
     """No error in the console, no request to elsewhere, pictures and mathematics there, nothing wider than the page."""
-    found, mathematics = {}, set()
+    found, mathematics, page = {}, set(), visit("index")
     for path in pages(site):
         name = path.relative_to(site).with_suffix("").as_posix()
-        page = visit(name)
+        page.set_viewport_size(DESKTOP)
+        page.goto(f"{address}{name}.html")
         for viewport in (DESKTOP, PHONE):
             page.set_viewport_size(viewport)
             found[name, viewport["width"]] = page.evaluate(BROKEN)
         mathematics |= {name} if page.locator(".katex").count() else set()
-        page.context.close()
     wrong = {key: {what: that for what, that in value.items() if that} for key, value in found.items()}
     assert {key: value for key, value in wrong.items() if value} == {}
     assert len(mathematics) > 25
@@ -297,12 +297,13 @@ def test_the_explorer_answers_a_click(visit, viewport):
 
 @pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_pictures_of_pages_are_taken(visit, tmp_path, viewport, theme):
+def test_pictures_of_pages_are_taken(address, visit, tmp_path, viewport, theme):
     """For eyes, under pytest's folder; here, that they are not empty: dark text on light, or light on dark."""
     from PIL import Image
 
+    page = visit(SHOWN[0], viewport, theme)
     for name in SHOWN:
-        page = visit(name, viewport, theme)
+        page.goto(f"{address}{name}.html")
         path = tmp_path / f"{name.replace('/', '-')}.png"
         page.screenshot(path=path)
         levels = Image.open(path).convert("L").histogram()
