@@ -339,7 +339,7 @@ def test_a_process_that_is_killed_leaves_what_another_goes_on_with(tmp_path):
     for arm in ("all", "none"):
         process = subprocess.Popen([*command, "--out", str(tmp_path / "killed")], stdout=subprocess.DEVNULL)
         run = tmp_path / "killed" / "runs" / "smoothness" / f"quick_{arm}_seed-100" / "run"
-        while process.poll() is None and not list(run.glob("step-*10")):
+        while process.poll() is None and not list(run.glob("step-*5")):
             time.sleep(0.05)
         process.kill()
         process.wait()
