@@ -12,6 +12,7 @@ from sphinxcontrib import katex
 
 LAID_OUT = re.compile(r"^ |\S {2,}\S", re.MULTILINE)  # indented, or in columns
 FILE = re.compile(r"[\w./-]+\.(?:py|cu|cuh|h|yml|toml|cff)")
+TREES = {}  # of this build, whose process makes no other
 MARKUP, CODE = re.compile(r"([\\*`|_])"), re.compile(r"`([^`]+)`")
 
 
@@ -45,6 +46,21 @@ def link_to_code(app, doctree):
             node.replace_self(node.children)
 
 
+def share_trees(app, page, template, context, doctree):
+    """Listings of code stand in no table of contents: the tree beside them is the same in all pages of a folder."""
+    if "orphan" not in (context.get("meta") or {}):
+        return
+    folder, make = posixpath.dirname(page), context["toctree"]
+
+    def toctree(**options):
+        key = (folder, *sorted(options.items()))
+        if key not in TREES:
+            TREES[key] = make(**options)
+        return TREES[key]
+
+    context["toctree"] = toctree
+
+
 def name_levels(app, page, template, context, doctree):
     """The captions of the table of contents are headings for those who hear the page; furo leaves their level open."""
     tree = context.get("furo_navigation_tree")
@@ -72,5 +88,6 @@ def setup(app):
     katex.KaTeXServer.start_server_process = start_katex
     app.connect("autodoc-process-docstring", as_laid_out)
     app.connect("doctree-read", link_to_code)
+    app.connect("html-page-context", share_trees, priority=100)  # before furo
     app.connect("html-page-context", name_levels, priority=900)  # after furo
     return {"parallel_read_safe": True, "parallel_write_safe": True}

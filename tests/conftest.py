@@ -5,6 +5,7 @@ that computes with NumPy but keeps host and device as far apart as CuPy does.
 """
 
 import os
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -17,7 +18,8 @@ from minalbert.backend import cuda_missing
 
 sys.path.append(str(Path(__file__).parent.parent))  # for `exercises`; last, so that a minalbert from elsewhere stays
 
-TOGETHER = "test_site.py", "test_nbgrader.py"  # they share what takes a minute to make
+# Tests with the same text here share what takes long to make: a site; a solution's marks, ex04-erf's with ex04's.
+TOGETHER = re.compile(r"(.*test_(?:site|nbgrader)\.py)|(.*test_course_exercises\.py)::\w+\[(ex\d\d)")
 
 settings.register_profile(  # no test asserts a time: a busy machine is no mistake; in CI the same examples each time
     "minalbert", deadline=None, derandomize="CI" in os.environ
@@ -37,15 +39,15 @@ def pytest_addoption(parser):
 
 @pytest.hookimpl(optionalhook=True)  # without pytest-xdist there is no such hook
 def pytest_xdist_make_scheduler(config, log):
-    """Give the tests of a file of TOGETHER to one process, which begins with them, and each other test to any."""
+    """Give tests of one text of TOGETHER to one process, the largest groups first, and each other test to any."""
     if config.getoption("dist") != "load":  # which -n alone means
         return None
     from xdist.scheduler import LoadScopeScheduling
 
     class Scheduler(LoadScopeScheduling):
         def _split_scope(self, nodeid):
-            file = nodeid.split("::")[0]
-            return file if file.endswith(TOGETHER) else nodeid
+            together = TOGETHER.match(nodeid)
+            return "".join(filter(None, together.groups())) if together else nodeid
 
     return Scheduler(config, log)
 

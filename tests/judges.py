@@ -1,8 +1,9 @@
 """Judges of planted mistakes: `python tests/judges.py` judges every package that a line on its stdin names.
 
 A line [folder, judge], in JSON, is answered with [code, stdout, stderr]: code is 1 if the judge finds a mistake in the
-minalbert that lies in the folder, 0 if it finds none. All that judges need besides minalbert is imported once; each
-package is judged in a fork, which imports it from its folder.
+minalbert that lies in the folder, 0 if it finds none. "split: of_its_share" has the judge look at those of its tests
+alone whose names hold that. All that judges need besides minalbert is imported once; each package is judged in a fork,
+which imports it from its folder.
 """
 
 import json
@@ -21,7 +22,7 @@ from forks import Printed, in_a_process
 SECONDS = 900  # for a package
 
 
-def gradcheck():
+def gradcheck(_):
     from minalbert.gradcheck.cases import all_cases
 
     def wrong(case):
@@ -35,8 +36,8 @@ def gradcheck():
 
 def judge_of(*names, only=""):
     """A judge that runs these files of tests up to the first test that fails; `only` is what pytest's -k takes."""
-    options = ["-qx", "--tb=short", "--disable-plugin-autoload", "-p", "no:cacheprovider", "-k", only]
-    return lambda: pytest.main([*options, *(f"test_{name}.py" for name in names)])
+    options = ["-qx", "--tb=short", "--disable-plugin-autoload", "-p", "no:cacheprovider", "-k"]
+    return lambda these: pytest.main([*options, these or only, *(f"test_{name}.py" for name in names)])
 
 
 JUDGES = {
@@ -70,8 +71,9 @@ def judge_here(folder, judge, pipe):
     printed = Printed()
     sys.path.insert(0, folder)
     os.environ["PYTHONPATH"] = folder  # for the processes that tests start
+    name, _, these = judge.partition(": ")
     try:
-        code = int(JUDGES[judge]())
+        code = int(JUDGES[name](these))
     except BaseException:
         traceback.print_exc()
         code = None

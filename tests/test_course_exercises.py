@@ -1,13 +1,15 @@
 """The grader is itself marked: what a stub, a solution, every known mistake and other right answers get."""
 
+import functools
 import re
 
 import pytest
 
-from exercises import handbook
+from exercises import handbook, unchanged
 from exercises.source import HERE, sources
 from minalbert_course import catalogue, files, handout
 from minalbert_course.draw import PUBLIC
+from minalbert_course.marking import mark
 from minalbert_course.progress import marks_of
 from minalbert_course.report import lines
 
@@ -29,9 +31,11 @@ def right_answers():
 
 
 def marked(text, name, tmp_path, term=PUBLIC):
+    """(marks, the report). A check that reaches nothing but the solution's code is run once in a process and term."""
     path = tmp_path / f"{SOURCES[name].path.stem}.py"
     path.write_text(text, encoding="utf-8")
-    marks = marks_of(SOURCES[name].lesson, path, term)
+    how = functools.partial(mark, known=unchanged.known(SOURCES[name], text, term))
+    marks = marks_of(SOURCES[name].lesson, path, term, how)
     return marks, " ".join("\n".join(lines(marks)).split())
 
 
@@ -79,6 +83,31 @@ def test_a_mistake_costs_what_it_should_and_is_named(term, name, row, tmp_path):
         assert marks.points == row["points"], report
         assert " ".join(row["says"].split()) in report
     assert marks.points <= row["points"], report  # other numbers may find more, never less
+
+
+BY_BACKWARD = {"GELU dx", "large numbers", "as PyTorch", "inputs untouched"}
+OF_RATES = {"rise", "fall", "no warm-up, no end"}
+OF_LOOPS = {"one loss a step", "losses of a run", "as PyTorch"}
+
+
+@pytest.mark.parametrize(
+    ("name", "right", "wrong", "titles"),
+    [
+        ("ex04", "    t = np.tanh(", "    t = np.sinh(", BY_BACKWARD),
+        ("ex04", "    t = np.tanh(", "    # the gate\n    t = np.tanh(", set()),
+        ("ex04", "import numpy as np", "import math as np", None),
+        ("ex04", "import numpy as np", "import numpy as np\nnp.random.seed(1)", None),
+        ("ex04", "import numpy as np", "from __future__ import annotations\nimport numpy as np", None),
+        ("ex04", "import numpy as np", "import numpy as np\nfrom math import *", None),
+        ("ex11", "max(0.0, ", "max(0.1, ", OF_RATES | OF_LOOPS),  # train asks for the rate
+    ],
+)
+def test_a_change_is_seen_by_each_check_that_reaches_it(name, right, wrong, titles):
+    source = SOURCES[name]
+    known = unchanged.known(source, source.solution().replace(right, wrong), PUBLIC)
+    every = {check.title for check in source.lesson.checks}
+    assert every - known.keys() == (every if titles is None else titles)
+    assert all(outcome.earned == outcome.check.points for outcome in known.values())
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from .withholding import is_ours, withholding
 
 EARLIER = "what it had returned before"
 SIMPLE = (str, bytes, int, float, complex, np.generic, type(None))
+UNCHANGEABLE = {str, bytes, int, float, complex, bool, type(None)}
 
 
 class Thing(NamedTuple):
@@ -38,7 +39,7 @@ class Here:
             raise NotWritten(f"{name} is not there")
         if is_ours(function):
             raise Stopped(f"{name} is the library's own, which is the answer to this exercise; write your own")
-        caches = [key for key, value in named(function, args, static).items() if isinstance(value, Opaque)]
+        caches = {key for key, value in named(function, args, static).items() if isinstance(value, Opaque)}
         args, static = made(args), made(static)
         given = {key: value for key, value in named(function, args, static).items() if key not in caches}
         others_need = {f"its argument {key}": value for key, value in given.items()} | self.of_earlier_calls(name)
@@ -88,8 +89,13 @@ def made(value):
     if isinstance(value, dict):
         return {key: made(part) for key, part in value.items()}
     if type(value) in (tuple, list):
-        return type(value)(made(part) for part in value)
+        return type(value)(value if flat(value) else map(made, value))
     return copy.copy(value)
+
+
+def flat(value):
+    """Has a list or a tuple nothing in it that could be written into? Long lists of numbers are common."""
+    return UNCHANGEABLE.issuperset(map(type, value))
 
 
 def copied(value):
@@ -99,7 +105,7 @@ def copied(value):
     if isinstance(value, dict):
         return {key: copied(part) for key, part in value.items()}
     if isinstance(value, tuple | list):
-        return [copied(part) for part in value]
+        return list(value if flat(value) else map(copied, value))
     if hasattr(value, "_pretended"):
         return value.get()
     return value if isinstance(value, SIMPLE) else Thing(value)
@@ -115,7 +121,7 @@ def kept(result, opaque):
 def taken(value):
     """A copy; arrays of exercise 12's device as `OnDevice`."""
     if type(value) in (tuple, list):
-        return type(value)(taken(part) for part in value)
+        return type(value)(value if flat(value) else map(taken, value))
     if type(value) is dict:
         return {key: taken(part) for key, part in value.items()}
     if isinstance(value, np.ndarray):
@@ -150,7 +156,8 @@ def changed(old, new):
     if isinstance(old, list):
         if not isinstance(new, list | tuple) or len(old) != len(new):
             return True
-        return any(changed(a, b) for a, b in zip(old, new, strict=True))
+        same = flat(old) and flat(new) and old == list(new)
+        return not same and any(map(changed, old, new))
     if isinstance(old, Thing):
         return old.itself is not new
     return not isinstance(new, SIMPLE) or not (old == new or (old != old and new != new))

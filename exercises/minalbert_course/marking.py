@@ -51,10 +51,11 @@ class Marks(NamedTuple):
         return [outcome for outcome in self.outcomes if outcome.seen]
 
 
-def mark(lesson, host, term=PUBLIC, remark=""):
-    """Run every check; one that fails, however it fails, leaves the others alone."""
-    yours = Yours(lesson, host)
-    outcomes = [outcome(lesson, check, yours, term) for check in lesson.checks]
+def mark(lesson, host, term=PUBLIC, remark="", known=None):
+    """Run every check; one that fails, however it fails, leaves the others alone. known: {title: Outcome} of checks
+    that were run with all that they call as it is now."""
+    yours, known = Yours(lesson, host), known or {}
+    outcomes = [known.get(check.title) or outcome(lesson, check, yours, term) for check in lesson.checks]
     if pairs := pairs_to_judge(lesson, outcomes):
         causes = [found.cause for found in outcomes if found.of in pairs.values()]
         own = YoursByOwnForward(lesson, host, pairs, causes)
@@ -62,9 +63,9 @@ def mark(lesson, host, term=PUBLIC, remark=""):
     return Marks(lesson, without_zeros(outcomes), printable(remark))
 
 
-def mark_and_explain(lesson, host, term=PUBLIC, remark=""):
+def mark_and_explain(lesson, host, term=PUBLIC, remark="", known=None):
     """As `mark`, of code in this process; where no cause is known, changes of it are tried, for a second at most."""
-    marks = mark(lesson, host, term, remark)
+    marks = mark(lesson, host, term, remark, known)
     mending = Mending(lesson, host, term, [found.check for found in marks.outcomes if not found.seen])
     return marks._replace(outcomes=[explained(found, mending) for found in marks.outcomes])
 

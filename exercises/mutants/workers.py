@@ -14,6 +14,9 @@ from minalbert_course import catalogue, files
 from minalbert_course.here import Here
 from minalbert_course.marking import mark_and_explain
 
+from .. import unchanged
+from ..source import sources
+
 SECONDS = 30.0                                       # for a text, whose solution takes one, on a quiet machine
 TERM, OTHER_TERM = "mutants", "mutants once more"
 
@@ -36,12 +39,14 @@ class Result(NamedTuple):
 def marked(lesson, text, term=TERM, suffix=".py"):
     """The Result of a text, or of a file's bytes, marked in this process."""
     lesson = catalogue.find(lesson)
+    source = next(source for source in sources() if source.lesson is lesson)
+    known = unchanged.known(source, text, term) if isinstance(text, str) else None
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{files.stem(lesson)}{suffix}"
         path.write_bytes(text.encode() if isinstance(text, str) else text)
         np.random.seed(0)                            # noqa: NPY002   (a mutant may draw from it)
         namespace, remark = files.run(path, lesson.withheld)
-        marks = mark_and_explain(lesson, Here(namespace, path, lesson.withheld), term, remark)
+        marks = mark_and_explain(lesson, Here(namespace, path, lesson.withheld), term, remark, known)
     missed = [Miss(o.check.title, o.check.points, o.of, o.seen, o.cause, o.ran) for o in marks.missed]
     return Result(marks.points, missed, marks.remark)
 

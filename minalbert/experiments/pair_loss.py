@@ -13,7 +13,7 @@ from ..albert import Albert
 from ..data.tiny_worlds import TinyWorlds
 from ..train.evaluation import evaluate
 from ..train.settings import Settings
-from .common import KNOBS
+from .common import KNOBS, QUICK
 from .experiment import Arm, Column, Experiment, Panel, Rule
 from .linear_probe import probe
 from .worlds import PROBED, rows_of
@@ -113,5 +113,5 @@ EXPERIMENT = Experiment(
     stories=30_000,
     measure=measure,
     seeds=5,
-    quick={"steps": 60, "evaluate_every": 60, "every": 30, "evaluate_instances": 100},
+    quick=QUICK,
 )

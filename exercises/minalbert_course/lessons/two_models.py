@@ -143,7 +143,7 @@ def compare_guesses(yours, draw, logits, k):
     first = plain(guesses[0]) if guesses else None
     if first is not None and isinstance(plain(first[1]), str) and not isinstance(plain(first[0]), str):
         raise Wrong(f"a guess is {shown(guesses[0])}", "the word comes first, then its probability")
-    order, p = np.argsort(-logits)[:k], softmax(logits)
+    order, p, given, in_alphabet = np.argsort(-logits)[:k], softmax(logits), logits.tolist(), sorted(words)
     best_first = [words[i] for i in np.argsort(-logits)]
     fewer = f"seen: there are never more than {len(guesses)}" if len(guesses) > 5 else None
     if 0 < len(guesses) < k - 1 and [plain(guess[0]) for guess in guesses] == best_first[: len(guesses)]:
@@ -151,7 +151,7 @@ def compare_guesses(yours, draw, logits, k):
     extra = "one guess too many" if len(guesses) == k + 1 else "one guess too few" if len(guesses) == k - 1 else fewer
     equal("the number of guesses", len(guesses), k, extra)
     found = [plain(guess[0]) for guess in guesses]
-    right = in_the_order_of(found, [words[i] for i in order], dict(zip(words, logits.tolist(), strict=True)))
+    right = in_the_order_of(found, [words[i] for i in order], dict(zip(words, given, strict=True)))
     causes = {
         "best last; the largest logit comes first": right[::-1],
         "the smallest logits are taken; the largest are asked for": [words[i] for i in np.argsort(logits)[:k]],
@@ -173,8 +173,8 @@ def compare_guesses(yours, draw, logits, k):
         "\u2581 is made a space; a word is returned as it is": [word.replace("\u2581", " ") for word in right],
         "\u2581 is taken out; a word is returned as it is": [word.replace("\u2581", " ").strip() for word in right],
         "of words with equal logits one comes twice: each is a word of its own":
-            [words[logits.tolist().index(logits[i])] for i in order],
-        "the words are put in another order than the logits'": [sorted(words)[int(i)] for i in order],
+            [words[given.index(given[i])] for i in order],
+        "the words are put in another order than the logits'": [in_alphabet[i] for i in order],
     }  # fmt: skip
     cause = next((says for says, others in causes.items() if found == others), None) if k > 1 else ONE
     for rank, (guess, word) in enumerate(zip(found, right, strict=True)):
