@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import small_run
+from kill_faults import newest_whole
 from small_run import StopAt, computed
 from small_task import SIZES, small_place, small_settings, train
 
@@ -388,11 +389,12 @@ def test_a_killed_run_ends_as_one_that_was_not(place, tmp_path):
     train(tmp_path / "whole", place, **changes)
     command = [sys.executable, str(Path(__file__).parent / "small_task.py"), str(tmp_path / "run"), str(place)]
     command += [f"{name}={value}" for name, value in changes.items()]
-    for signal_sent, pause in ((signal.SIGKILL, 0.5), (signal.SIGKILL, 0.9), (signal.SIGTERM, 0.7), (None, 0)):
+    for signal_sent, step in ((signal.SIGKILL, 40), (signal.SIGKILL, 120), (signal.SIGTERM, 200), (None, 300)):
         child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         assert child.stdout.readline() == "begun\n"
         if signal_sent:
-            time.sleep(pause)
+            while child.poll() is None and newest_whole(tmp_path / "run") < step:
+                time.sleep(0.01)
             child.send_signal(signal_sent)
         _, said = child.communicate(timeout=120)
         expected = {None: (0,), signal.SIGKILL: (-9,), signal.SIGTERM: (75,)}[signal_sent]
