@@ -1,7 +1,8 @@
 """Which checks see a change of a solution: those that reach a changed statement.
 
 The others would do again what they did for the solution. Which functions a check calls is noted while it marks the
-solution; what these use, by name, follows from the solution's text.
+solution; what these use, by name, follows from the solution's text. A statement that may act beyond the names that it
+defines concerns every check: one that calls something, writes into something, or uses a variable of the file.
 """
 
 import ast
@@ -15,7 +16,7 @@ from minalbert_course.here import Here
 from minalbert_course.marking import Outcome, outcome
 from minalbert_course.yours import Yours
 
-ALWAYS = ""
+ALWAYS = ""                                          # in place of a name: what concerns every check
 
 
 class Seen(NamedTuple):
@@ -33,7 +34,7 @@ class Noting(Here):
 
 @functools.cache
 def of_solution(source, term):
-    """{title of a check: what it Seen}"""
+    """{title of a check: Seen}"""
     lesson, text = source.lesson, source.solution()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / source.path.name
@@ -55,39 +56,56 @@ def known(source, text, term):
 
 
 def reached(text, called):
-    """The names of a file's statements that these functions use, by way of others, too."""
-    found, todo, table = {ALWAYS, *called}, list(called), statements(text)
+    """The names that these functions use, by way of others of the file, too."""
+    found, todo, table = {ALWAYS, *called}, [ALWAYS, *called], statements(text)
     while todo:
-        used = table[todo.pop()].names & table.keys() - found
+        used = table.get(todo.pop(), NOTHING).names - found
         found |= used
         todo += used
     return frozenset(found)
 
 
 class Statements(NamedTuple):
-    says: str
+    code: str
     names: set                                       # that stand in them
 
 
+NOTHING = Statements("", set())
+
+
 def statements(text):
-    """{name: the Statements that define it}; ALWAYS has those that define none, and concern all."""
-    found = {}
-    for statement in ast.parse(text).body:
-        names = {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
-        for name in defined_by(statement) or {ALWAYS}:
-            before = found.get(name, Statements("", set()))
-            found[name] = Statements(before.says + ast.dump(statement), before.names | names)
+    """{name: the Statements that define it}; ALWAYS has those that concern every check."""
+    found, body = {}, ast.parse(text).body
+    variables = {target.id for statement in body if isinstance(statement, ast.Assign) for target in statement.targets
+                 if isinstance(target, ast.Name)}  # fmt: skip
+    for statement in body:
+        names = set() if isinstance(statement, ast.Expr | ast.If) else names_in(statement)     # run once, at the import
+        for name in defined_by(statement, variables) or {ALWAYS}:
+            before = found.get(name, NOTHING)
+            found[name] = Statements(before.code + ast.dump(statement), before.names | names)
     return found
 
 
-def defined_by(statement):
-    """The names that a statement defines; none where it may do more, as an import of a star or of the future."""
+def names_in(statement):
+    return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
+
+
+def defined_by(statement, variables):
+    """The names that a statement defines; none where it may do more."""
     if isinstance(statement, ast.FunctionDef | ast.ClassDef):
-        return {statement.name}
+        return set() if names_in(statement) & variables or writes_outside(statement) else {statement.name}
     if isinstance(statement, ast.ImportFrom) and (statement.module == "__future__" or statement.names[0].name == "*"):
         return set()
     if isinstance(statement, ast.Import | ast.ImportFrom):
         return {alias.asname or alias.name.partition(".")[0] for alias in statement.names}
-    if isinstance(statement, ast.Assign | ast.AnnAssign):
-        return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and type(node.ctx) is ast.Store}
     return set()
+
+
+def writes_outside(statement):
+    """Does it write a `global`, or an attribute of what it was not given and did not make?"""
+    nodes = list(ast.walk(statement))
+    own = {node.arg for node in nodes if isinstance(node, ast.arg)}
+    own |= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    written = [node.value for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)]
+    return any(isinstance(node, ast.Global) for node in nodes) or any(
+        not (isinstance(node, ast.Name) and node.id in own) for node in written)  # fmt: skip

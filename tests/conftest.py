@@ -18,7 +18,7 @@ from minalbert.backend import cuda_missing
 
 sys.path.append(str(Path(__file__).parent.parent))  # for `exercises`; last, so that a minalbert from elsewhere stays
 
-# Tests with the same text here share what takes long to make: a site; a solution's marks, ex04-erf's with ex04's.
+# Tests whose names have the same groups here share what takes long to make: the site, or the marks of a solution.
 TOGETHER = re.compile(r"(.*test_(?:site|nbgrader)\.py)|(.*test_course_exercises\.py)::\w+\[(ex\d\d)")
 
 settings.register_profile(  # no test asserts a time: a busy machine is no mistake; in CI the same examples each time
@@ -39,7 +39,7 @@ def pytest_addoption(parser):
 
 @pytest.hookimpl(optionalhook=True)  # without pytest-xdist there is no such hook
 def pytest_xdist_make_scheduler(config, log):
-    """Give tests of one text of TOGETHER to one process, the largest groups first, and each other test to any."""
+    """Give tests with the same groups of TOGETHER to one process, the largest first, and each other test to any."""
     if config.getoption("dist") != "load":  # which -n alone means
         return None
     from xdist.scheduler import LoadScopeScheduling

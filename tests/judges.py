@@ -1,7 +1,7 @@
 """Judges of planted mistakes: `python tests/judges.py` judges every package that a line on its stdin names.
 
 A line [folder, judge], in JSON, is answered with [code, stdout, stderr]: code is 1 if the judge finds a mistake in the
-minalbert that lies in the folder, 0 if it finds none. "split: of_its_share" has the judge look at those of its tests
+minalbert that lies in the folder, 0 if it finds none. "split: steps_are_those" has the judge look at those of its tests
 alone whose names hold that. All that judges need besides minalbert is imported once; each package is judged in a fork,
 which imports it from its folder.
 """

@@ -9,6 +9,7 @@ from exercises import handbook, unchanged
 from exercises.source import HERE, sources
 from minalbert_course import catalogue, files, handout
 from minalbert_course.draw import PUBLIC
+from minalbert_course.makers import ex11
 from minalbert_course.marking import mark
 from minalbert_course.progress import marks_of
 from minalbert_course.report import lines
@@ -30,12 +31,11 @@ def right_answers():
                 yield pytest.param(name, path, id=path.stem)
 
 
-def marked(text, name, tmp_path, term=PUBLIC):
-    """(marks, the report). A check that reaches nothing but the solution's code is run once in a process and term."""
+def marked(text, name, tmp_path, term=PUBLIC, known=None):
+    """(marks, the report). known: outcomes of the solution's checks, which are not run again."""
     path = tmp_path / f"{SOURCES[name].path.stem}.py"
     path.write_text(text, encoding="utf-8")
-    how = functools.partial(mark, known=unchanged.known(SOURCES[name], text, term))
-    marks = marks_of(SOURCES[name].lesson, path, term, how)
+    marks = marks_of(SOURCES[name].lesson, path, term, functools.partial(mark, known=known))
     return marks, " ".join("\n".join(lines(marks)).split())
 
 
@@ -78,11 +78,20 @@ def pytest_generate_tests(metafunc):
 def test_a_mistake_costs_what_it_should_and_is_named(term, name, row, tmp_path):
     solution = SOURCES[name].solution()
     assert solution.count(row["right"]) == 1, "the line to replace must be there once"
-    marks, report = marked(solution.replace(row["right"], row["wrong"]), name, tmp_path, term)
+    text = solution.replace(row["right"], row["wrong"])
+    marks, report = marked(text, name, tmp_path, term, unchanged.known(SOURCES[name], text, term))
     if term == PUBLIC:
         assert marks.points == row["points"], report
         assert " ".join(row["says"].split()) in report
     assert marks.points <= row["points"], report  # other numbers may find more, never less
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "mistake"), [*wrong_answers()][::25])
+def test_what_reaches_no_change_need_not_be_run_again(name, mistake, tmp_path):
+    text = SOURCES[name].solution().replace(mistake["right"], mistake["wrong"])
+    known = unchanged.known(SOURCES[name], text, PUBLIC)
+    assert marked(text, name, tmp_path)[1] == marked(text, name, tmp_path, known=known)[1]
 
 
 BY_BACKWARD = {"GELU dx", "large numbers", "as PyTorch", "inputs untouched"}
@@ -99,6 +108,9 @@ OF_LOOPS = {"one loss a step", "losses of a run", "as PyTorch"}
         ("ex04", "import numpy as np", "import numpy as np\nnp.random.seed(1)", None),
         ("ex04", "import numpy as np", "from __future__ import annotations\nimport numpy as np", None),
         ("ex04", "import numpy as np", "import numpy as np\nfrom math import *", None),
+        ("ex04", "import numpy as np", "import numpy as np\n_ = np.random.seed(1)", None),
+        ("ex04", "    t = np.tanh(", "    np.tanh = np.sinh\n    t = np.tanh(", None),
+        ("ex11", "import numpy as np", "import numpy as np\n\ndef max(*of):\n    return 0.0\n", OF_RATES | OF_LOOPS),
         ("ex11", "max(0.0, ", "max(0.1, ", OF_RATES | OF_LOOPS),  # train asks for the rate
     ],
 )
@@ -128,8 +140,23 @@ def test_only_the_wrong_function_is_named_and_no_gradient_where_there_is_none(na
 @pytest.mark.parametrize(("name", "path"), list(right_answers()))
 def test_other_right_answers_score_all(name, path, term, tmp_path):
     text = SOURCES[name].solution() + "\n\n" + path.read_text(encoding="utf-8")
-    marks, report = marked(text, name, tmp_path, term)
+    marks, report = marked(text, name, tmp_path, term, unchanged.known(SOURCES[name], text, term))
     assert marks.points == 10, report
+
+
+class Made:
+    """As a Given, without a maker."""
+
+    make = staticmethod(object)
+
+
+def test_a_list_of_what_is_kept_is_the_same_until_something_is_kept_anew():
+    first = ex11.to_keep("of this test", Made)
+    batches = ex11.same_list("of this test")
+    assert ex11.same_list("of this test") is batches
+    batches.pop()  # a student's mistake, which the next marking in this process must not see
+    second = ex11.to_keep("of this test", Made)
+    assert ex11.same_list("of this test") == [second] != [first]
 
 
 def test_enough_mistakes_and_enough_other_answers_are_known():

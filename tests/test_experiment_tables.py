@@ -96,7 +96,9 @@ def test_the_rules_over_a_grid_of_rates():
 
 def test_the_chosen_rates_are_the_best_of_those_tried():
     lines = results.stored("optimiser")
-    tried = {cell.arm: results.found(cell, lines)["scores"] for cell in cells.cells_of(optimiser.EXPERIMENT, "tried")}
+    tried = {
+        cell.arm: results.found(cell, lines)["scores"] for cell in cells.cells_of(optimiser.EXPERIMENT, cells.TRYING)
+    }
     for pair, rate in optimiser.CHOSEN.items():
         assert optimiser.best_rate(tried, *pair) == rate
 

@@ -342,7 +342,7 @@ def test_a_process_that_is_killed_leaves_what_another_goes_on_with(tmp_path):
         while process.poll() is None and not list(run.glob("step-*5")):
             time.sleep(0.05)
         process.kill()
-        process.wait()
+        assert process.wait() == -signal.SIGKILL
     again = json.loads(subprocess.check_output([*command, "--out", str(tmp_path / "killed")]))
     assert [line["scores"] for line in again["smoothness"]] == [line["scores"] for line in whole["smoothness"]]
 

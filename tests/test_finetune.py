@@ -385,11 +385,11 @@ def test_the_command_trains_and_prints_its_scores(place, tmp_path, capsys):
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no signals")
 def test_a_killed_run_ends_as_one_that_was_not(place, tmp_path):
     """SIGKILL at any time, SIGTERM at a step's end: the bits are those of a run that was left in peace."""
-    changes = {"steps": 300, "evaluate_every": 100, "every": 20}
+    changes = {"steps": 600, "evaluate_every": 200, "every": 20}
     train(tmp_path / "whole", place, **changes)
     command = [sys.executable, str(Path(__file__).parent / "small_task.py"), str(tmp_path / "run"), str(place)]
     command += [f"{name}={value}" for name, value in changes.items()]
-    for signal_sent, step in ((signal.SIGKILL, 40), (signal.SIGKILL, 120), (signal.SIGTERM, 200), (None, 300)):
+    for signal_sent, step in ((signal.SIGKILL, 40), (signal.SIGKILL, 120), (signal.SIGTERM, 200), (None, None)):
         child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         assert child.stdout.readline() == "begun\n"
         if signal_sent:

@@ -108,9 +108,9 @@ def address(site):
         yield address
 
 
-def left(request):
-    """Was it for the icon of a page that was left meanwhile? An icon that is missing is answered, with 404."""
-    return request.failure == "net::ERR_ABORTED" and request.url.endswith("favicon.svg")
+def of_a_page_that_was_left(request):
+    """Did the browser give it up, because another page was opened? What is missing is answered, with 404."""
+    return request.failure == "net::ERR_ABORTED"
 
 
 @pytest.fixture
@@ -124,7 +124,8 @@ def visit(address, chromium):
         page = context.new_page()
         page.on("console", lambda said: troubles.append((page.url, said.text)) if said.type != "log" else None)
         page.on("pageerror", lambda error: troubles.append((page.url, str(error))))
-        page.on("requestfailed", lambda request: left(request) or troubles.append((page.url, f"lost: {request.url}")))
+        page.on("requestfailed", lambda request: None if of_a_page_that_was_left(request) else
+                troubles.append((page.url, f"lost: {request.url}")))  # fmt: skip
         page.on("request", lambda sent: None if sent.url.startswith(inside) else troubles.append((page.url, sent.url)))
         page.goto(f"{address}{name}.html")
         return page

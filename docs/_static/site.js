@@ -42,7 +42,7 @@ for (const formula of document.querySelectorAll("span.math")) {
   next.data = next.data.slice(mark[0].length);
 }
 
-// A number keeps its unit beside it, and an option its dashes.
+// A number keeps its unit beside it, an option its dashes, and "Table" its number.
 for (const cell of document.querySelectorAll("td.text-right"))
   if (cell.textContent.trim().length <= 14) cell.classList.add("number");
 for (const word of document.querySelectorAll("code .pre"))

@@ -13,7 +13,7 @@ from .checks import alive
 from .config_files import FIELDS, compare_config, config_text
 from .ex13_released_model import is_matrix, is_square
 from .released import as_dict, compare_arrays, compare_names, file_of, orders
-from .released_directory import REPEATED, alike, compare_computed, from_own_parts
+from .released_directory import REPEATED, alike, compare_computed, from_own_parts, is_translation
 from .torch_names import FOLDER, as_torch, divided, from_torch, indexed, readings, stored
 
 base = ex13_released_model.lesson
@@ -122,9 +122,9 @@ def compare_shards(yours, directory, text, files, places, earlier=None):
             return [config, params]
         if earlier and alike([config, params], earlier):
             wrong.cause = REPEATED
-        elif not alike(params, yours.translate(state)):
+        elif not is_translation(yours, params, state):
             read = (says for says, states in readings(files, places).items()
-                    if any(alike(params, yours.translate(each)) for each in states))  # fmt: skip
+                    if any(is_translation(yours, params, each) for each in states))  # fmt: skip
             wrong.cause = next(read, wrong.cause)
         raise
     return [config, params]

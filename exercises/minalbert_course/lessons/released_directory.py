@@ -14,6 +14,7 @@ from minalbert.params import Params, shapes
 from .. import outside
 from ..compare import Wrong, numbers, same
 from ..given import Given
+from ..values import NotWritten
 from ..yours import Stopped
 from .config_files import FIELDS, compare_config, config_text
 from .released import as_dict, compare_arrays, compare_names, file_of
@@ -76,8 +77,16 @@ def compare_written(yours, draw):
 def from_own_parts(yours, config, params, text, state):
     """Mistakes of translate and read_config have cost their points already."""
     try:
-        return alike(config, yours.read_config(text)) and alike(params, yours.translate(state))
-    except (Wrong, Stopped):
+        return alike(config, yours.read_config(text)) and is_translation(yours, params, state)
+    except (Wrong, Stopped, NotWritten):
+        return False
+
+
+def is_translation(yours, params, state):
+    """Is it what the student's own `translate` makes of a state? Not if that stops."""
+    try:
+        return alike(params, yours.translate(state))
+    except (Wrong, Stopped, NotWritten):
         return False
 
 

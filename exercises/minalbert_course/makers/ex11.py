@@ -80,12 +80,14 @@ def plain_batch(number):
     )
 
 
-kept = {}
+kept, lists = {}, {}                                 # lists: of what is kept under such names
 
 
 @maker("to keep")
 def to_keep(name, given):
-    """Make what is described, and keep it under that name."""
+    """Make what is described, and keep it under that name. Lists with what was kept there before are no longer kept."""
+    for names in [names for names in lists if name in names]:
+        del lists[names]
     kept[name] = given.make()
     return kept[name]
 
@@ -99,7 +101,7 @@ def kept_one(name):
 @maker("the same list")
 def same_list(*names):
     """A list of what is kept, and no new one when it is asked for again."""
-    return kept.setdefault(names, [kept[name] for name in names])
+    return lists.setdefault(names, [kept[name] for name in names])
 
 
 @maker("weights of the kept")
