@@ -41,9 +41,10 @@ EXPERIMENT = Experiment(
         times: its machines are faster with wide layers, and sum fewer gradients. So at equal time its wide model made
         more than twice the operations. Here, too, a wide step has 1.91 times the operations of a narrow one and takes
         1.26 times the seconds (`benchmarks/results/2026-11-23-reproduce.md`). At equal operations no gain shows; at
-        equal seconds, with 1.5 times the steps, the wide model is ahead with each seed. It is not wider, because with
-        so few steps a wider one would not leave the plateau of word frequencies. Each model has the best of five rates,
-        0.0013 and 0.003. The paper's two models are not trained on the same loss on pairs.
+        equal seconds, with 1.5 times the steps, the wide model is ahead with each seed, though the interval nearly
+        reaches 0, and rounds of that measurement had 1.05 to 1.36. It is not wider, because with so few steps a wider
+        one would not leave the plateau of word frequencies. Each model has the best of five rates, 0.0013 and 0.003.
+        The paper's two models are not trained on the same loss on pairs.
     """,
     panels=(Panel("the paper: mean score on tasks", "tasks", form="{:.1f}"),
             Panel("ours: loss on masked words, nats", ours="mlm loss", form="{:.2f}", reverse=True)),
