@@ -27,7 +27,7 @@ counts = []
 for _ in range(16):
     model.loss_and_grads(batch, into=grads)
     counts.append(resource.getrusage(resource.RUSAGE_SELF).ru_minflt)
-print(counts[-1] - counts[7])
+print(min(after - before for before, after in zip(counts[7:], counts[8:])))
 """
 RESIDENT = """
 def resident():
@@ -51,7 +51,7 @@ def printed(program):
 
 def test_a_plain_step_needs_no_pages_that_the_last_one_had():
     (faults,) = printed(FAULTS)
-    assert faults < 500  # as glibc comes, over 10,000
+    assert faults < 60  # as glibc comes, over 1,000; the least of some steps, as a busy system takes pages away
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the system does not say how much memory is resident")
