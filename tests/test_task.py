@@ -27,7 +27,7 @@ from minalbert.tasks.task import Predictions
 TOKENIZER = WordTokenizer(TinyWorlds().words())
 SIZES = {"vocab_size": TOKENIZER.vocab_size, "embedding_size": 8, "hidden_size": 12, "num_hidden_layers": 2,
          "num_attention_heads": 3, "intermediate_size": 20, "max_position_embeddings": 64}  # fmt: skip
-TABLES = ("topic", "order", "permutation", "before", "grammar")
+TABLES = ("topic", "order", "permutation", "before", "doer", "grammar")
 
 
 def model_for(task, seed=0):

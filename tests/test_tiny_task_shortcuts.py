@@ -30,7 +30,7 @@ def errors_above_chance(name, features, count=600, seeds=(0, 1, 2)):
 
 
 @pytest.mark.parametrize("features", [ridge.bag_of_words, ridge.surface])
-@pytest.mark.parametrize("name", ["order", "permutation", "before"])
+@pytest.mark.parametrize("name", ["order", "permutation", "before", "doer"])
 def test_words_lengths_and_edges_say_nothing(name, features):
     assert abs(errors_above_chance(name, features)) <= 3
 

@@ -108,6 +108,20 @@ def before(random, label):
     return TinyExample(" ".join(passage), (" ".join(passage), hypothesis, label))
 
 
+def doer(random, label):
+    """Two persons do one thing each. Did this person do that? neutral: the text does not tell that anybody did it."""
+    script = pick(random, SCRIPTS)
+    done, *others = draw(random, range(len(script.steps)), 3)
+    plan = [(STEP, step, episode) for step, episode in zip((done, *others), (0, 1, 0), strict=True)]
+    story = write_sentences(SHORT, random, 0, script, plan, False, True)
+    first, second, untold = map(words_of_sentence, story.sentences)
+    names = [first.split()[0], second.split()[0]]
+    event = (untold if label == "neutral" else first).split(" ", 1)[1].removesuffix(" .")
+    who = {"entailment": names[0], "contradiction": names[1]}.get(label) or pick(random, names)
+    passage = " ".join(draw(random, (first, second), 2))
+    return TinyExample(passage, (passage, f"{who} {event}", label))
+
+
 def next_event(random, wanted):
     """Two sentences and four events: which comes next? wanted: ("middle" or "high", the right letter) and a start.
 

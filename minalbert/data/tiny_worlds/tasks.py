@@ -4,6 +4,7 @@
     order          2                       two passages                       GLUE: index, sentence1, sentence2, label
     permutation    6                       a sentence, and two more           "
     before         3, as in MNLI           passage, hypothesis                "
+    doer           3, as in MNLI           passage, hypothesis                "
     grammar        which of 2 is right     two sentences                      ", and the column phenomenon
     spans1...6     a name, or no answer    who has it, after so many hops     SQuAD 2.0: train-v2.0.json
     short_spans1, 2                        the same in fewer words            "
@@ -160,6 +161,7 @@ TASKS = {
     "permutation": TinyTask(steps.permutation, steps.PERMUTATIONS, pairs, "in which order are the three sentences?",
                             steps.with_starts),
     "before": TinyTask(steps.before, steps.ENTAILMENTS, pairs, "was one event before the other?"),
+    "doer": TinyTask(steps.doer, steps.ENTAILMENTS, pairs, "did this person do that?"),
     "grammar": TinyTask(grammar.minimal_pair, tuple(product(grammar.PHENOMENA, (0, 1), grammar.WHICH)), minimal_pairs,
                         "which sentence has no mistake?"),
     **{name: TinyTask(make, asked, squad, f"who has it after {hops} hop{'s' * (hops > 1)}, if anybody?")
