@@ -108,7 +108,7 @@ assert 112_120 - 94_498 == 534 * (32 + 1) == 17_622
 # Which $q$ is best? Since $\ln x \le x - 1$,
 #
 # $$\begin{aligned}
-# \mathcal L(p) - \mathcal L(q) &= \sum_w p_w \ln \frac{q_w}{p_w} \\
+# \mathcal L(p) - \mathcal L(q) &= \sum_w p_w \ln \frac{q_w}{p_w} \\[1em]
 # &\le \sum_w p_w \left(\frac{q_w}{p_w} - 1\right) = 0 :
 # \end{aligned}$$
 #

@@ -31,8 +31,8 @@ def show(report):
 # Taylor's series gives two ways to read off a slope:
 #
 # $$\begin{gathered}
-# \frac{f(x+h) - f(x)}{h} = f'(x) + \tfrac12 h f''(x) + \dots \\
-# \frac{f(x+h) - f(x-h)}{2h} = f'(x) + \tfrac16 h^2 f'''(x) + \dots
+# \tfrac{f(x+h) - f(x)}{h} = f'(x) + \tfrac12 h f''(x) + \dots \\[1em]
+# \tfrac{f(x+h) - f(x-h)}{2h} = f'(x) + \tfrac16 h^2 f'''(x) + \dots
 # \end{gathered}$$
 #
 # The first, one-sided, is off by a multiple of $h$; the second, central, by a multiple of $h^2$. So take a small $h$?
@@ -40,7 +40,7 @@ def show(report):
 # values agree in most of their digits. The subtraction removes those, and the error that is left is divided by $h$:
 #
 # $$\begin{aligned}
-# \text{error} &\approx h + \frac{\epsilon}{h} \quad\text{(one-sided)} \\
+# \text{error} &\approx h + \frac{\epsilon}{h} \quad\text{(one-sided)} \\[1em]
 # \text{error} &\approx h^2 + \frac{\epsilon}{h} \quad\text{(central)}
 # \end{aligned}$$
 #
@@ -53,8 +53,8 @@ def show(report):
 #
 # $$\begin{aligned}
 # f(x + ih) &= f(x) + ih\,f'(x) \\
-# &\quad - \tfrac12 h^2 f''(x) - \tfrac16 ih^3 f'''(x) + \dots \\
-# \frac{\mathrm{Im}\,f(x + ih)}{h} &= f'(x) - \tfrac16 h^2 f'''(x) + \dots
+# & - \tfrac12 h^2 f''(x) - \tfrac16 ih^3 f'''(x) + \dots \\[1em]
+# \tfrac{\mathrm{Im}\,f(x + ih)}{h} &= f'(x) - \tfrac16 h^2 f'''(x) + \dots
 # \end{aligned}$$
 #
 # Again off by $h^2$. But **nothing is subtracted**: the value stays in the real part, and the slope comes out in the

@@ -24,7 +24,7 @@ from minalbert.gradcheck import check_pair
 # Take the mean $\mu$ and the variance $\sigma^2$ of a row $x$ of $H$ numbers (Ba, Kiros and Hinton, 2016). Then
 #
 # $$\begin{gathered}
-# \hat x_i = r\,(x_i - \mu) \qquad r = \frac{1}{\sqrt{\sigma^2 + \varepsilon}} \\
+# \hat x_i = r\,(x_i - \mu) \qquad r = \frac{1}{\sqrt{\sigma^2 + \varepsilon}} \\[1em]
 # y_i = \mathrm{gain}_i\,\hat x_i + \mathrm{bias}_i
 # \end{gathered}$$
 #
@@ -86,7 +86,7 @@ plots.stages(
 #
 # $$\begin{gathered}
 # \frac{\partial\mu}{\partial x_j} = \frac1H \qquad
-# \frac{\partial\sigma^2}{\partial x_j} = \frac2H (x_j - \mu) \\
+# \frac{\partial\sigma^2}{\partial x_j} = \frac2H (x_j - \mu) \\[1em]
 # \frac{\partial r}{\partial x_j} = -\tfrac12\,r^3\,\frac{\partial\sigma^2}{\partial x_j} = -\frac{r^2}{H}\,\hat x_j
 # \end{gathered}$$
 #
@@ -152,7 +152,7 @@ assert 0.98 < shorter < 0.999
 # mean, and the part along $b$ is a mean times $\hat x$:
 #
 # $$\begin{gathered}
-# dx = r\,\Bigl(g - \mathrm{mean}(g) - \hat x\;\mathrm{mean}(g\,\hat x)\Bigr) \\
+# dx = r\,\Bigl(g - \mathrm{mean}(g) - \hat x\;\mathrm{mean}(g\,\hat x)\Bigr) \\[1em]
 # d\mathrm{gain} = \sum_\text{rows} dy\,\hat x \qquad d\mathrm{bias} = \sum_\text{rows} dy
 # \end{gathered}$$
 
@@ -233,7 +233,7 @@ assert abs(z[lowest] + 0.75) < 0.01
 # A product of two factors that both depend on $x$; the second one needs the chain rule:
 #
 # $$\begin{gathered}
-# \frac{dy}{dx} = \tfrac12(1 + \tanh u) + \tfrac12 x\,(1 - \tanh^2 u)\,u' \\
+# \frac{dy}{dx} = \tfrac12(1 + \tanh u) + \tfrac12 x\,(1 - \tanh^2 u)\,u' \\[1em]
 # u' = \sqrt{2/\pi}\,(1 + 3 \cdot 0.044715\,x^2)
 # \end{gathered}$$
 #

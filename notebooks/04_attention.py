@@ -36,7 +36,7 @@ T, D = q.shape
 # probabilities, the shares that sum to one, and the context is the mean of the values with these shares as weights:
 #
 # $$\begin{aligned}
-# S &= \frac{q\,k^\top}{\sqrt{D}} + \text{mask} \\
+# S &= \frac{q\,k^\top}{\sqrt{D}} + \text{mask} \\[1em]
 # P &= \mathrm{softmax}(S) \qquad \text{context} = P\,v
 # \end{aligned}$$
 #
@@ -293,7 +293,7 @@ its_dx, its_dwq, its_dbq, its_dwk, its_dbk, *_ = multi_head_backward(dy[None], c
 print("largest entry of the gradient, both heads:")
 print(f"query bias {np.abs(its_dbq).max():.2f}, key bias {np.abs(its_dbk).max():.2f}")
 
-head_grid(attention_probs(cache)[0], tokens, cell=0.3)
+head_grid(attention_probs(cache)[0], tokens, cell=0.29)
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert np.allclose(y, theirs[0], rtol=0, atol=1e-12)

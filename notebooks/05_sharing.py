@@ -74,7 +74,7 @@ assert (parts, sum(parts), d) == ([6, 6], 12, 9)
 # $w$. By the chain rule with $\partial w_l / \partial w = 1$:
 #
 # $$\begin{aligned}
-# \frac{d}{dw} f(w, \dots, w) &= \sum_{l=1}^{L} \frac{\partial f}{\partial w_l} \\
+# \frac{d}{dw} f(w, \dots, w) &= \sum_{l=1}^{L} \frac{\partial f}{\partial w_l} \\[1em]
 # &= g_1 + g_2 + \dots + g_L
 # \end{aligned}$$
 #

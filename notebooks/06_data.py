@@ -77,7 +77,7 @@ assert abs(rings - 0.5) < 4 * (0.25 / 1000) ** 0.5
 # one to three words with $p(n) \propto 1/n$:
 #
 # $$\begin{gathered}
-# p(n) = \frac{1/n}{1 + 1/2 + 1/3}: \quad \tfrac{6}{11},\ \tfrac{3}{11},\ \tfrac{2}{11} \\
+# p(n) = \frac{1/n}{1 + 1/2 + 1/3}: \quad \tfrac{6}{11},\ \tfrac{3}{11},\ \tfrac{2}{11} \\[1em]
 # \mathrm{mean} = \frac{3}{1 + 1/2 + 1/3} = \tfrac{18}{11} \approx 1.64 \text{ words}
 # \end{gathered}$$
 #

@@ -22,7 +22,7 @@ from minalbert.optim import AdamW, Lamb, Moments, Schedule, clip_factor, global_
 # $-\ln p_y$, where $y$ is the right word. Take the logarithm before the derivative:
 #
 # $$\begin{aligned}
-# \ell &= -z_y + \ln \sum_k e^{z_k} \\
+# \ell &= -z_y + \ln \sum_k e^{z_k} \\[1em]
 # \frac{\partial \ell}{\partial z_j} &= \frac{e^{z_j}}{\sum_k e^{z_k}} - [j = y] = p_j - \mathrm{onehot}(y)_j
 # \end{aligned}$$
 #

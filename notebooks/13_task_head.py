@@ -54,7 +54,7 @@ for number in (0, 1):
 # without padding, and from the mean one score:
 #
 # $$\begin{gathered}
-# \bar h = \frac1n \sum_{t \le n} h_t \qquad s = \bar h \cdot w + c \\
+# \bar h = \frac1n \sum_{t \le n} h_t \qquad s = \bar h \cdot w + c \\[1em]
 # \ell = \log\left(1 + e^{-y s}\right)
 # \end{gathered}$$
 #
@@ -65,8 +65,8 @@ for number in (0, 1):
 # $-y\,(1 - p)$: a text that is classified with certainty changes nothing. Then
 #
 # $$\begin{gathered}
-# \frac{\partial \ell}{\partial w} = \bar h\, ds \qquad \frac{\partial \ell}{\partial c} = ds \\
-# \frac{\partial \ell}{\partial h_t} = \frac1n\, w\, ds \ \text{ for } t \le n, \text{ and } 0 \text{ for padding}
+# \frac{\partial \ell}{\partial w} = \bar h\, ds \qquad \frac{\partial \ell}{\partial c} = ds \\[1em]
+# \frac{\partial \ell}{\partial h_t} = \frac1n\, w\, ds \ \text{ if } t \le n, \text{ and } 0 \text{ for padding}
 # \end{gathered}$$
 #
 # Each of the $n$ tokens gets the same gradient, an $n$-th of what the mean gets. Here are both pairs, in the form that
