@@ -129,7 +129,7 @@ loss, trained = train(model, 600, 0.004), looked_at(model)
 print(f"loss {loss:.1f}; guessing by frequency {guessing:.1f}")
 print("                            before   after")
 print(f"tokens that a head looks at{fresh.mean():7.1f}{trained.mean():8.1f}")
-print(f"share in the own segment   {stays[-1].mean():7.1f}{own_segment(model)[-1].mean():8.1f}")
+print(f"last layer: own segment    {stays[-1].mean():7.1f}{own_segment(model)[-1].mean():8.1f}")
 plots.head_grid(model.attention_maps(*inputs)[-1][row, :, :length, :length], tokens, columns=2, cell=0.17, most=0.7)
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
