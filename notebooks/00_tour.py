@@ -11,6 +11,7 @@ import minalbert  # missing? In a clone: pip install -e '.[notebooks]'
 
 # %%
 import tempfile
+import textwrap
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +30,7 @@ from minalbert import PRESETS, Albert, data, plots, train
 model = Albert.init(PRESETS["tiny"], seed=0)
 query = model.params["encoder.attention.query.w"]
 print(f"{model.params.flat.size:,} weights, {model.config.num_hidden_layers} layers")
-print("queries:", [name for name in model.params if "query.w" in name], query.shape)
+print(*[name for name in model.params if "query.w" in name], query.shape)
 print(f"largest entry {abs(query).max():.3f}")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
@@ -49,7 +50,7 @@ assert np.shares_memory(query, model.params.flat)    # a view: what is written i
 worlds = data.TinyWorlds()
 stories = list(worlds.documents(0, 4000))
 for sentence in stories[7].sentences[:4]:
-    print(sentence)
+    print(textwrap.fill(sentence, 42, subsequent_indent="  "))
 
 # %% [markdown]
 # A tokenizer turns words into numbers. This one is a list: five special pieces (padding, the unknown word, `[CLS]`,
@@ -60,7 +61,8 @@ tokenizer = data.WordTokenizer(worlds.words())
 number_of = {word: 5 + i for i, word in enumerate(worlds.words())}
 sentence = stories[7].sentences[0]
 mine = [number_of[word] for word in sentence.split()]
-print(f"{tokenizer.vocab_size:,} pieces;", mine)
+print(f"{tokenizer.vocab_size:,} pieces")
+print(*mine)
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert mine == tokenizer.encode(sentence)
@@ -105,8 +107,10 @@ assert 112_120 - 94_498 == 534 * (32 + 1) == 17_622
 #
 # Which $q$ is best? Since $\ln x \le x - 1$,
 #
-# $$\mathcal L(p) - \mathcal L(q) = \sum_w p_w \ln \frac{q_w}{p_w}
-# \le \sum_w p_w \left(\frac{q_w}{p_w} - 1\right) = 0 :$$
+# $$\begin{aligned}
+# \mathcal L(p) - \mathcal L(q) &= \sum_w p_w \ln \frac{q_w}{p_w} \\[1em]
+# &\le \sum_w p_w \left(\frac{q_w}{p_w} - 1\right) = 0 :
+# \end{aligned}$$
 #
 # no guess is better than the frequencies themselves. If all $V$ words have the same probability, $q_w = 1/V$, the loss
 # is $\ln V$. Both numbers are known before any training: 7.35 and about 5.35.
@@ -170,10 +174,10 @@ texts = (
 )
 filled = [train.fill(result.model, tokenizer, text, top=tokenizer.vocab_size) for text in texts]
 chances = [dict(found.guesses[0]) for found in filled]
-print("word    share of text   its probability in each of the three")
+print("word frequency   its probability in each")
 for i in np.argsort(-share)[:5]:
     word = tokenizer.pieces[i]
-    print(f"{word:8}{share[i]:13.3f}   ", *(f"{chance[word]:7.3f}" for chance in chances))
+    print(f"{word:5}{share[i]:9.3f}", *(f"{chance[word]:8.3f}" for chance in chances))
 
 everywhere = np.array([[chance[word] for word in worlds.words()] for chance in chances])
 wanted = share[5:]
@@ -203,11 +207,12 @@ print(f"{learnt.params.flat.size:,} weights")
 for text in ("franz dunked the [MASK] in the tub .", "then olga ironed the [MASK] on a blanket .",
              "she [MASK] the bastion above the ditch ."):
     guesses = train.fill(learnt, its_tokenizer, text, top=3).guesses[0]
-    print(f"{text:44}", *(f"{piece} {probability:.0%}" for piece, probability in guesses), sep="  ")
+    print(text, "  ".join(f"{piece} {probability:.0%}" for piece, probability in guesses), sep="\n  ")
 
 first, second = "franz dunked the cotton in the tub .", "now franz wrung the worn aprons through the press ."
 for pair in ((first, second), (second, first)):
-    print(" | ".join(pair), f" swapped: {train.swapped(learnt, its_tokenizer, *pair):.0%}")
+    print(*(textwrap.fill(part, 42, subsequent_indent="  ") for part in pair), sep="\n")
+    print(f"  swapped: {train.swapped(learnt, its_tokenizer, *pair):.0%}")
 
 in_order, turned = (train.swapped(learnt, its_tokenizer, *pair) for pair in ((first, second), (second, first)))
 

@@ -28,7 +28,10 @@ ALBERT, BERT = PRESETS["albert-base-v2"], PRESETS["bert-base"]
 # BERT's word table is as wide as its layers: $V \times H$. ALBERT's is $E$ wide, and one matrix takes words to the
 # layers' width: $V \times E + E \times H$. That is less, if
 #
-# $$V E + E H < V H, \qquad\text{that is}\qquad E < \frac{V H}{V + H} ,$$
+# $$\begin{gathered}
+# V E + E H < V H, \\
+# \text{that is}\qquad E < \frac{V H}{V + H} ,
+# \end{gathered}$$
 #
 # which for $V = 30000$ and $H = 768$ is 748.8: nearly $H$ itself. With $E = 128$ it is 5.85 times fewer. What is lost
 # is rank: the table that the layers see, $V \times H$, is a product through $E$ numbers. So all word vectors lie in one
@@ -37,8 +40,9 @@ ALBERT, BERT = PRESETS["albert-base-v2"], PRESETS["bert-base"]
 # %%
 V, E, H, F, M, L = 30_000, 128, 768, 3072, 512, 12
 factorised, one_table = V * E + E * H, V * H
-print(f"V E + E H = {factorised:,}   V H = {one_table:,}   {one_table / factorised:.2f} times fewer")
-print(f"less for E below {V * H / (V + H):.1f}")
+print(f"V E + E H {factorised:10,}")
+print(f"V H       {one_table:10,}")
+print(f"{one_table / factorised:.2f} times fewer; less for E below {V * H / (V + H):.1f}")
 
 found = parameters.word_embedding(ALBERT)
 
@@ -53,11 +57,12 @@ assert abs(V * H / (V + H) - 748.8) < 0.06
 
 # %%
 PAPER = {64: (79.0, 81.3), 128: (80.1, 81.7), 256: (79.6, 81.8), 768: (79.8, 82.3)}
-print("   E   shared: parameters, score   nothing shared: parameters, score")
+print("                shared     nothing shared")
+print("   E  parameters score   parameters score")
 for width, found in PAPER.items():
     counts = [parameters.totals(ALBERT.replace(embedding_size=width, sharing=sharing))["trunk_and_pooler"] / 1e6
               for sharing in ("all", "none")]  # fmt: skip
-    print(f"{width:4}{counts[0]:15.1f}M {found[0]:10}{counts[1]:22.1f}M {found[1]:10}")
+    print(f"{width:4}{counts[0]:11.1f}M{found[0]:6}{counts[1]:12.1f}M{found[1]:6}")
 widths = np.arange(16, 769, 16)
 tables = {"V E + E H": (V * widths + widths * H) / 1e6, "V H": np.full(len(widths), V * H / 1e6)}
 plots.curves(widths, {"millions of numbers in the word tables\nover the width E of an embedding": tables})
@@ -172,13 +177,15 @@ rows = {
     "albert-xxlarge-v2": "trunk_and_pooler", "bert-base": "trunk", "bert-large": "trunk",
 }  # fmt: skip
 found = {}
+print("                    paper    counted")
 for name, what in rows.items():
     millions, paper = parameters.totals(PRESETS[name])[what] / 1e6, report.in_paper(name)
     wide = (M + 2 + 2) * (PRESETS[name].hidden_size - PRESETS[name].embedding_size) / 1e6
     heads = parameters.totals(PRESETS[name])["everything"] / 1e6
     found[name] = paper, millions, heads, millions + wide
-    more = f"   with heads {heads:5.1f}M   tables H wide {millions + wide:5.1f}M" if "xlarge" in name else ""
-    print(f"{name:18} paper {paper:3}M   counted {millions:6.2f}M{more}")
+    print(f"{name:18}{paper:6}M{millions:10.2f}M")
+    if "xlarge" in name:
+        print(f"  with heads {heads:.1f}M, tables H wide {millions + wide:.1f}M")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert {name for name, (paper, millions, *_) in found.items() if abs(millions - paper) > 0.6} == {
@@ -218,7 +225,8 @@ shared, unshared = ALBERT, ALBERT.replace(sharing="none")
 
 flops = L * (8 * H * H + 4 * H * F + 4 * T * H)
 kept = 4 * B * T * L * (6 * H + F + N + 2)
-print(f"layers, forward: {flops / 1e6:.1f} million operations for each token; kept: {kept / 1e9:.2f} GB")
+print(f"the layers keep {kept / 1e9:.2f} GB; forward takes")
+print(f"{flops / 1e6:.1f} million operations for each token")
 
 tiny = PRESETS["tiny"]
 for config in (tiny, tiny.replace(sharing="none")):
@@ -288,15 +296,18 @@ machines = 64
 sent = {name: 2 * (machines - 1) / machines * cost.all_reduced_bytes(config) / 1e6
         for name, config in {"ALBERT-large": albert_large, "BERT-large": bert_large}.items()}  # fmt: skip
 work = cost.training_operations(albert_large, T) / cost.training_operations(bert_large, T)
-print(f"a machine of {machines} sends in a step: " + ", ".join(f"{name} {mb:,.0f} MB" for name, mb in sent.items()))
-print(f"operations of ALBERT-large: {work:.2f} of BERT-large's\n")
+print(f"a machine of {machines} sends in a step:")
+for name, mb in sent.items():
+    print(f"  {name:12}{mb:6,.0f} MB")
+print(f"ALBERT-large has {work:.2f} of the operations\n")
 
 share = sent["ALBERT-large"] / sent["BERT-large"]
+print("BERT-large's sending,     ALBERT-large is")
+print("by its computing          times as fast")
 for waiting in (0, 0.25, 0.5, 0.75, 1, 2):  # BERT-large's second term, in units of its first
-    print(f"BERT-large sends for {waiting:4} of the time it computes: "
-          f"ALBERT-large is {(1 + waiting) / (work + share * waiting):.2f} times as fast")  # fmt: skip
+    print(f"{waiting:16}{(1 + waiting) / (work + share * waiting):23.2f}")
 needed = (1.7 * work - 1) / (1 - 1.7 * share)
-print(f"1.7 times as fast if it sends for {needed:.2f} of that time")
+print(f"1.7 times as fast if it is {needed:.2f}")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert round(work, 2) == 0.99
@@ -321,7 +332,9 @@ assert 0.7 < needed < 0.8
 xx = PRESETS["albert-xxlarge-v2"]
 of_parameters = parameters.totals(xx)["everything"] / parameters.totals(bert_large)["everything"]
 of_operations = cost.training_operations(xx, T) / cost.training_operations(bert_large, T)
-print(f"xxlarge beside BERT-large: {of_parameters:.2f} times the parameters, {of_operations:.1f} times the operations")
+print("xxlarge beside BERT-large:")
+print(f"{of_parameters:.2f} times the parameters")
+print(f"{of_operations:.1f} times the operations")
 
 in_layers = [c.num_hidden_layers * c.hidden_size * (8 * c.hidden_size + 4 * c.intermediate_size + 4 * T)
              for c in (xx, bert_large)]  # fmt: skip

@@ -11,6 +11,8 @@
 import minalbert  # missing? In a clone: pip install -e '.[notebooks]'
 
 # %%
+import textwrap
+
 import numpy as np
 
 from minalbert import layers, plots
@@ -18,20 +20,29 @@ from minalbert.gradcheck import cases, check_pair
 from minalbert.gradcheck.compare import FLOOR, LIMITS
 from minalbert.gradcheck.numeric import slope
 
+
+def show(report):
+    for line in str(report).splitlines():
+        print(textwrap.fill(line, 42, subsequent_indent="      "))
+
 # %% [markdown]
 # ## Why finite differences lose digits
 #
 # Taylor's series gives two ways to read off a slope:
 #
-# $$\frac{f(x+h) - f(x)}{h} = f'(x) + \tfrac12 h f''(x) + \dots \qquad
-# \frac{f(x+h) - f(x-h)}{2h} = f'(x) + \tfrac16 h^2 f'''(x) + \dots$$
+# $$\begin{gathered}
+# \tfrac{f(x+h) - f(x)}{h} = f'(x) + \tfrac12 h f''(x) + \dots \\[1em]
+# \tfrac{f(x+h) - f(x-h)}{2h} = f'(x) + \tfrac16 h^2 f'''(x) + \dots
+# \end{gathered}$$
 #
 # The first, one-sided, is off by a multiple of $h$; the second, central, by a multiple of $h^2$. So take a small $h$?
 # But a computer rounds $f$ to some sixteen digits, with a relative error near $\epsilon = 2.2\cdot10^{-16}$. The two
 # values agree in most of their digits. The subtraction removes those, and the error that is left is divided by $h$:
 #
-# $$\text{error} \approx h + \frac{\epsilon}{h} \quad\text{(one-sided)} \qquad
-# \text{error} \approx h^2 + \frac{\epsilon}{h} \quad\text{(central)}$$
+# $$\begin{aligned}
+# \text{error} &\approx h + \frac{\epsilon}{h} \quad\text{(one-sided)} \\[1em]
+# \text{error} &\approx h^2 + \frac{\epsilon}{h} \quad\text{(central)}
+# \end{aligned}$$
 #
 # One part falls with $h$ and the other rises. They meet at about $h = \sqrt\epsilon$, or $10^{-8}$, for the one and at
 # about $h = \sqrt[3]\epsilon$, or $10^{-5}$, for the other. No choice of $h$ gives all the digits.
@@ -40,8 +51,11 @@ from minalbert.gradcheck.numeric import slope
 #
 # Step sideways instead, into the imaginary numbers:
 #
-# $$f(x + ih) = f(x) + ih\,f'(x) - \tfrac12 h^2 f''(x) - \tfrac16 ih^3 f'''(x) + \dots \qquad\Rightarrow\qquad
-# \frac{\mathrm{Im}\,f(x + ih)}{h} = f'(x) - \tfrac16 h^2 f'''(x) + \dots$$
+# $$\begin{aligned}
+# f(x + ih) &= f(x) + ih\,f'(x) \\
+# & - \tfrac12 h^2 f''(x) - \tfrac16 ih^3 f'''(x) + \dots \\[1em]
+# \tfrac{\mathrm{Im}\,f(x + ih)}{h} &= f'(x) - \tfrac16 h^2 f'''(x) + \dots
+# \end{aligned}$$
 #
 # Again off by $h^2$. But **nothing is subtracted**: the value stays in the real part, and the slope comes out in the
 # imaginary part with all its digits. So $h$ may be $10^{-30}$, and then $h^2$ is nothing (Squire and Trapp, 1998).
@@ -73,11 +87,12 @@ def errors(h):
 
 steps = 10.0 ** -np.linspace(1, 20, 77)
 found = {name: np.array([errors(h)[name] for h in steps]) for name in errors(1.0)}
+print("              a tenth of h  at its best")
 for name in found:
     best = found[name].min()
-    print(f"{name:13} a tenth of h: error / {errors(1e-2)[name] / errors(1e-3)[name]:.0f}    "
-          f"at its best below 1e-{min(int(-np.log10(best)), 14)}")  # fmt: skip
-print("and the complex step at 1e-30:", "below 1e-14" if errors(1e-30)["complex step"] < 1e-14 else "above")
+    print(f"{name:13} error / {errors(1e-2)[name] / errors(1e-3)[name]:<5.0f} "
+          f"below 1e-{min(int(-np.log10(best)), 14)}")  # fmt: skip
+print("complex step at 1e-30:", "below 1e-14" if errors(1e-30)["complex step"] < 1e-14 else "above")
 
 one, central = (steps[found[name].argmin()] for name in ("one-sided", "central"))
 
@@ -111,10 +126,11 @@ first = np.array([1.0, 0.0, 0.0])
 stepped = row + 1e-30j * first
 by_numpy = np.imag(np.var(stepped)) / 1e-30
 by_hand = np.imag(((stepped - stepped.mean()) ** 2).mean()) / 1e-30
-print(f"slope of the variance: by np.var {by_numpy:.4f}, written out {by_hand:.4f}, right {2 * (1 - 7 / 3) / 3:.4f}")
+print(f"slope of the variance: {2 * (1 - 7 / 3) / 3:.4f}")
+print(f"by np.var {by_numpy:.4f}, written out {by_hand:.4f}")
 
 report = check_pair(lambda x: (x * np.var(x), x), lambda dy, x: (dy,), {"x": row}, name="by_var")
-print(report.remark)
+print(textwrap.fill(report.remark, 42))
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert by_numpy == 0
@@ -144,7 +160,9 @@ y, cache = layers.softmax_forward(x)
 
 ours = slope_along(layers.softmax_forward, x, dy, v)
 theirs = slope(lambda moved: (dy * layers.softmax_forward(moved["x"])[0]).sum(), {"x": x}, {"x": v}, "complex")
-print(f"backward {(dx * v).sum():.4f}   complex step {ours:.4f}   the library's {theirs:.4f}")
+print(f"backward      {(dx * v).sum():.4f}")
+print(f"complex step  {ours:.4f}")
+print(f"the library's {theirs:.4f}")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert abs((dx * v).sum() - ours) < 1e-13
@@ -164,11 +182,11 @@ def lazy_backward(dy, cache):
 
 
 ones = np.ones_like(x)
-print("along v, with ones:  ", f"{abs(slope_along(layers.softmax_forward, x, ones, v)):.4f}", "and the lazy one says 0")
-print("along v, with random:", f"{abs(slope_along(layers.softmax_forward, x, dy, v)):.4f}", "and the lazy one says 0")
+for name, upstream in (("ones", ones), ("random", dy)):
+    print(f"{name:6} dy: slope {abs(slope_along(layers.softmax_forward, x, upstream, v)):.4f}, the lazy one 0")
 
 report = check_pair(layers.softmax_forward, lazy_backward, {"x": x}, name="softmax, the lazy way")
-print(report)
+show(report)
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert abs(slope_along(layers.softmax_forward, x, ones, v)) < 1e-14 < 1e-2 < abs(ours)
@@ -197,9 +215,9 @@ key_bias = next(result for result in report.results if result.name == "dbk")
 yours, expected = key_bias.yours, key_bias.expected
 per_entry = (abs(yours - expected) / np.maximum(abs(yours) + abs(expected), 1e-300)).max()
 
-print("largest entry of dbk, from either:        below 1e-13")
-print("worst entry of dbk, relative to itself:   off by more than 1 %")
-print("dbk, relative to the largest gradients:   right" if key_bias.passed else "wrong")
+print("dbk, largest entry of either: below 1e-13")
+print("worst, relative to itself: over 1 % off")
+print("relative to the largest gradients:", "right" if key_bias.passed else "wrong")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert max(abs(yours).max(), abs(expected).max()) < 1e-13
@@ -243,7 +261,7 @@ arguments = {"table": rng.standard_normal((8, 6)), "ids": ids}
 right = check_pair(lookup_forward, one_backward, arguments, name="one")
 wrong = check_pair(lookup_forward, other_backward, arguments, name="other")
 print("one:", "right" if right.passed and right.error < 1e-14 else "wrong", end="\n\n")
-print(wrong)
+show(wrong)
 
 (result,) = wrong.results
 plots.gradient_errors(result.yours, result.expected, rows=words, title="errors of dtable, by the other")
@@ -266,9 +284,10 @@ assert "only rows [0] are wrong" in str(wrong)
 case = next(case for case in cases.model_cases() if case.name == "model, all shared")
 report = case.check()
 numbers = sum(result.expected.size for result in report.results)
-print(f"{case.name}: {len(report.results)} tensors, {numbers} numbers; largest relative error {report.error:.0e}")
+print(f"{case.name}: {len(report.results)} tensors, {numbers} numbers")
+print(f"largest relative error {report.error:.0e}")
 for row in report.rows()[:4]:
-    print(f"  {row['tensor']:32} {row['entries']:3}   {'right' if row['passed'] else 'WRONG'}")
+    print(f"  {row['tensor']:22} {row['entries']:4}   {'right' if row['passed'] else 'WRONG'}")
 print("  ...")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}

@@ -11,6 +11,7 @@ import minalbert  # missing? In a clone: pip install -e '.[notebooks]'
 
 # %%
 import math
+import textwrap
 
 import numpy as np
 
@@ -22,8 +23,10 @@ from minalbert.gradcheck import check_pair
 #
 # Take the mean $\mu$ and the variance $\sigma^2$ of a row $x$ of $H$ numbers (Ba, Kiros and Hinton, 2016). Then
 #
-# $$\hat x_i = r\,(x_i - \mu) \qquad r = \frac{1}{\sqrt{\sigma^2 + \varepsilon}} \qquad
-# y_i = \mathrm{gain}_i\,\hat x_i + \mathrm{bias}_i$$
+# $$\begin{gathered}
+# \hat x_i = r\,(x_i - \mu) \qquad r = \frac{1}{\sqrt{\sigma^2 + \varepsilon}} \\[1em]
+# y_i = \mathrm{gain}_i\,\hat x_i + \mathrm{bias}_i
+# \end{gathered}$$
 #
 # $\varepsilon = 10^{-12}$ keeps a row of equal numbers from dividing by zero. Gain and bias are learnt, and the same
 # for all tokens.
@@ -50,7 +53,8 @@ gain, bias = 1 + 0.5 * rng.standard_normal(H), 0.5 * rng.standard_normal(H)
 y, (xhat, r, _) = layer_norm_forward(x, gain, bias)
 lengths = np.sqrt((xhat**2).sum(axis=-1))
 print("sums of xhat   ", np.round(abs(xhat.sum(axis=-1)), 4))
-print("lengths of xhat", np.round(lengths, 4), "  the root of 16 is 4")
+print("lengths of xhat", np.round(lengths, 4))
+print("the root of H is", math.sqrt(H))
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert abs(y - layers.layer_norm_forward(x, gain, bias)[0]).max() < 1e-13
@@ -80,9 +84,11 @@ plots.stages(
 # How does $\hat x_i$ change with $x_j$? In three ways: directly if $i = j$; through $\mu$; and through $r$. Of the
 # last two,
 #
-# $$\frac{\partial\mu}{\partial x_j} = \frac1H \qquad
-# \frac{\partial\sigma^2}{\partial x_j} = \frac2H (x_j - \mu) \qquad
-# \frac{\partial r}{\partial x_j} = -\tfrac12\,r^3\,\frac{\partial\sigma^2}{\partial x_j} = -\frac{r^2}{H}\,\hat x_j$$
+# $$\begin{gathered}
+# \frac{\partial\mu}{\partial x_j} = \frac1H \qquad
+# \frac{\partial\sigma^2}{\partial x_j} = \frac2H (x_j - \mu) \\[1em]
+# \frac{\partial r}{\partial x_j} = -\tfrac12\,r^3\,\frac{\partial\sigma^2}{\partial x_j} = -\frac{r^2}{H}\,\hat x_j
+# \end{gathered}$$
 #
 # ($\sigma^2$ depends on $x_j$ through $\mu$, too; but that term is $-\frac2H \sum_i (x_i - \mu) \cdot \frac1H$, and the
 # differences from a mean sum to zero.) All three together, with $\delta_{ij}$ one where $i = j$ and else zero, are
@@ -125,8 +131,8 @@ assert abs(asked - derived).max() < 1e-13
 Pi = derived / r[0]
 a, b = np.full(H, 1 / math.sqrt(H)), xhat[0] / math.sqrt(H)
 print(f"‖a‖ {np.linalg.norm(a):.4f}   ‖b‖ {np.linalg.norm(b):.4f}   a·b {abs(a @ b):.4f}")
-print(f"‖Π a‖ {np.linalg.norm(Pi @ a):.4f}   ‖Π b‖ {np.linalg.norm(Pi @ b):.4f}   "
-      f"largest entry of Π Π − Π {abs(Pi @ Pi - Pi).max():.4f}")  # fmt: skip
+print(f"‖Π a‖ {np.linalg.norm(Pi @ a):.4f}   ‖Π b‖ {np.linalg.norm(Pi @ b):.4f}")
+print(f"largest entry of Π Π − Π: {abs(Pi @ Pi - Pi).max():.4f}")
 print("directions left:", round(np.trace(Pi)), "of", H)  # the trace of a projection counts them
 
 
@@ -145,8 +151,10 @@ assert 0.98 < shorter < 0.999
 # need not be built. With $g = dy \cdot \mathrm{gain}$, the gradient with respect to $\hat x$, the part along $a$ is a
 # mean, and the part along $b$ is a mean times $\hat x$:
 #
-# $$dx = r\,\Bigl(g - \mathrm{mean}(g) - \hat x\;\mathrm{mean}(g\,\hat x)\Bigr) \qquad
-# d\mathrm{gain} = \sum_\text{rows} dy\,\hat x \qquad d\mathrm{bias} = \sum_\text{rows} dy$$
+# $$\begin{gathered}
+# dx = r\,\Bigl(g - \mathrm{mean}(g) - \hat x\;\mathrm{mean}(g\,\hat x)\Bigr) \\[1em]
+# d\mathrm{gain} = \sum_\text{rows} dy\,\hat x \qquad d\mathrm{bias} = \sum_\text{rows} dy
+# \end{gathered}$$
 
 
 # %%
@@ -164,7 +172,7 @@ theirs = layers.layer_norm_backward(dy, layers.layer_norm_forward(x, gain, bias)
 
 report = check_pair(layer_norm_forward, layer_norm_backward, {"x": x, "gain": gain, "bias": bias}, {"eps": 0.1})
 print("three gradients, each entry:", "right" if report.passed else report)
-print(f"dx of the first token: along a {abs(ours[0][0] @ a):.4f}, along b {abs(ours[0][0] @ b):.4f}")
+print(f"first token's dx along a {abs(ours[0][0] @ a):.4f}, b {abs(ours[0][0] @ b):.4f}")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert max(abs(our - their).max() for our, their in zip(ours, theirs, strict=True)) < 1e-12
@@ -180,7 +188,10 @@ assert max(abs(ours[0][0] @ a), abs(ours[0][0] @ b)) < 1e-10
 # very negative ones, and half open at zero (Hendrycks and Gimpel, 2016). When erf was slow, another form was used in
 # its place, and ALBERT's released weights were trained with that:
 #
-# $$y = \tfrac12 x\,(1 + \tanh u) \qquad u = \sqrt{2/\pi}\,(x + 0.044715\,x^3)$$
+# $$\begin{aligned}
+# y &= \tfrac12 x\,(1 + \tanh u) \\
+# u &= \sqrt{2/\pi}\,(x + 0.044715\,x^3)
+# \end{aligned}$$
 #
 # How far are they apart? At most $4.7\cdot10^{-4}$, at $x = \pm2.70$. That is little, but neighbouring float32 numbers
 # are some two thousand times closer there, and the difference occurs again in every layer. A released model must be run
@@ -202,8 +213,9 @@ z = np.linspace(-5, 5, 10001)
 difference = gelu(z) - gelu_erf(z)
 most, least = difference.argmax(), difference.argmin()
 lowest = gelu(z).argmin()
-print(f"tanh form less erf form: {difference[most]:.2e} at +-{abs(z[most]):.2f}, "
-      f"{difference[least]:.2e} at +-{abs(z[least]):.2f}")  # fmt: skip
+print("tanh form less erf form:")
+for place in (most, least):
+    print(f"  {difference[place]:9.2e} at +-{abs(z[place]):.2f}")
 print(f"GELU is least at {z[lowest]:.2f}: {gelu(z)[lowest]:.3f}")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
@@ -220,8 +232,10 @@ assert abs(z[lowest] + 0.75) < 0.01
 #
 # A product of two factors that both depend on $x$; the second one needs the chain rule:
 #
-# $$\frac{dy}{dx} = \tfrac12(1 + \tanh u) + \tfrac12 x\,(1 - \tanh^2 u)\,u' \qquad
-# u' = \sqrt{2/\pi}\,(1 + 3 \cdot 0.044715\,x^2)$$
+# $$\begin{gathered}
+# \frac{dy}{dx} = \tfrac12(1 + \tanh u) + \tfrac12 x\,(1 - \tanh^2 u)\,u' \\[1em]
+# u' = \sqrt{2/\pi}\,(1 + 3 \cdot 0.044715\,x^2)
+# \end{gathered}$$
 #
 # The 3 comes from $x^3$. Forget it, and the slope is off by up to 0.030, near $x = \pm1.6$; but at $x = 0.02$ only by
 # $3\cdot10^{-7}$, a few steps of float32. With such small inputs a check in float32 finds nothing. So check where a
@@ -250,8 +264,10 @@ ones = np.ones_like(z)
 off = abs(slope - forgetful)
 small = np.interp(0.02, z, off)
 print(f"steepest at {z[slope.argmax()]:.2f}: {slope.max():.3f}")
-print(f"without the 3: off by {off.max():.3f} at +-{abs(z[off.argmax()]):.1f}, by {small:.0e} at 0.02")
-print(check_pair(gelu_forward, forgetful_backward, {"x": np.array([1.5])}, name="without the 3"))
+print(f"without the 3: off by {off.max():.3f} at +-{abs(z[off.argmax()]):.1f},")
+print(f"by {small:.0e} at 0.02")
+report = check_pair(gelu_forward, forgetful_backward, {"x": np.array([1.5])}, name="without the 3")
+print(*(textwrap.fill(line, 42, subsequent_indent="      ") for line in str(report).splitlines()), sep="\n")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert abs(slope - layers.gelu_backward(ones, (z,))[0]).max() < 1e-14

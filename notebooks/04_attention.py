@@ -35,7 +35,10 @@ T, D = q.shape
 # of token $i$ for token $j$ is the dot product of $i$'s query and $j$'s key. Softmax turns a row of scores into
 # probabilities, the shares that sum to one, and the context is the mean of the values with these shares as weights:
 #
-# $$S = \frac{q\,k^\top}{\sqrt{D}} + \text{mask} \qquad P = \mathrm{softmax}(S) \qquad \text{context} = P\,v$$
+# $$\begin{aligned}
+# S &= \frac{q\,k^\top}{\sqrt{D}} + \text{mask} \\[1em]
+# P &= \mathrm{softmax}(S) \qquad \text{context} = P\,v
+# \end{aligned}$$
 #
 # Why $\sqrt{D}$? If the numbers in q and k are independent, with mean 0 and variance 1, a sum of D products has
 # variance D. Divided by $\sqrt{D}$, the scores keep variance 1 however wide a head is, and softmax does not begin with
@@ -59,7 +62,7 @@ def forward(q, k, v, mask=0.0):
 
 
 S, P, context = forward(q, k, v)
-print(f"the asks cat: {q[0] @ k[1]:.0f} / √2 = {S[0, 1]:.2f}, a share of {P[0, 1]:.2f}")
+print(f"the asks cat: {q[0] @ k[1]:.0f} / √2 = {S[0, 1]:.2f}, share {P[0, 1]:.2f}")
 
 columns, asked = ["1", "2"], ["noun", "article"]
 matrices([{"name": "q", "values": q, "rows": tokens, "columns": asked}, "@",
@@ -115,11 +118,11 @@ dP, dS, dq, dk, dv = backward(dcontext, q, k, v, P)
 # Is it right? Move one number after the other and watch the loss, whose gradient with respect to context is dcontext.
 tensors = {"q": q, "k": k, "v": v}
 apart = {}
+print("    largest  by moving it  difference")
 for name, ours in {"q": dq, "k": dk, "v": dv}.items():
     found = gradient(lambda t: (forward(**t)[2] * dcontext).sum(), tensors, name, "complex")
     apart[name] = np.abs(ours - found).max()
-    print(f"d{name}: largest entry {np.abs(ours).max():.2f}, found by moving it {np.abs(found).max():.2f}; "
-          f"largest difference {apart[name]:.0e}")  # fmt: skip
+    print(f"d{name}{np.abs(ours).max():9.2f}{np.abs(found).max():14.2f}{apart[name]:12.0e}")
 
 matrices([{"name": "dcontext", "values": dcontext, "rows": tokens, "columns": columns}, "@",
           {"name": "vᵀ", "values": v.T, "rows": columns, "columns": tokens}, "=",
@@ -139,7 +142,7 @@ assert max(apart.values()) < 1e-12
 
 # %%
 sums = dS.sum(axis=1, keepdims=True)
-print("largest row sum of dS, in absolute value:", f"{np.abs(sums).max():.4f}")
+print(f"largest |row sum| of dS: {np.abs(sums).max():.4f}")
 
 matrices([{"name": "P", "values": P, "rows": tokens, "columns": tokens}, "and",
           {"name": "dP", "values": dP, "columns": tokens}, "give",
@@ -173,7 +176,7 @@ matrices([{"name": "dSᵀ", "values": dS.T, "rows": tokens, "columns": tokens}, 
 
 # %%
 shifted = forward(q, k + np.array([5.0, -3.0]), v)[1]
-print(f"all keys + (5, −3): the shares change by {np.abs(shifted - P).max():.4f}")
+print(f"keys + (5, −3) change the shares by {np.abs(shifted - P).max():.4f}")
 print("sum of dk:", [f"{abs(number):.4f}" for number in dk.sum(axis=0)])
 print("sum of dq:", [f"{number:.4f}" for number in dq.sum(axis=0)])
 
@@ -207,7 +210,9 @@ _, _, padded_dq, padded_dk, padded_dv = backward(read, q, k, v, padded_P)
 finite = forward(q, k, v, np.full((1, T), -10000.0))[1]
 with np.errstate(invalid="ignore"):
     infinite = forward(q, k, v, np.full((1, T), -np.inf))[1]
-print("a whole row masked with −10000: the shares are", finite[0].round(2), " with −∞:", infinite[0])
+print("the shares of a row that is all masked")
+print("with −10000:", finite[0].round(2))
+print("with −∞:    ", infinite[0])
 
 names = [*tokens[:4], "[PAD]"]
 matrices([{"name": "S + mask", "values": padded_S, "rows": names, "columns": names, "largest": 3}, "softmax",
@@ -251,8 +256,8 @@ for row in (np.zeros((1, T)), mask):
     *gradients, no_gradient = attention_backward(dcontext[there], cache)  # the mask is a constant
     pairs = zip((ours, *backward(dcontext, q, k, v, ours_P)[2:]), (theirs, *gradients), strict=True)
     differences += [np.abs(mine - its[0, 0]).max() for mine, its in pairs]
-print("context, dq, dk, dv, with and without padding: largest difference from the library's "
-      f"{max(differences):.0e}")  # fmt: skip
+print("context, dq, dk, dv, padded and not:")
+print(f"at most {max(differences):.0e} from the library's")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert no_gradient is None
@@ -285,10 +290,10 @@ dx = dqueries @ wq.T + dkeys @ wk.T + dvalues @ wv.T
 
 theirs, cache = multi_head_forward(x[None], *weights, np.zeros((1, 1, 1, T)), heads)
 its_dx, its_dwq, its_dbq, its_dwk, its_dbk, *_ = multi_head_backward(dy[None], cache)
-print(f"largest entry of the query bias's gradient {np.abs(its_dbq).max():.2f}, of the key bias's, in both heads,"
-      f" {np.abs(its_dbk).max():.2f}")  # fmt: skip
+print("largest entry of the gradient, both heads:")
+print(f"query bias {np.abs(its_dbq).max():.2f}, key bias {np.abs(its_dbk).max():.2f}")
 
-head_grid(attention_probs(cache)[0], tokens, cell=0.3)
+head_grid(attention_probs(cache)[0], tokens, cell=0.29)
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert np.allclose(y, theirs[0], rtol=0, atol=1e-12)

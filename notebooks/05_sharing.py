@@ -73,7 +73,10 @@ assert (parts, sum(parts), d) == ([6, 6], 12, 9)
 # backpropagation finds $g_l = \partial f / \partial w_l$ as for any unshared model. Sharing sets all copies to the same
 # $w$. By the chain rule with $\partial w_l / \partial w = 1$:
 #
-# $$\frac{d}{dw} f(w, \dots, w) = \sum_{l=1}^{L} \frac{\partial f}{\partial w_l} = g_1 + g_2 + \dots + g_L$$
+# $$\begin{aligned}
+# \frac{d}{dw} f(w, \dots, w) &= \sum_{l=1}^{L} \frac{\partial f}{\partial w_l} \\[1em]
+# &= g_1 + g_2 + \dots + g_L
+# \end{aligned}$$
 #
 # That is all. In code: a loop, a list of caches, and `+=`, which stands in the library's `block_backward`. Here is the
 # loop, for a model small enough to look at: H = 4, F = 8, two heads, L = 3.
@@ -137,7 +140,8 @@ step = 1e-30j * rng.normal(size=params.flat.size)
 moved, _ = encoder_forward(x, ctx._replace(params=Params(params.flat + step, table)))
 slope = (moved * dy).sum().imag / 1e-30
 along = grads.flat @ step.imag / 1e-30
-print(f"the loss's slope in that direction is {slope:.4f}; the gradient says {along:.4f}")
+print(f"the loss's slope there is {slope:.4f}")
+print(f"the gradient says         {along:.4f}")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert all(np.allclose(ours, its, rtol=1e-12, atol=1e-12)
@@ -388,7 +392,7 @@ assert round(PAPER["none"] - PAPER["all"], 1) == 1.5
 # ## In one sentence
 #
 # The gradient of a shared weight is the sum of the gradients of its uses; sharing takes ALBERT-base from 89.8 to 11.8
-# million parameters and saves no operations and no activations, because every use computes anew and needs a cache of
+# million parameters and saves no operations and no activations, because every use computes again and needs a cache of
 # its own, or at least its input. In the paper it costs 1.5 points.
 #
 # ## Next

@@ -10,6 +10,7 @@ import minalbert  # missing? In a clone: pip install -e '.[notebooks]'
 
 # %%
 import tempfile
+import textwrap
 from itertools import pairwise
 
 import numpy as np
@@ -37,15 +38,24 @@ def corpus_of(worlds, stories=3000):
     folders.append(directory)                        # it is removed when nothing holds it any more
     return data.build_corpus(data.story_sources(worlds, stories, stories), tokenizer, directory.name), tokenizer
 
+
+def show_text(text, indent=6):
+    for line in str(text).splitlines():
+        print(textwrap.fill(line, 42, subsequent_indent=" " * indent))
+
+
 folders = []
 worlds = data.TinyWorlds(seed=0)
-print(worlds.story(0), "\n")
+show_text(worlds.story(0))
 corpus, tokenizer = corpus_of(worlds)
 totals = corpus.totals()
 text = next(worlds.documents(0, 1)).sentences[0]
 ids = tokenizer.encode(text)
-print(text, "->", ids)
-print(f"{totals['documents']:,} documents, {totals['sentences']:,} sentences, {totals['tokens']:,} tokens")
+print()
+show_text(text)
+print("->", *ids)
+print(f"{totals['documents']:,} documents, {totals['sentences']:,} sentences")
+print(f"{totals['tokens']:,} tokens")
 rings = np.mean([worlds.story(number).kind == "ring" for number in range(1000)])
 print(f"{rings:.1%} of 1,000 stories are rings")
 
@@ -66,8 +76,10 @@ assert abs(rings - 0.5) < 4 * (0.25 / 1000) ** 0.5
 # Then words are hidden: 15 % of all tokens, `[CLS]` and `[SEP]` counted. Neighbours are hidden together, $n$-grams of
 # one to three words with $p(n) \propto 1/n$:
 #
-# $$p(n) = \frac{1/n}{1 + 1/2 + 1/3}: \quad \tfrac{6}{11},\ \tfrac{3}{11},\ \tfrac{2}{11} \qquad
-# \mathrm{mean} = \frac{3}{1 + 1/2 + 1/3} = \tfrac{18}{11} \approx 1.64 \text{ words}$$
+# $$\begin{gathered}
+# p(n) = \frac{1/n}{1 + 1/2 + 1/3}: \quad \tfrac{6}{11},\ \tfrac{3}{11},\ \tfrac{2}{11} \\[1em]
+# \mathrm{mean} = \frac{3}{1 + 1/2 + 1/3} = \tfrac{18}{11} \approx 1.64 \text{ words}
+# \end{gathered}$$
 #
 # Those are the *draws*. The realised lengths differ: a span that does not fit what is left of the 15 % is
 # shortened, and one that meets a hidden word is given up. Both happen more often to long ones. By how much is easier
@@ -96,7 +108,7 @@ for detail in sample:
 shares = [np.bincount(lengths, minlength=4)[1:] / len(lengths) for lengths in (ours, theirs)]
 drawn = np.array([6, 3, 2]) / 11
 for name, share in (("drawn", drawn), ("ten lines", shares[0]), ("library", shares[1])):
-    print(f"{name:10}" + "".join(f"{part:8.1%}" for part in share) + f"   mean {share @ [1, 2, 3]:.2f}")
+    print(f"{name:9}" + "".join(f"{part:7.1%}" for part in share) + f"   mean {share @ [1, 2, 3]:.2f}")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert np.abs(shares[0] - shares[1]).max() < 0.04
@@ -133,7 +145,7 @@ small = data.Recipe(max_length=48, max_predictions=5)
 library = data.Instances(by_pieces, pieces, small, seed=0)
 story = next(worlds.documents(3, 4)).sentences
 for sentence in story:
-    print(" ".join(pieces.pieces[i] for i in pieces.encode(sentence)))
+    show_text(" ".join(pieces.pieces[i] for i in pieces.encode(sentence)))
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert sum(len(pieces.encode(sentence)) for sentence in story) > sum(len(sentence.split()) for sentence in story)
@@ -292,14 +304,16 @@ for document in worlds.documents(0, 100):
             if label and last - first > 2 and any(len(word) > 2 for span in spans for word in span) and not shown:
                 shown = True
                 a, b, _ = pair(sentences[first:last], key, small.room)
-                print("chunk   ", " | ".join(document.sentences[first:last]))
-                print("A       ", show(a))
-                print("B       ", show(b), "\nlabel   ", label, "(swapped)" if label else "(in order)")
-                print("hidden  ", "; ".join(show(hidden[place] for word in span for place in word) for span in spans))
-                print("reads   ", show(ids), "\n")
+                found = "; ".join(show(hidden[place] for word in span for place in word) for span in spans)
+                lines = {"chunk": " | ".join(document.sentences[first:last]), "A": show(a), "B": show(b),
+                         "label": f"{label} ({'swapped' if label else 'in order'})", "hidden": found,
+                         "reads": show(ids)}  # fmt: skip
+                for name, line in lines.items():
+                    show_text(f"{name:7} {line}", indent=8)
         number += 1
-print(f"{compared} instances, {unequal} of them not equal to the library's; in {several} a word of several pieces is "
-      f"hidden as a whole, {cut} were cut")  # fmt: skip
+print(f"\n{compared} instances, {cut} were cut")
+print(f"{unequal} are not equal to the library's")
+print(f"{several} hide a word of several pieces whole")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert unequal == 0

@@ -21,8 +21,10 @@ from minalbert.optim import AdamW, Lamb, Moments, Schedule, clip_factor, global_
 # segments stand. Scores $z$ over $K$ words become probabilities, $p_j = e^{z_j} / \sum_k e^{z_k}$. The loss is
 # $-\ln p_y$, where $y$ is the right word. Take the logarithm before the derivative:
 #
-# $$\ell = -z_y + \ln \sum_k e^{z_k} \qquad
-# \frac{\partial \ell}{\partial z_j} = \frac{e^{z_j}}{\sum_k e^{z_k}} - [j = y] = p_j - \mathrm{onehot}(y)_j$$
+# $$\begin{aligned}
+# \ell &= -z_y + \ln \sum_k e^{z_k} \\[1em]
+# \frac{\partial \ell}{\partial z_j} &= \frac{e^{z_j}}{\sum_k e^{z_k}} - [j = y] = p_j - \mathrm{onehot}(y)_j
+# \end{aligned}$$
 #
 # A step down this gradient lowers the score of each wrong word by its probability, and raises that of the right word by
 # what its probability lacks. The numbers sum to zero, and none is beyond $\pm 1$, however wrong the model is.
@@ -45,7 +47,7 @@ for j in range(5):
 
 after = np.exp(z - by_hand)
 after /= after.sum()
-print(f"loss {loss:.3f}; after one step of rate 1 down the gradient, {-np.log(after[right]):.3f}")
+print(f"loss {loss:.3f}; after one step {-np.log(after[right]):.3f}")
 plots.distribution_bars(words, {
     "probabilities\np; bold: the right word": p,
     "its gradient\np − onehot": by_hand,
@@ -81,14 +83,16 @@ word = Albert.init(config, seed=0).params["embeddings.word"]
 print(f"s = {word.std() / config.initializer_range:.2f} σ")
 batch = Batch.random(config, size=128, length=32, predictions=8)
 found = []
+print("    σ    MLM  expected    SOP   ln 2")
 for sigma in (0.02, config.initializer_range):
     losses = Albert.init(config.replace(initializer_range=sigma), seed=0).loss(batch)
     expected = np.log(config.vocab_size) + 0.5 * config.embedding_size * (0.88 * sigma) ** 2
-    print(f"σ {sigma:.3f}   MLM {losses.mlm:.2f}, expected {expected:.2f}   SOP {losses.sop:.2f}, ln 2 = 0.69")
+    print(f"{sigma:.3f}{losses.mlm:7.2f}{expected:10.2f}{losses.sop:7.2f}{np.log(2):7.2f}")
     found.append((losses.mlm - expected, losses.sop - np.log(2)))
 
-print(f"ln 1024 = {np.log(1024):.2f}; for ALBERT's 30,000 words ln V = {np.log(30_000):.2f}, "
-      f"with the scores' variance {np.log(30_000) + 0.5 * 128 * (0.88 * 0.02) ** 2:.2f}")  # fmt: skip
+print(f"ln 1024 = {np.log(1024):.2f}")
+print(f"ALBERT's 30,000 words: ln V = {np.log(30_000):.2f},")
+print(f"with the scores' variance {np.log(30_000) + 0.5 * 128 * (0.88 * 0.02) ** 2:.2f}")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert np.abs(found).max(axis=0)[0] < 0.06
@@ -133,11 +137,13 @@ added = model.params.zeros_like()
 for each in (few, many):
     model.loss_and_grads(each, into=added, totals=totals)
 
-print(f"{counts[0]} and {counts[1]} targets; their means {means[0]:.3f} and {means[1]:.3f}")
-print(f"mean of means {mean_of_means:.3f}, mean over targets {mean:.3f}, the whole batch {losses.mlm:.3f}")
+print(f"{counts[0]} and {counts[1]} targets, means {means[0]:.3f} and {means[1]:.3f}")
+print(f"mean of means {mean_of_means:.3f}")
+print(f"mean over targets {mean:.3f}, whole batch {losses.mlm:.3f}")
 remainder = np.linalg.norm(added.flat - grads.flat) / np.linalg.norm(grads.flat)
-print(f"the mean of the slices' gradients misses the batch's by {error:.0%} of its length; "
-      f"with the total as divisor, by {remainder:.0e}")  # fmt: skip
+print("the slices' gradients miss the batch's")
+print(f"by {error:.0%} of its length, as a mean;")
+print(f"by {remainder:.0e}, with the total as divisor")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert np.isclose(mean, losses.mlm)
@@ -172,7 +178,8 @@ decoder_part = scored["embeddings.word"]
 lookup_part = grads["embeddings.word"] - decoder_part
 unread = np.setdiff1d(np.arange(config.vocab_size), whole.input_ids)
 rows = [int((np.abs(part).max(axis=1) > 1e-12).sum()) for part in (lookup_part, decoder_part)]
-print(f"rows with a gradient, of {config.vocab_size}: {rows[0]} by look-up, {rows[1]} by the decoder")
+print(f"rows with a gradient, of {config.vocab_size}:")
+print(f"{rows[0]} by look-up, {rows[1]} by the decoder")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert np.abs(lookup_part[unread]).max() < 1e-12

@@ -35,7 +35,8 @@ with tempfile.TemporaryDirectory() as folder:
 labels = np.concatenate([batch.mlm_labels[batch.mlm_weights > 0] for batch in batches])
 shares = np.unique(labels, return_counts=True)[1] / len(labels)
 guessing = -(shares * np.log(shares)).sum()  # the loss of whoever knows how frequent words are, and nothing else
-print(f"{len(batches):,} batches of 16 pairs from small stories; guessing masked words by frequency: {guessing:.2f}")
+print(f"{len(batches):,} batches of 16 pairs")
+print(f"guessing masked words by frequency: {guessing:.2f}")
 
 
 def train(model, steps, rate):
@@ -80,7 +81,8 @@ def probabilities(model, layer):
 
 maps = model.attention_maps(*inputs)
 unlike = max(np.abs(probabilities(model, layer) - maps[layer]).max() for layer in range(2))
-print(f"{len(maps)} layers, each {maps[0].shape}: sequences, heads, from, to")
+print(f"{len(maps)} layers, each {maps[0].shape}:")
+print("sequences, heads, from, to")
 print(f"largest difference from ours: {unlike:.0e}")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
@@ -111,7 +113,8 @@ row = int(np.argmin(np.abs(probe.attention_mask.sum(1) - 17)))
 length = int(probe.attention_mask[row].sum())
 tokens = [tokenizer.pieces[i].removeprefix("▁") for i in probe.input_ids[row, :length]]
 fresh, stays, mean_length = looked_at(model), own_segment(model), probe.attention_mask.sum(1).mean()
-print(f"a text has {mean_length:.1f} tokens; a fresh head looks at {fresh.min():.1f} to {fresh.max():.1f} of them")
+print(f"a text has {mean_length:.1f} tokens")
+print(f"a fresh head looks at {fresh.min():.1f} to {fresh.max():.1f}")
 plots.head_grid(maps[-1][row, :, :length, :length], tokens, columns=2, cell=0.17, most=0.7)
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
@@ -124,9 +127,9 @@ assert 0.8 * mean_length < fresh.min() <= fresh.max() <= 1.05 * mean_length
 # %%
 loss, trained = train(model, 600, 0.004), looked_at(model)
 print(f"loss {loss:.1f}; guessing by frequency {guessing:.1f}")
-print(f"tokens that a head looks at: {fresh.mean():.1f} before, {trained.mean():.1f} after")
-print(f"share of the last layer's attention in a token's own segment: {stays[-1].mean():.1f} before, "
-      f"{own_segment(model)[-1].mean():.1f} after")  # fmt: skip
+print("                            before   after")
+print(f"tokens that a head looks at{fresh.mean():7.1f}{trained.mean():8.1f}")
+print(f"last layer: own segment    {stays[-1].mean():7.1f}{own_segment(model)[-1].mean():8.1f}")
 plots.head_grid(model.attention_maps(*inputs)[-1][row, :, :length, :length], tokens, columns=2, cell=0.17, most=0.7)
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
@@ -163,7 +166,7 @@ def moved(states):
 
 states = Albert.init(config, seed=0).hidden_states(*inputs)
 distances, angles = smoothness(states, probe.attention_mask)
-print("the two layers, fresh:", *(f"{d:.1f} and {a:.0f}°;" for d, a in zip(distances, angles, strict=True)))
+print("two fresh layers:", "; ".join(f"{d:.1f} and {a:.0f}°" for d, a in zip(distances, angles, strict=True)))
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert np.allclose(moved(states), (distances, angles), rtol=1e-4)
@@ -189,9 +192,10 @@ def measured(model):
 small = {name: measured(twelve(sharing, 0.02)) for name, sharing in (("shared", "all"), ("unshared", "none"))}
 models = {name: twelve(sharing, 0.08) for name, sharing in (("shared", "all"), ("unshared", "none"))}
 drawn = {name: measured(each) for name, each in models.items()}
+print("σ     angle of  layer 2   layer 12")
 for sigma, found in ((0.02, small), (0.08, drawn)):
     for name, (_, angles) in found.items():
-        print(f"{sigma}  {name:9} angle of layer 2: {angles[1]:4.1f}°   of layer 12: {angles[-1]:4.1f}°")
+        print(f"{sigma}  {name:9}{angles[1]:7.1f}°{angles[-1]:10.1f}°")
 plots.smoothness_curves(drawn, "Twelve layers, weights as drawn (σ = 0.08)")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
@@ -212,8 +216,9 @@ assert drawn["unshared"].angles[-1] > 0.9 * drawn["unshared"].angles[1]
 losses = {name: train(each, 80, 0.002) for name, each in models.items()}
 short = {name: measured(each) for name, each in models.items()}
 for name, (_, angles) in short.items():
-    print(f"{name:9} loss {losses[name]:.1f}; layers turn their input by {angles.min():.1f}° to {angles.max():.1f}°, "
-          f"the last by {angles[-1]:.1f}°")  # fmt: skip
+    print(f"{name:9} loss {losses[name]:.1f}")
+    print(f"  a layer turns by {angles.min():.1f}° to {angles.max():.1f}°")
+    print(f"  the last by {angles[-1]:.1f}°")
 plots.smoothness_curves(short, "Twelve layers, after 80 steps")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
@@ -230,7 +235,7 @@ assert min(losses.values()) > guessing - 0.1
 shared = models["shared"]
 deep = Albert(shared.config.replace(num_hidden_layers=48), shared.params)
 angles = measured(deep).angles
-print(f"layers 25 to 48 turn their input by at most {angles[24:].max():.1f}°")
+print(f"layers 25 to 48 turn by at most {angles[24:].max():.1f}°")
 
 
 def apart(model):
@@ -241,9 +246,10 @@ def apart(model):
 
 
 spread = {}
+print("tokens apart  as drawn  after 80 steps")
 for name, sharing in (("shared", "all"), ("unshared", "none")):
     spread[name] = apart(twelve(sharing, 0.08)), apart(models[name])
-    print(f"{name:9} tokens are {spread[name][0]:.0f}° apart as drawn, {spread[name][1]:.1f}° after 80 steps")
+    print(f"{name:12}{spread[name][0]:9.0f}°{spread[name][1]:15.1f}°")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert angles[24:].max() < 0.05
@@ -279,10 +285,11 @@ def curves(sharing):
                  for what in ("distance", "angle"))  # fmt: skip
 
 
+print("input turned by       layer 12   roughness")
 for name, sharing in (("shared", "all"), ("unshared", "none")):
     for when, state in (("as drawn", ", fresh"), ("trained", "")):
-        print(f"{name:9} {when:9} layer 12 turns its input by {stored(sharing, f'angle 12{state}'):4.1f}°, "
-              f"roughness {stored(sharing, f'angle roughness{state}'):.2f}°")  # fmt: skip
+        angle, rough = stored(sharing, f"angle 12{state}"), stored(sharing, f"angle roughness{state}")
+        print(f"{name:9} {when:9}{angle:10.1f}°{rough:11.2f}°")
 long = {"shared": curves("all"), "unshared": curves("none")}
 plots.smoothness_curves(long, "Twelve layers, after 2,000 steps (means of three seeds)")
 
@@ -311,11 +318,12 @@ def mean_step(angles):
 
 
 ratios = {}
+print("shared by unshared  roughness  mean step")
 for when, found in (("as drawn", drawn), ("after 80 steps", short)):
     rough = {name: roughness(angles) for name, (_, angles) in found.items()}
     steps = {name: mean_step(angles) for name, (_, angles) in found.items()}
     ratios[when] = rough["shared"] / rough["unshared"], steps["shared"] / steps["unshared"]
-    print(f"{when:14}  shared by unshared: roughness {ratios[when][0]:.1f}, mean step {ratios[when][1]:.1f}")
+    print(f"{when:18}{ratios[when][0]:11.1f}{ratios[when][1]:11.1f}")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert roughness([0, 10, 20, 30, 40, 0]) == 0

@@ -13,6 +13,7 @@ import minalbert  # missing? In a clone: pip install -e '.[notebooks]'
 
 # %%
 import math
+import textwrap
 
 import numpy as np
 
@@ -33,7 +34,10 @@ print("no GPU here: the stand-in alone" if missing else "a GPU is here: it is us
 # argument. Operators (`+`, `@`, `x[i]`) and methods (`x.sum()`) find their library by themselves; only functions have
 # to be looked up:
 #
-# $$y = \tfrac12 x\,\bigl(1 + \tanh(C (x + A x^3))\bigr) \qquad C = \sqrt{2/\pi},\ A = 0.044715$$
+# $$\begin{gathered}
+# y = \tfrac12 x\,\bigl(1 + \tanh(C (x + A x^3))\bigr) \\
+# C = \sqrt{2/\pi},\ A = 0.044715
+# \end{gathered}$$
 
 
 # %%
@@ -49,7 +53,7 @@ with pretending():
     print(array_module(x).__name__, array_module(device_x).__name__)
     y, (library_y, _) = gelu(device_x), gelu_forward(device_x)
     print(repr(y))
-    print(f"the library's gelu_forward differs by at most {abs(y.get() - library_y.get()).max():.0e}")
+    print(f"the library's differs by at most {abs(y.get() - library_y.get()).max():.0e}")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert np.allclose(y.get(), gelu(x))
@@ -79,7 +83,7 @@ with pretending():
         try:
             run()
         except TypeError as error:
-            print(f"{text:16} TypeError: {str(error)[:75]}")
+            print(textwrap.fill(f"{text}: TypeError: {error}", 42, subsequent_indent="    "))
         else:
             raise AssertionError(text)
     right = device_x + array_module(device_x).ones(7)
@@ -110,7 +114,7 @@ with pretending():
     try:
         sum(float(loss) for loss in put_each(losses, transfers=1)) / 4
     except TransferError as error:
-        print(f"a transfer each: {error}")
+        print(textwrap.fill(f"a transfer each: {error}", 42, subsequent_indent="    "))
     else:
         raise AssertionError("four transfers were made with a budget of one")
 
@@ -127,7 +131,8 @@ assert abs(mean - 6.75) < 1e-5
 # made for narrow numbers. (CuPy does take NumPy's *single* numbers; it is the width that goes wrong.)
 
 # %%
-print("x * math.sqrt(2):", (x * math.sqrt(2)).dtype, "    x * np.sqrt(2):", (x * np.sqrt(2)).dtype)
+print("x * math.sqrt(2):", (x * math.sqrt(2)).dtype)
+print("x * np.sqrt(2):  ", (x * np.sqrt(2)).dtype)
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert (x * math.sqrt(2)).dtype == np.float32
@@ -148,7 +153,8 @@ table = np.zeros((3, 2), np.float32)
 table[rows] += updates
 with pretending():
     right = scatter_add((3, 2), put(rows), put(updates)).get()
-print("table[rows] += updates, row 1:", table[1].tolist(), "    scatter_add, row 1:", right[1].tolist())
+print("row 1, table[rows] += updates", table[1])
+print("row 1, scatter_add           ", right[1])
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert table[1].tolist() == [10, 20]
@@ -179,7 +185,8 @@ with pretending():
     params = Params(put(model.params.flat, transfers=0), model.params.shapes)  # not one reading allowed
     losses, grads = losses_and_grads(params, Batch(*map(put, batch)))
     unequal = np.count_nonzero(to_host(grads.flat) != host_grads.flat)  # the library's own reading costs nothing
-print(f"{len(host_grads)} tensors, {host_grads.flat.size:,} gradients; on the stand-in {unequal} have other bits")
+print(f"{len(host_grads)} tensors, {host_grads.flat.size:,} gradients")
+print(f"on the stand-in {unequal} have other bits")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert unequal == 0
@@ -234,7 +241,8 @@ assert max(found["float64, another order"]) < 1e-12
 
 # %%
 if missing:
-    print("no GPU here: model.to('cuda') would raise DeviceError, with the reason")
+    print("no GPU here: model.to('cuda') would raise")
+    print("DeviceError, with the reason")
 else:
     print(gpu_circumstances("cuda"))
     wide = Albert(model.config, model.params.astype("float64"))

@@ -75,9 +75,11 @@ model = Albert.from_pretrained(directory, dtype="float64")
 table = names(model.config)  # their name -> ours
 theirs_of = {ours: name for name, ours in table.items()}
 for ours in ("embeddings.word", "embeddings.norm.gain", "encoder.attention.query.w", "encoder.ffn.up.w", "mlm.bias"):
-    print(f"{theirs_of[ours]}\n    {state[theirs_of[ours]].shape} -> {ours} {model.params[ours].shape}")
+    print(theirs_of[ours].replace("albert_layers", "\n  albert_layers"))
+    print(f"  {state[theirs_of[ours]].shape} -> {model.params[ours].shape}")
+    print(f"  {ours}")
 square = [ours for ours in table.values() if ours.endswith(".w") and len(set(model.params[ours].shape)) == 1]
-print("square:", *square)
+print("square:", *square, sep="\n  ")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert len(square) == 5
@@ -114,7 +116,9 @@ right = difference(states, theirs["hidden_states"])
 words, orders = theirs["mlm_logits"], theirs["sop_logits"]
 logits = difference([model.mlm_logits(states[-1]), model.sop_logits(pooled)], [words, orders])
 LIMIT = 1e-9
-print(f"largest difference of the states {max(right):.0e}, of the logits {max(logits):.0e}; the limit is {LIMIT:.0e}")
+print(f"largest difference, states {max(right):.0e}")
+print(f"largest difference, logits {max(logits):.0e}")
+print(f"the limit                  {LIMIT:.0e}")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert max(right + logits) < LIMIT
@@ -137,8 +141,9 @@ def read_with(change):
 untransposed = read_with(lambda name, array: array.T if name == "encoder.attention.query.w" else array)
 bad_states = untransposed.hidden_states(*inputs)
 query = difference(bad_states, theirs["hidden_states"])
+print("spread of the logits:")
 for name, of in (("right", states[-1]), ("query as it lies in the file", bad_states[-1])):
-    print(f"{name:30} spread of the logits {model.mlm_logits(of).std():.2f}")
+    print(f"  {name:30} {model.mlm_logits(of).std():.2f}")
 print("differences:", *(f"{d:.3f}" for d in query))
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
@@ -172,8 +177,8 @@ for name, differences in found.items():
     print(f"{name:18} first difference: {first_difference(differences, LIMIT)}")
 x = np.linspace(-6, 6, 100_001)
 gelus = np.abs(gelu_forward(x)[0] - gelu_erf_forward(x)[0])
-print(f"tanh and erf form are at most {gelus.max():.2e} apart, at |x| = {abs(x[gelus.argmax()]):.1f}; "
-      f"the states then at most {max(found['erf for tanh']):.4f}")  # fmt: skip
+print(f"tanh and erf form: at most {gelus.max():.2e} apart,")
+print(f"at |x| = {abs(x[gelus.argmax()]):.1f}; the states then {max(found['erf for tanh']):.4f}")
 layer_differences(found, LIMIT, title="Four readings of one file")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
@@ -198,7 +203,7 @@ theirs_p = softmax(theirs["mlm_logits"])[0, 4]
 for word in np.argsort(-theirs_p)[:3]:
     print(f"word {word:2}   theirs {theirs_p[word]:.1%}   ours {ours_p[word]:.1%}")
 bad_p = softmax(untransposed.mlm_logits(bad_states[-1], [[4], [4]]))[0, 0]
-print(f"with the wrong query: word {bad_p.argmax():2} first, with {bad_p.max():.1%}")
+print(f"with the wrong query: word {bad_p.argmax()}, {bad_p.max():.1%}")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert np.allclose(ours_p, theirs_p, atol=1e-12)
@@ -220,7 +225,8 @@ if released:
     base, tokenizer, _ = train.open_trained(released)
     print(train.fill(base, tokenizer, "the capital of france is [MASK].").guesses[0])
 else:
-    print("ALBERT_BASE is not set; the small model above was read by the same code")
+    print("ALBERT_BASE is not set; the small model")
+    print("above was read by the same code")
 
 # %% [markdown]
 # To compare it state by state you need `transformers` once, in any environment: run `AlbertForPreTraining` in float64

@@ -10,6 +10,7 @@ import minalbert  # missing? In a clone: pip install -e '.[notebooks]'
 
 # %%
 import tempfile
+import textwrap
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,11 @@ import numpy as np
 from minalbert import PRESETS, Albert, Batch, Params, data, layers, plots, tasks
 from minalbert.gradcheck import check_pair
 from minalbert.optim import AdamW, Moments, global_norm
+
+
+def show(report):
+    for line in str(report).splitlines():
+        print(textwrap.fill(line, 42, subsequent_indent="      "))
 
 # %% [markdown]
 # ## A task
@@ -39,7 +45,7 @@ CLS, SEP = (tokenizer.pieces.index(piece) for piece in ("[CLS]", "[SEP]"))
 ids = [[CLS, *tokenizer.encode(text), SEP] for text in texts]
 print(f"{len(texts)} texts, {np.mean(signs > 0):.0%} of them about the ferry")
 for number in (0, 1):
-    print(f"{signs[number]:+d}  {texts[number]}")
+    print(textwrap.fill(f"{signs[number]:+d}  {texts[number]}", 42, subsequent_indent="    "))
 
 # %% [markdown]
 # ## A head and its loss
@@ -47,8 +53,10 @@ for number in (0, 1):
 # The encoder gives a vector $h_t$ of $H$ numbers for each token. Take their mean over the $n$ tokens that a text has,
 # without padding, and from the mean one score:
 #
-# $$\bar h = \frac1n \sum_{t \le n} h_t \qquad s = \bar h \cdot w + c \qquad
-# \ell = \log\left(1 + e^{-y s}\right)$$
+# $$\begin{gathered}
+# \bar h = \frac1n \sum_{t \le n} h_t \qquad s = \bar h \cdot w + c \\[1em]
+# \ell = \log\left(1 + e^{-y s}\right)
+# \end{gathered}$$
 #
 # The loss is small where the score has the sign of the label. It is $-\log p$ with $p = 1 / (1 + e^{-y s})$, the
 # probability that the model gives to the right label. The batch's loss is the mean over its $B$ texts.
@@ -56,8 +64,10 @@ for number in (0, 1):
 # Backward, in reverse order. The derivative of $\log(1 + e^{-ys})$ with respect to $s$ is $-y / (1 + e^{ys})$, which is
 # $-y\,(1 - p)$: a text that is classified with certainty changes nothing. Then
 #
-# $$\frac{\partial \ell}{\partial w} = \bar h\, ds \qquad \frac{\partial \ell}{\partial c} = ds \qquad
-# \frac{\partial \ell}{\partial h_t} = \frac1n\, w\, ds \ \text{ for } t \le n, \text{ and } 0 \text{ for padding}$$
+# $$\begin{gathered}
+# \frac{\partial \ell}{\partial w} = \bar h\, ds \qquad \frac{\partial \ell}{\partial c} = ds \\[1em]
+# \frac{\partial \ell}{\partial h_t} = \frac1n\, w\, ds \ \text{ if } t \le n, \text{ and } 0 \text{ for padding}
+# \end{gathered}$$
 #
 # Each of the $n$ tokens gets the same gradient, an $n$-th of what the mean gets. Here are both pairs, in the form that
 # all layers have. The loss is checked by differences: `np.logaddexp` takes no complex numbers.
@@ -92,8 +102,8 @@ H = 64
 three = Batch.pad(ids[:3])
 there = three.attention_mask
 hidden, w, c = rng.standard_normal((*there.shape, H)), rng.standard_normal(H), np.array([0.3])
-print(check_pair(head_forward, head_backward, {"hidden": hidden, "w": w, "c": c, "there": there}, name="head"))
-print(check_pair(loss_forward, loss_backward, {"scores": rng.standard_normal(3), "signs": signs[:3]}, name="loss"))
+show(check_pair(head_forward, head_backward, {"hidden": hidden, "w": w, "c": c, "there": there}, name="head"))
+show(check_pair(loss_forward, loss_backward, {"scores": rng.standard_normal(3), "signs": signs[:3]}, name="loss"))
 
 
 def forgetful_backward(dscores, cache):
@@ -102,7 +112,7 @@ def forgetful_backward(dscores, cache):
 
 
 wrong = check_pair(head_forward, forgetful_backward, {"hidden": hidden, "w": w, "c": c, "there": there}, name="no 1/n")
-print(wrong)
+show(wrong)
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert not wrong.passed
@@ -169,7 +179,7 @@ for name in checked:
     vector, gradient = (model.params[name], grads[name]) if name in grads else (head[name], head_grads[name])
     direction = rng.standard_normal(vector.shape)
     ours, numeric = (gradient * direction).sum(), numeric_slope(vector, direction)
-    print(f"{name:28} by backward {ours:+.6f}   by differences {numeric:+.6f}")
+    print(f"{name}\n  backward {ours:+.6f}, numeric {numeric:+.6f}")
     found.append(abs(ours - numeric) / max(1, abs(ours)))
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
@@ -188,11 +198,12 @@ assert max(found) < 1e-6
 
 # %%
 norms = {}
+print("norm of the gradient of  encoder    head")
 for factor in (0, 1, 2):
     scaled = Params.from_arrays({"head.w": factor * head["head.w"], "head.c": head["head.c"]}, head.shapes, "float64")
     _, encoder_grads, head_grads = loss_and_grads(model, scaled, ids[:32], signs[:32])
     norms[factor] = of_encoder, of_head = global_norm(encoder_grads), global_norm(head_grads)
-    print(f"w times {factor}: norm of the encoder's gradient {of_encoder:.3f}, of the head's {of_head:.3f}")
+    print(f"w times {factor}{of_encoder:23.3f}{of_head:8.3f}")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert norms[0][0] == 0 < min(norms[1][0], norms[2][0])
@@ -232,12 +243,13 @@ def train(model, head, steps, rate, frozen=False):
 
 
 found = {}
+print("sixty steps      before    after")
 for name, frozen in (("all weights", False), ("the head alone", True)):
     model, head = fresh()
     before = accuracy(model, head)
     train(model, head, 60, 0.003, frozen)
     found[name] = accuracy(model, head)
-    print(f"{name:15} trained: {before:.0%} before, {found[name]:.0%} after sixty steps")
+    print(f"{name:15}{before:8.0%}{found[name]:9.0%}")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert found["all weights"] > 0.95
@@ -264,7 +276,7 @@ logits, linear = layers.linear_forward(cache[1], w_two, c_two)
 theirs, entropy = layers.cross_entropy_forward(logits, (signs[:3] > 0).astype(int), np.ones(3))
 dlogits, _, _ = layers.cross_entropy_backward(1.0, entropy)
 dmean, dw_two, _ = layers.linear_backward(dlogits, linear)
-print(f"loss: ours {loss:.6f}, the library's {theirs:.6f}")
+print(f"loss: ours {loss:.6f}, library's {theirs:.6f}")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert abs(loss - theirs) < 1e-12
@@ -294,8 +306,8 @@ with tempfile.TemporaryDirectory() as folder:
     result = tasks.finetune(settings, folder / "run")
     said = tasks.classify(tasks.open_finetuned(folder / "run"), "maud sounded the horn at the captain .")
     metric, share = result.after.headline()[0]
-print(f"{result.step} steps, {metric} on the texts that were kept: {share:.0%}")
-print(f"maud sounded the horn at the captain .   {said.labels[0][0]}")
+print(f"{result.step} steps, {metric} on other texts: {share:.0%}")
+print(f"maud sounded the horn at the captain .\n  {said.labels[0][0]}")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert share > 0.9

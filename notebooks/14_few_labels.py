@@ -169,7 +169,8 @@ for task, labels, arms in (("before", 1000, ("sop", "nsp", "none", "random", "wo
                            ("topic", 1000, ("sop", "nsp", "none", "random", "words")),
                            ("spans1", 5000, ("sop", "nsp", "none", "random"))):  # fmt: skip
     values = {arm: " ".join(f"{value:.2f}" for value in scores(task, arm, labels)) for arm in arms}
-    print(f"{task} with {labels:,} labels:   " + "   ".join(f"{arm} {shown}" for arm, shown in values.items()))
+    print(f"{task} with {labels:,} labels:")
+    print(*(f"  {arm:7} {shown}" for arm, shown in values.items()), sep="\n")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert max(max(scores("before", arm)) for arm in ("sop", "nsp", "none", "random", "words")) < 1 / 3 + 0.05

@@ -22,8 +22,9 @@ BERT, ALBERT, XXLARGE = (PRESETS[name] for name in ("bert-large", "albert-large"
 B, T = 4096, 512  # the paper's batch, and the tokens in each of its sequences
 of_operations = cost.training_operations(ALBERT, T) / cost.training_operations(BERT, T)
 of_parameters = parameters.totals(XXLARGE)["everything"] / parameters.totals(BERT)["everything"]
-print(f"ALBERT-large takes {of_operations:.2f} of BERT-large's operations")
-print(f"ALBERT-xxlarge has {of_parameters:.2f} of BERT-large's parameters")
+print("as shares of BERT-large's:")
+print(f"ALBERT-large's operations   {of_operations:.2f}")
+print(f"ALBERT-xxlarge's parameters {of_parameters:.2f}")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert abs(of_operations - 0.99) < 0.006
@@ -61,13 +62,14 @@ def sum_over_machines(vectors):
 
 rng = np.random.default_rng(0)
 results = {}
+print("machines    sent bytes  by a vector  error")
 for W in (2, 8, 64):
     vectors = [rng.integers(-9, 10, 6400).astype(np.float32) for _ in range(W)]
     total, sent = sum_over_machines(vectors)
     n = vectors[0].nbytes
-    print(f"{W:3} machines: each sends {sent[0]:,} bytes, {sent[0] / n:.3f} of a vector's {n:,}")
     results[W] = np.abs(total - sum(vectors)).max(), sent.max()
-    print(f"{'':13}the sum differs from the plain one by {results[W][0]:.0f}")
+    print(f"{W:8}{sent[0]:14,}{sent[0] / n:13.3f}{results[W][0]:7.0f}")
+print(f"a vector has {n:,} bytes")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert results == {W: (0, 2 * (W - 1) * 25_600 // W) for W in (2, 8, 64)}
@@ -86,7 +88,7 @@ sends = {}
 for name in step_time.PAPER:
     sends[name] = step_time.sent_bytes(PRESETS[name], W)
     print(f"{name:15} {sends[name] / 1e6:6,.0f} MB")
-print(f"ALBERT-large sends {sends['bert-large'] / sends['albert-large']:.1f} times less than BERT-large")
+print(f"ALBERT-large sends {sends['bert-large'] / sends['albert-large']:.1f} times less")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert sends == {name: 2 * (W - 1) / W * 4 * parameters.totals(PRESETS[name])["everything"] for name in step_time.PAPER}
@@ -110,9 +112,10 @@ bandwidth = 25e9 / 8  # 25 Gbit/s, in bytes a second; another one would give ano
 a, b = (B * cost.training_operations(config, T) / W for config in (BERT, ALBERT))
 c, d = sends["bert-large"] / bandwidth, sends["albert-large"] / bandwidth
 rate = (1.7 * b - a) / (c - 1.7 * d)
-print(f"BERT-large:   {a / rate:.2f} s computing + {c:.2f} s sending")
-print(f"ALBERT-large: {b / rate:.2f} s computing + {d:.2f} s sending")
-print(f"{rate / 1e12:.0f} TFLOP/s, {rate / bandwidth:,.0f} operations for each byte")
+print("               computing    sending")
+print(f"BERT-large   {a / rate:9.2f} s{c:9.2f} s")
+print(f"ALBERT-large {b / rate:9.2f} s{d:9.2f} s")
+print(f"{rate / 1e12:.0f} TFLOP/s, {rate / bandwidth:,.0f} operations a byte")
 
 machines = step_time.Machines(W, rate=rate, bandwidth=bandwidth)
 
@@ -127,10 +130,10 @@ assert abs(d / (b / rate) - 0.04) < 0.005
 
 # %%
 rows = step_time.table({name: PRESETS[name] for name in step_time.PAPER}, B, T, machines)
-print(f"{'':15}{'by operations':>15}{'with sending':>15}{'paper':>8}{'paper / model':>15}")
+print(f"{'by':>21}{'with':>8}{'':6}{'paper /':>7}")
+print(f"{'operations':>21}{'sending':>8}{'paper':>6}{'model':>7}")
 for name, row in rows.items():
-    model = f"{row['speed_by_operations']:14.2f}×{row['speed']:14.2f}×"
-    print(f"{name:15}{model}{row['paper']:7.1f}×{row['unexplained']:15.2f}")
+    print(f"{name:14}{row['speed_by_operations']:7.2f}{row['speed']:8.2f}{row['paper']:6.1f}{row['unexplained']:7.2f}")
 
 expected = {"bert-base": 3.24, "albert-base": 5.59, "albert-xlarge": 0.445, "albert-xxlarge": 0.22}
 
@@ -156,8 +159,8 @@ assert 4.7 > 3.4 > rows["bert-base"]["speed_by_operations"] > sends["bert-large"
 # %%
 bert, albert = rows["bert-large"], rows["albert-large"]
 hidden = min(bert["sending"], 2 / 3 * bert["computing"])
-print(f"nothing hidden: {bert['total'] / albert['total']:.2f} times as fast as BERT-large")
-print(f"all that can be hidden: {(bert['total'] - hidden) / albert['total']:.2f} times")
+print(f"nothing hidden: {bert['total'] / albert['total']:.2f} times as fast")
+print(f"all that can be hidden: {(bert['total'] - hidden) / albert['total']:.2f} times as fast")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert abs((bert["total"] - hidden) / albert["total"] - 1.05) < 0.01
@@ -181,8 +184,9 @@ def seconds(config, gigabit):
 models = {"BERT-large": BERT, "ALBERT-large": ALBERT, "ALBERT-xxlarge": XXLARGE}
 curves = {name: [seconds(config, x) for x in gigabits] for name, config in models.items()}
 equal = step_time.bandwidth_of_equal_steps(BERT, XXLARGE, B, T, machines) * 8 / 1e9
+print("ALBERT-large beside BERT-large:")
 for x in (0.1, 25, 1000):
-    print(f"{x:6g} Gbit/s: ALBERT-large {seconds(BERT, x) / seconds(ALBERT, x):5.2f} times as fast as BERT-large")
+    print(f"{x:6g} Gbit/s: {seconds(BERT, x) / seconds(ALBERT, x):5.2f} times as fast")
 
 crossing = {f"BERT-large = xxlarge, {equal:.2f} Gbit/s": (equal, seconds(BERT, equal))}
 title = f"seconds of a step on {W} machines\na batch of {B:,} × {T} tokens; {rate / 1e12:.0f} TFLOP/s each"

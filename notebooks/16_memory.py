@@ -9,6 +9,8 @@
 import minalbert  # missing? In a clone: pip install -e '.[notebooks]'
 
 # %%
+import textwrap
+
 import numpy as np
 
 from minalbert import PRESETS, Albert, Batch, plots
@@ -30,11 +32,12 @@ from minalbert.gradcheck import check_pair
 base = PRESETS["albert-base-v2"]
 B, T = 32, 512
 held = {}
+print("               four vectors   activations")
 for name, sharing in (("all shared", "all"), ("nothing shared", "none")):
     config = base.replace(sharing=sharing)
     vectors = 4 * cost.all_reduced_bytes(config)
     held[name] = vectors / 1e9, memory_for_time.table(config, B, T)[0]["plain_bytes"] / 1e9
-    print(f"{name:15} four vectors {held[name][0]:.2f} GB   activations of the layers {held[name][1]:.1f} GB")
+    print(f"{name:15}{held[name][0]:9.2f} GB{held[name][1]:11.1f} GB")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert held["nothing shared"][0] > 7 * held["all shared"][0]
@@ -46,7 +49,10 @@ assert held["nothing shared"][1] == held["all shared"][1]
 # Keep only the input of every $k$-th layer. In backward, run $k$ layers forward again from the kept input, use their
 # caches, and let them go (Chen et al., 2016). If an input has $i$ bytes and a layer's cache $c$, a pass holds
 #
-# $$\frac{L}{k}\, i + k\, c \qquad\text{which is least at}\qquad k = \sqrt{L\, i / c}$$
+# $$\begin{gathered}
+# \frac{L}{k}\, i + k\, c \\
+# \text{which is least at}\qquad k = \sqrt{L\, i / c}
+# \end{gathered}$$
 #
 # The derivative for $k$ is $-L i / k^2 + c$; set it to zero. Where a cache is as large as an input, that is the famous
 # $\sqrt L$. A transformer's layer keeps far more than its input, so $k = 1$ may be best. How much more does it keep?
@@ -60,9 +66,10 @@ def best_k(L, ratio):
 layer = memory_for_time.plain_bytes([(memory_for_time.plain_layer(base), 1, None)], base, B, T)
 ratio = layer / (4 * B * T * base.hidden_size)
 print(f"a layer keeps {ratio:.1f} times its input")
+print("best k, if a layer's cache were")
+print("layers   as small as its input    as it is")
 for L in (12, 24, 48, 96):
-    print(f"{L:3} layers: k = {best_k(L, 1)} if a cache were as small as an input; as they are, "
-          f"k = {best_k(L, ratio)}")  # fmt: skip
+    print(f"{L:6}{best_k(L, 1):24}{best_k(L, ratio):12}")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert 20 < ratio < 25
@@ -84,7 +91,10 @@ assert [best_k(L, ratio) for L in (12, 24)] == [1, 1]
 # $x_1 = y_1 - f(x_2)$. Backward computes the inputs again, layer by layer, and adds a gradient wherever a stream was
 # read:
 #
-# $$dy_1 \mathrel{+}= g'(y_1)^\top dy_2 \qquad dx_2 = dy_2 + f'(x_2)^\top dy_1 \qquad dx_1 = dy_1$$
+# $$\begin{aligned}
+# dy_1 &\mathrel{+}= g'(y_1)^\top dy_2 \\
+# dx_2 &= dy_2 + f'(x_2)^\top dy_1 \qquad dx_1 = dy_1
+# \end{aligned}$$
 #
 # Here are $L$ such layers that share two matrices, as ALBERT's would, with $f(x) = \tanh(x\,u)$ and
 # $g(x) = \tanh(x\,w)$. The cache is the *output* of the last layer.
@@ -117,7 +127,8 @@ def reversible_backward(dy, cache):
 
 rng = np.random.default_rng(0)
 tensors = {"x": rng.standard_normal((5, 4)), "u": rng.standard_normal((4, 4)), "w": rng.standard_normal((4, 4))}
-print(check_pair(reversible_forward, reversible_backward, tensors, name="six reversible layers"))
+report = check_pair(reversible_forward, reversible_backward, tensors, name="six reversible layers")
+print(textwrap.fill(str(report), 42))
 
 
 def forgets_to_undo(dy, cache):
@@ -133,7 +144,7 @@ def forgets_to_undo(dy, cache):
 
 
 wrong = check_pair(reversible_forward, forgets_to_undo, tensors, name="streams not undone")
-print(f"streams not undone: largest relative error {wrong.error:.1f}")
+print(f"streams not undone: relative error {wrong.error:.1f}")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert check_pair(reversible_forward, reversible_backward, tensors, name="six reversible layers").passed
@@ -147,8 +158,9 @@ assert not wrong.passed
 
 # %%
 rows = memory_for_time.table(base, B, T)
+print("activations, and operations by the first:")
 for row in rows:
-    print(f"{row['name']:30} {row['plain_bytes'] / 1e9:6.2f} GB   operations × {row['operations']:.2f}")
+    print(f"{row['name']:28}{row['plain_bytes'] / 1e9:6.2f} GB{row['operations']:5.2f}")
 plots.bars({
     "activations of the layers": ("{:.2f} GB", {row["name"]: row["plain_bytes"] / 1e9 for row in rows}),
     "operations of a step": ("× {:.2f}", {row["name"]: row["operations"] for row in rows}),
@@ -173,7 +185,7 @@ assert rows[4]["plain_bytes"] < rows[2]["plain_bytes"] < rows[3]["plain_bytes"] 
 tiny = PRESETS["tiny"]
 model, batch = Albert.init(tiny), Batch.random(tiny, size=4, length=16, predictions=3)
 grads, again = (model.loss_and_grads(batch, recompute=recompute)[1].flat for recompute in (False, True))
-print(f"recomputed: {np.count_nonzero(grads != again)} of {grads.size:,} gradients have other bits")
+print(f"recomputing changes {np.count_nonzero(grads != again)} of {grads.size:,} gradients")
 
 depths, errors = (2, 3, 6, 12, 24, 48), []
 for depth in depths:

@@ -197,6 +197,14 @@ def test_a_run_is_drawn_with_what_it_is_to_be_compared_with(matplotlib, tmp_path
     assert readable(drawn)
 
 
+@pytest.mark.parametrize(("entropy", "side"), [(4.6, "bottom"), (4.4, "top")])
+def test_a_level_is_named_on_the_side_that_the_loss_does_not_reach(matplotlib, tmp_path, entropy, side):
+    lines = [LINES[0] | {"unigram_entropy": entropy}, *LINES[1:]]
+    loss, *_ = plots.training.training_curves([read_curves(write(tmp_path / "run", lines))]).axes
+    (name,) = [text for text in loss.texts if "guessing" in text.get_text()]
+    assert name.get_verticalalignment() == side
+
+
 def test_each_adapted_tensor_has_its_name(matplotlib, tmp_path):
     assert len(ADAPTED) == 13
     drawn = plots.training.training_curves([read_curves(ring(tmp_path / "lamb", lamb=ADAPTED))])

@@ -17,6 +17,7 @@ ROOT = Path(__file__).parent.parent / "notebooks"
 SOURCES = sorted(ROOT.glob("[0-9][0-9]_*.py"))
 NUMBER = re.compile(r"-?\d+(?:,\d{3})*(?:\.\d+)?(?:e[-+]?\d+)?(?: ?%)?")
 PUBLIC = {"minalbert", *(f"minalbert.{room}" for room in minalbert.ROOMS)}
+LONG_LINES = {"09_pretraining", "18_paper"}
 SUBJECTS = {  # files that a notebook is about, and therefore imports from
     "02_gradient_check": {"minalbert.gradcheck.compare", "minalbert.gradcheck.numeric"},
     "04_attention": {"minalbert.gradcheck.numeric"},
@@ -155,6 +156,15 @@ def test_results_are_numbers_and_no_hidden_cell_shows_any(path):
     ):
         assert not (cell["metadata"].get("tags") and (kinds or text)), f"cell {number}"
         assert not re.search(r"(?<!=)\b(True|False)\b", text), f"cell {number}"
+
+
+@pytest.mark.parametrize("path", [path for path in SOURCES if path.stem not in LONG_LINES], ids=lambda path: path.stem)
+def test_a_phone_of_390_pixels_shows_every_printed_line_whole(path):
+    committed = json.loads(path.with_suffix(".ipynb").read_text(encoding="utf-8"))
+    printed = [line for cell in committed["cells"] for output in cell.get("outputs", ())
+               for line in "".join(output.get("text", "")).splitlines()]  # fmt: skip
+    assert printed
+    assert [line for line in printed if len(line) > 42] == []
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)

@@ -41,10 +41,23 @@ def test_the_legend_names_the_paper_where_a_panel_has_it():
             text.get_text()[2:] for text in plots.compared(ROWS, panels, "Table 5").texts if text.get_text()[0] in "◆●"
         ]
 
-    ours = "ours: each seed, and the 95 % interval of their mean"
+    ours = "ours: each seed, 95 % interval of the mean"
     assert legend(*PANELS) == ["the paper", ours]
     assert legend(PANELS[1]) == [ours]
     assert legend(PANELS[0] | {"ours": {"NSP": ([0.5], 0.5, 0.5)}}) == ["the paper", "ours"]
+
+
+@pytest.mark.parametrize("name", ["E", "wide, shared, seconds of the narrow"])
+def test_names_of_rows_lie_in_the_figure(name):
+    """What sticks out widens the picture, and moves its title and legend to the right."""
+    panel = {"title": "loss", "paper": {}, "ours": {name: ([1.0], 0.9, 1.1)}, "form": "{:.1f}"}
+    drawn = plots.compared([name], [panel], "Table 6")
+    assert drawn.axes[0].get_yticklabels()[0].get_window_extent().x0 > 0
+
+
+def test_a_phone_shows_the_whole_legend():
+    drawn = plots.compared(ROWS, PANELS, "Table 5")
+    assert (max(text.get_window_extent().x1 for text in drawn.texts) / drawn.dpi + 0.1) * 88 <= 358
 
 
 def test_the_figure_in_words_has_both_numbers():

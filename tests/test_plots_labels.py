@@ -36,6 +36,13 @@ def test_seeds_are_dots_and_medians_a_line():
     assert metadata["image/png"]["alt"].startswith(said)
 
 
+@pytest.mark.parametrize(("share", "side"), [(1 / 16, "bottom"), (1 / 2, "top")])
+def test_guessing_is_named_away_from_the_axis(share, side):
+    topic = plots.label_curves(PANELS, guessing={"topic": share}).axes[1]
+    (name,) = [text for text in topic.texts if text.get_text() == "guessing"]
+    assert name.get_verticalalignment() == side
+
+
 def test_a_name_looks_the_same_in_every_panel():
     order, topic = plots.label_curves(PANELS).axes
     colours = [{text.get_text(): text.get_color() for text in axes.texts}["words"] for axes in (order, topic)]

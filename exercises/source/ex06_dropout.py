@@ -30,7 +30,7 @@ def dropout_mask(shape, rate, key):
 
     Returns an array of this shape: 1 where a number is kept, 0 where it is dropped.
     """
-    ### HINT Make the generator anew in each call, from the key: one that lives on has moved on by the next call.
+    ### HINT Make a new generator in each call, from the key: one that lives on has moved on by the next call.
     ### HINT mask = 1 where u ≥ rate, otherwise 0; u = random(shape) of default_rng(key).
     ### HINT u comes from the generator in one call; compare it with the rate, and make numbers of True and False.
     ### BEGIN SOLUTION

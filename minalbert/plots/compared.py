@@ -5,7 +5,7 @@ import math
 from .panels import LABEL, THIN
 from .style import INK, ORANGE, TEXT, drawing, figure
 
-NAMES, PANEL, GAP, EDGE, ROW, HEAD, FOOT = 1.5, 2.35, 0.3, 0.25, 0.34, 0.62, 0.62      # inches
+NAMES, LETTER, PANEL, GAP, EDGE, ROW, HEAD, FOOT = 1.5, 0.065, 2.35, 0.3, 0.25, 0.34, 0.62, 0.62   # inches
 
 
 @drawing
@@ -16,11 +16,12 @@ def compared(rows, panels, title):
     panels   a dict each: "title"; "paper", {row: number}; "ours", {row: (numbers, low, high)}, which are dots, and
              their interval; "form", such as "{:.0%}"; "reverse", if less is better: then less is to the right
     """
-    width = NAMES + len(panels) * (PANEL + GAP) - GAP + EDGE
+    names = max(NAMES, 0.2 + LETTER * max(map(len, rows)))
+    width = names + len(panels) * (PANEL + GAP) - GAP + EDGE
     height = HEAD + ROW * len(rows) + FOOT
     drawn = figure(width, height, described(rows, panels, title))
     for number, panel in enumerate(panels):
-        left = NAMES + number * (PANEL + GAP)
+        left = names + number * (PANEL + GAP)
         axes = drawn.add_axes((left / width, FOOT / height, PANEL / width, ROW * len(rows) / height),
                               ylim=(len(rows) - 0.5, -0.5), facecolor="none")  # fmt: skip
         draw(axes, rows, panel)
@@ -30,7 +31,7 @@ def compared(rows, panels, title):
     if of_paper:
         drawn.text(0.1 / width, 0.13 / height, "◆ the paper", color=ORANGE, va="center", fontsize=LABEL)
     seeds = any(len(numbers) > 1 for panel in panels for numbers, *_ in panel["ours"].values())
-    ours = "● ours: each seed, and the 95 % interval of their mean" if seeds else "● ours"
+    ours = "● ours: each seed, 95 % interval of the mean" if seeds else "● ours"
     drawn.text((1.1 if of_paper else 0.1) / width, 0.13 / height, ours, color=TEXT["A"], va="center", fontsize=LABEL)
     return drawn
 

@@ -33,7 +33,7 @@ def label_curves(panels, guessing=None, columns=2):
         panel(axes, *title.partition("\n")[::2])
         draw_names(axes, found, looks)
         if title in (guessing or {}):
-            level(axes, guessing[title], "guessing", below=True)
+            level(axes, guessing[title], "guessing", below=guessing[title] > 0.15)
     return drawn
 
 

@@ -94,7 +94,8 @@ def draw_mlm_loss(axes, runs):
     finish(axes, last_step(runs), low=0)
     entropy = baseline(runs, "unigram_entropy")
     if entropy is not None:
-        level(axes, entropy, f"guessing by frequency {entropy:.2f}")
+        stays = all(loss > entropy for _, loss, *_ in ends)
+        level(axes, entropy, f"guessing by frequency {entropy:.2f}", below=stays)
     milestone(axes, runs, "mlm_loss", "left the plateau", rises=False)
     name_ends(axes, ends)
 

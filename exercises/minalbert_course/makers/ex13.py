@@ -30,7 +30,7 @@ def in_shards(text, files, places):
 
 
 def filled(folder, written):
-    """The folder, with these files anew."""
+    """The folder, with these files new."""
     for name, content in written.items():
         Path(folder, name).unlink(missing_ok=True)
         Path(folder, name).write_bytes(content)
@@ -39,7 +39,7 @@ def filled(folder, written):
 
 @maker("a directory")
 def directory(text, state):
-    """Every time the same one, with these two files written anew, and others beside them that are not asked for."""
+    """Every time the same one, with these two files written again, and others beside them that are not asked for."""
     if not folders:
         folders.append(tempfile.TemporaryDirectory())
         for name in ("added_tokens.json", "tokenizer_config.json"):
