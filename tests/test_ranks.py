@@ -45,6 +45,16 @@ def test_a_gradient_has_the_bits_of_one_process_on_every_rank(count, kernels):
     assert on_threads(count, lambda ranks: gradient(ranks, kernels)) == [gradient(ALONE, kernels)] * count
 
 
+def test_a_loss_that_a_model_lacks_is_none_on_every_rank():
+    def losses(ranks):
+        with Workers(Albert.init(CONFIG, heads=("mlm",)), 1) as workers:
+            return gradient_over(ranks, workers, workers.slices_of(MICRO_BATCHES[ranks.share(BATCHES)])).losses
+
+    alone = losses(ALONE)
+    assert alone.sop is None
+    assert on_threads(2, losses) == [alone] * 2
+
+
 @pytest.mark.parametrize("count", [2, 4])
 @pytest.mark.parametrize("length", [0, 1, 6, 7, 30, 100])
 def test_a_sum_of_few_or_many_pieces_is_that_of_one(monkeypatch, length, count):

@@ -2,7 +2,7 @@
 
 from ..model.pretraining import Totals
 from .tree import TreeSum
-from .workers import add_losses
+from .workers import Gradient, add_losses
 
 
 def gradient_over(ranks, workers, slices, dropout=None, scale=1.0, recompute=False):
@@ -26,10 +26,17 @@ def totals_over(ranks, batches):
 def sum_gradients(ranks, gradient):
     """The sum of all ranks' Gradients, in this one's vector."""
     ranks.add(gradient.grads.flat)
+    own = [None if loss is None else float(loss) for loss in gradient.losses]        # NumPy's numbers pickle slowly
     tree = TreeSum(add_numbers)
-    for numbers in ranks.gather(gradient._replace(grads=None)):
-        tree.push(numbers)
+    for floats, *seconds in ranks.gather((own, gradient.forward_seconds, gradient.backward_seconds)):
+        tree.push(Gradient(in_the_types_of(gradient.losses, floats), None, *seconds))
     return tree.total()._replace(grads=gradient.grads)
+
+
+def in_the_types_of(losses, floats):
+    """A record of floats as one of losses: a sum depends on its type, float32 or float64."""
+    pairs = zip(losses, floats, strict=True)
+    return type(losses)(*(None if loss is None else loss.dtype.type(number) for loss, number in pairs))
 
 
 def add_numbers(left, right):
