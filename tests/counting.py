@@ -7,9 +7,12 @@ class Counting:
 
     def Ialltoallv(self, sent, received):
         vector, (counts, _) = sent
-        self.sent += (sum(counts) - counts[self.rank]) * vector.itemsize
+        assert not counts[self.rank]  # nothing is sent to oneself
+        self.sent += sum(counts) * vector.itemsize
         return self.comm.Ialltoallv(sent, received)
 
     def Iallgatherv(self, sent, received):
-        self.sent += (self.size - 1) * sent.nbytes
+        assert sent is None  # it is in its place already
+        vector, (counts, _) = received
+        self.sent += (self.size - 1) * counts[self.rank] * vector.itemsize
         return self.comm.Iallgatherv(sent, received)

@@ -204,6 +204,32 @@ def test_both_rungs_agree_bit_by_bit_and_adapted_tensors_to_a_few_ulp(optimiser,
             np.testing.assert_allclose(params[name], w, rtol=0, atol=8 * ULP[dtype] * np.abs(w).max(), err_msg=name)
 
 
+def test_short_neighbours_form_a_run_and_a_long_tensor_is_one(monkeypatch):
+    monkeypatch.setattr(rooms, "BLOCK", 7)
+    params = Params.zeros({"a": (2, 2), "b": (3,), "long": (3, 5), "c": (6,), "d": (2,), "e": (5,)})
+    found = [(place, [*parts]) for place, parts in rooms.runs(params)]
+    assert found == [(slice(0, 7), ["a", "b"]), (slice(7, 22), ["long"]), (slice(22, 28), ["c"]),
+                     (slice(28, 35), ["d", "e"])]  # fmt: skip
+    for names, expected in (("a d long e", ["a", "long", "d e"]), ("b", ["b"]), ("", [])):
+        assert [" ".join(parts) for _, parts in rooms.runs(params, names.split())] == expected
+    monkeypatch.setitem(sys.modules, "cupy", fake_cupy)
+    assert [[*parts] for _, parts in rooms.runs(params.to("cuda"))] == [[name] for name in params]
+
+
+@pytest.mark.parametrize("optimiser", [AdamW(), Lamb()])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_tensors_in_one_run_have_the_bits_of_tensors_that_are_stepped_alone(optimiser, dtype):
+    params, grads, moments = start(dtype)
+    twin, twins, ratios = params.copy(), Moments.zeros(params), {}
+    for t in range(1, 4):
+        together = optimiser.step(params, grads, moments, RATE, t)
+        for name in twin:
+            ratios |= optimiser.step(twin, grads, twins, RATE, t, only=[name])
+        assert together == ratios
+    for now, alone in zip((params, *moments), (twin, *twins), strict=True):
+        np.testing.assert_array_equal(now.flat, alone.flat)
+
+
 def test_the_first_rung_changes_nothing_it_is_given():
     params, grads, _ = start()
     w, g = params["pooler.w"], grads["pooler.w"]

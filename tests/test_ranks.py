@@ -12,11 +12,11 @@ from small_run import small_corpus, small_settings
 from test_finetune import OBJECTIVES, in_slices, model_for
 from thread_ranks import on_threads
 
-from minalbert import Albert, Batch
+from minalbert import Albert, Batch, Params
 from minalbert.data.instances import Instances
 from minalbert.data.order import batches
 from minalbert.errors import ConfigError, DeviceError, MissingLibraryError, TrainError
-from minalbert.parallel import ALONE, Workers, gradient_over, rank_sum, world
+from minalbert.parallel import ALONE, Gradient, Workers, gradient_over, rank_sum, sum_gradients, world
 from minalbert.parallel.ranks import Alone
 from minalbert.tasks.gradient import gradient_function
 from minalbert.train import together
@@ -43,6 +43,21 @@ def gradient(ranks, kernels="plain"):
 @pytest.mark.parametrize("count", [2, 4])
 def test_a_gradient_has_the_bits_of_one_process_on_every_rank(count, kernels):
     assert on_threads(count, lambda ranks: gradient(ranks, kernels)) == [gradient(ALONE, kernels)] * count
+
+
+def test_one_process_leaves_its_losses_on_their_device():
+    found = Gradient(("a loss",), Params.zeros({"w": (2,)}), 0.5, 0.5)
+    assert sum_gradients(ALONE, found) is found
+
+
+def test_a_loss_that_a_model_lacks_is_none_on_every_rank():
+    def losses(ranks):
+        with Workers(Albert.init(CONFIG, heads=("mlm",)), 1) as workers:
+            return gradient_over(ranks, workers, workers.slices_of(MICRO_BATCHES[ranks.share(BATCHES)])).losses
+
+    alone = losses(ALONE)
+    assert alone.sop is None
+    assert on_threads(2, losses) == [alone] * 2
 
 
 @pytest.mark.parametrize("count", [2, 4])

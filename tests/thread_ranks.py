@@ -3,6 +3,8 @@
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
+
 from minalbert.parallel import Ranks
 
 
@@ -52,20 +54,20 @@ class Comm:
     def Ialltoallv(self, sent, received):
         vector, (counts, starts) = sent
         shares = [vector[start : start + count] for start, count in zip(starts, counts, strict=True)]
-        return Request(lambda: self.all_to_all(shares, received[0]))
+        return Request(lambda: self.all_to_all(shares, *received))
 
-    def all_to_all(self, shares, places):
-        theirs = self.allgather([share.copy() for share in shares])
-        for place, shares in zip(places, theirs, strict=True):
-            place[...] = shares[self.rank]
+    def all_to_all(self, shares, room, counts):
+        theirs = [shares[self.rank] for shares in self.allgather([share.copy() for share in shares])]
+        assert [len(share) for share in theirs] == counts
+        room.reshape(-1)[:] = np.concatenate(theirs)
 
     def Iallgatherv(self, sent, received):
         vector, (counts, starts) = received
         places = [vector[start : start + count] for start, count in zip(starts, counts, strict=True)]
-        return Request(lambda: self.all_gather(sent, places))
+        return Request(lambda: self.all_gather(places))
 
-    def all_gather(self, sent, places):
-        for place, theirs in zip(places, self.allgather(sent.copy()), strict=True):
+    def all_gather(self, places):
+        for place, theirs in zip(places, self.allgather(places[self.rank].copy()), strict=True):
             place[...] = theirs
 
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 from ..backend import array_module
 from ..errors import ConfigError, named_fields
-from .blocks import as_factor, blocks, check, check_settings, exempt, scratch, tensors
+from .blocks import as_factor, blocks, check, check_settings, exempt, runs, scratch
 
 
 def adamw_tensor(w, g, m, v, rate, t=1, betas=(0.9, 0.999), eps=1e-6, weight_decay=0.01, bias_correction=True):
@@ -64,17 +64,21 @@ class AdamW:
         check(params, grads, moments, rate, t, scale)
         scale = as_factor(scale, params)
         xp, (longest_u, longest_s) = array_module(params.flat), scratch(params, "block", "block")
-        for name, vectors in tensors(params, grads, moments, only):
-            decay = 0.0 if exempt(name, params[name]) else self.weight_decay
-            for w, g, m, v in blocks(*vectors):
+        for place, parts in runs(params, only):
+            decayed = [part for name, part in parts.items() if not exempt(name, params[name])]
+            for w, g, m, v in blocks(*(kind.flat[place] for kind in (params, grads, *moments))):
                 u = longest_u[: len(w)]
-                write_direction(u, w, g, m, v, longest_s[: len(w)], self, t, scale, decay)
+                write_direction(u, w, g, m, v, longest_s[: len(w)], self, t, scale, decayed)
                 w -= xp.multiply(u, float(rate), out=u)
         return {}
 
 
-def write_direction(u, w, g, m, v, s, settings, t, scale, decay):
-    """Write the direction of one block into u, and update m and v; s is scratch. The operations of adamw_tensor."""
+def write_direction(u, w, g, m, v, s, settings, t, scale, decayed):
+    """Write the direction of one block into u, and update m and v. The operations of adamw_tensor.
+
+    s         scratch
+    decayed   the parts of the block that are of matrices and tables
+    """
     xp, (beta1, beta2) = array_module(w), settings.betas
     if scale is not None:
         g = xp.multiply(g, scale, out=u)
@@ -96,9 +100,10 @@ def write_direction(u, w, g, m, v, s, settings, t, scale, decay):
     s += settings.eps
     xp.divide(m, s, out=u)
 
-    if decay:                                        # u ← u + λ w
-        xp.multiply(w, decay, out=s)
-        u += s
+    if settings.weight_decay:                        # u ← u + λ w
+        xp.multiply(w, settings.weight_decay, out=s)
+        for part in decayed:
+            xp.add(u[part], s[part], out=u[part])
 
 
 def corrections(betas, t):

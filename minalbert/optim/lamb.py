@@ -22,7 +22,7 @@ from ..arguments import is_number, refusal
 from ..backend import array_module
 from ..errors import ConfigError, named_fields
 from .adamw import corrections, write_direction
-from .blocks import as_factor, blocks, check, check_settings, exempt, scratch, tensors
+from .blocks import as_factor, blocks, check, check_settings, exempt, runs, scratch
 from .clip import sum_of_squares
 
 
@@ -75,26 +75,30 @@ class Lamb:
         only: names of the tensors to change, such as params.select("encoder.").names. All others are frozen: neither
         they nor their moments change, not even by decay.
 
-        Each tensor is passed over twice, for u and the norms and then for w, because the ratio needs all of u.
+        Each run is passed over twice, for u and the norms and then for w, because a ratio needs all of a tensor's u.
         """
         check(params, grads, moments, rate, t, scale)
         scale = as_factor(scale, params)
-        xp, (longest_u, longest_s) = array_module(params.flat), scratch(params, "tensor", "block")
+        xp, (longest_u, longest_s) = array_module(params.flat), scratch(params, "run", "block")
         ratios = {}
-        for name, vectors in tensors(params, grads, moments, only):
-            adapted, length = not exempt(name, params[name]), float(rate)
+        for place, parts in runs(params, only):
+            vectors = [kind.flat[place] for kind in (params, grads, *moments)]
             whole_w, whole_u = vectors[0], longest_u[: len(vectors[0])]
-            squares = [0.0, 0.0]                     # of w, of u
+            adapted = {name: part for name, part in parts.items() if not exempt(name, params[name])}
+            squares = dict.fromkeys(adapted, (0.0, 0.0))
             for u, w, g, m, v in blocks(whole_u, *vectors):
-                decay = self.weight_decay if adapted else 0.0
-                write_direction(u, w, g, m, v, longest_s[: len(w)], self, t, scale, decay)
-                if adapted:
-                    squares = [sum_of_squares(x) + before for x, before in zip((w, u), squares, strict=True)]
-            if adapted:
-                ratios[name] = self.ratio(*(xp.sqrt(sum) for sum in self._whole_squares(name, squares)))
-                length = xp.asarray(rate * ratios[name], dtype=whole_w.dtype)
+                write_direction(u, w, g, m, v, longest_s[: len(w)], self, t, scale, adapted.values())
+                for name, part in adapted.items():
+                    of_w, of_u = squares[name]
+                    squares[name] = of_w + sum_of_squares(w[part]), of_u + sum_of_squares(u[part])
+            lengths = dict.fromkeys(parts, float(rate))
+            for name in adapted:
+                ratios[name] = self.ratio(*map(xp.sqrt, self._whole_squares(name, squares[name])))
+                lengths[name] = xp.asarray(rate * ratios[name], dtype=whole_w.dtype)
             for w, u in blocks(whole_w, whole_u):
-                w -= xp.multiply(u, length, out=u)
+                for name, part in parts.items():
+                    xp.multiply(u[part], lengths[name], out=u[part])
+                w -= u
         return ratios
 
     def _whole_squares(self, name, squares):

@@ -1,8 +1,9 @@
 """The gradient of a batch of which each rank has its share: the bits of one process that has all of it."""
 
+import numpy as np
+
 from ..model.pretraining import Totals
-from .tree import TreeSum
-from .workers import add_losses
+from .workers import Gradient
 
 
 def gradient_over(ranks, workers, slices, dropout=None, scale=1.0, recompute=False):
@@ -24,18 +25,14 @@ def totals_over(ranks, batches):
 
 
 def sum_gradients(ranks, gradient):
-    """The sum of all ranks' Gradients, in this one's vector."""
+    """The sum of all ranks' Gradients, in this one's vector. Their numbers are a short vector, which is added alike."""
+    if ranks.size == 1:
+        return gradient                              # its losses stay on their device
     ranks.add(gradient.grads.flat)
-    tree = TreeSum(add_numbers)
-    for numbers in ranks.gather(gradient._replace(grads=None)):
-        tree.push(numbers)
-    return tree.total()._replace(grads=gradient.grads)
-
-
-def add_numbers(left, right):
-    """Two Gradients without their vectors."""
-    return left._replace(
-        losses=add_losses(left.losses, right.losses),
-        forward_seconds=left.forward_seconds + right.forward_seconds,
-        backward_seconds=left.backward_seconds + right.backward_seconds,
-    )
+    there = [loss for loss in gradient.losses if loss is not None]
+    seconds = gradient.forward_seconds, gradient.backward_seconds
+    numbers = np.array([*map(float, there), *seconds], there[0].dtype)
+    ranks.add(numbers)
+    losses = iter(numbers)
+    losses = type(gradient.losses)(*(None if loss is None else next(losses) for loss in gradient.losses))
+    return Gradient(losses, gradient.grads, *map(float, numbers[-2:]))

@@ -10,9 +10,9 @@ Each rank has added its own G / R slices, which are neighbours: its sum is a nod
 over all G. MPI's own Allreduce adds in an order of its own, which changes with the number of ranks. So nothing but
 MPI's copying is used here, and every addition is ours:
 
-    Alltoall     rank i receives the i-th share of every rank's vector
-    the tree     adds the R shares
-    Allgather    every rank receives all the sums
+    Alltoall     rank i receives the i-th share of every other rank's vector
+    the tree     adds the R shares, in the place of the rank's own
+    Allgather    every rank receives all other sums
 
 A rank sends (R - 1) / R of the vector twice, as in a ring. The vector goes piece by piece, so that no second vector is
 needed. Some pieces are on their way while another is added: a link that waits for additions, or for the slowest rank's
@@ -51,19 +51,22 @@ class Piece:
 
     def __init__(self, piece, comm, room):
         counts = shares(len(piece), comm.size)
-        mine = counts[comm.rank]
-        self.comm, self.room = comm, room
-        self.whole = [piece, (counts, [sum(counts[:rank]) for rank in range(comm.size)])]
-        self.received = room.view(piece.dtype)[: comm.size * mine].reshape(comm.size, mine)
-        self.request = comm.Ialltoallv(self.whole, [self.received, [mine] * comm.size])
+        starts, mine = [sum(counts[:rank]) for rank in range(comm.size)], counts[comm.rank]
+        self.comm, self.room, self.whole = comm, room, [piece, (counts, starts)]
+        self.own = piece[starts[comm.rank] :][:mine]
+        self.received = room.view(piece.dtype)[: (comm.size - 1) * mine].reshape(comm.size - 1, mine)
+        sent, expected = [*counts], [mine] * comm.size
+        sent[comm.rank] = expected[comm.rank] = 0    # a rank's own share stays where it is
+        self.request = comm.Ialltoallv([piece, (sent, starts)], [self.received, expected])
 
     def add(self):
-        """Add this rank's share, and send the sum to all."""
+        """Add the shares in the place of this rank's own, and send their sum to all."""
         self.request.Wait()
-        tree = TreeSum(lambda left, right: np.add(left, right, out=left))
-        for share in self.received:
+        tree = TreeSum(lambda left, right: np.add(left, right, out=right if right is self.own else left))
+        for share in (*self.received[: self.comm.rank], self.own, *self.received[self.comm.rank :]):
             tree.push(share)
-        self.request = self.comm.Iallgatherv(tree.total(), self.whole)
+        tree.total()                                 # which is where this rank's share was
+        self.request = self.comm.Iallgatherv(None, self.whole)
         return self
 
     def end(self):
