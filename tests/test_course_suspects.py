@@ -5,9 +5,13 @@ import pytest
 
 from minalbert_course.compare import Wrong
 from minalbert_course.draw import CheckDraw
+from minalbert_course.given import Given
 from minalbert_course.here import Here
 from minalbert_course.lesson import Lesson
+from minalbert_course.lessons.checks import Later
 from minalbert_course.lessons.corners import Corner, CornerDraw, also
+from minalbert_course.lessons.loop_mistakes import slips_of_a_loop
+from minalbert_course.lessons.loops import same_or_own
 from minalbert_course.lessons.matches import matches
 from minalbert_course.lessons.polynomials import miscounted, quotients
 from minalbert_course.marking import mark
@@ -24,6 +28,22 @@ def cause(yours, expected=X, **known):
 def test_a_suspect_is_named_where_it_gives_the_numbers():
     assert cause(X + 1, suspects=lambda: {"two are added": X + 2, "one is added": X + 1}) == "one is added"
     assert cause(X + 1.5, suspects=lambda: {"one is added": X + 1}) != "one is added"
+
+
+def test_no_suspect_is_made_where_the_losses_are_right_by_rates_of_ones_own():
+    made = []
+    suspects = Later(lambda: made.append(1) or {"two are added": [3.0, 4.0]})
+    same_or_own("losses", [3.0, 4.0], [1.0, 2.0], lambda: [3.0, 4.0], suspects)
+    assert not made
+    with pytest.raises(Wrong) as found:
+        same_or_own("losses", [3.0, 4.0], [1.0, 2.0], lambda: None, suspects)
+    assert (found.value.cause, made) == ("two are added", [1])
+
+
+def test_what_a_mistake_makes_of_a_run_is_computed_once_for_all_submissions():
+    asked = (0,), (Given.of("a batch", 0, 2, 5, 1),), (0.1, 0.05), 0.1
+    first, second = slips_of_a_loop(*asked), slips_of_a_loop(*asked)
+    assert all(first[says]() is second[says]() for says in list(first)[:2])
 
 
 def test_two_suspects_with_the_same_numbers_are_a_guess():

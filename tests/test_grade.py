@@ -16,7 +16,7 @@ from submissions import LIMITS, RIGHT, STUB, written
 from minalbert import commands
 from minalbert_course.catalogue import find
 from minalbert_course.given import Given
-from minalbert_course.grade import codec, keeper
+from minalbert_course.grade import codec, inside, keeper
 from minalbert_course.grade.batch import best, graded, grades
 from minalbert_course.grade.submissions import found
 from minalbert_course.yours import OnDevice, Opaque
@@ -106,6 +106,15 @@ def test_a_notebook_whose_cell_stops_keeps_its_other_cells(tmp_path):
     marks = graded(submission, LESSON, "a secret", LIMITS).marks
     assert marks.points == 10
     assert "ZeroDivisionError" in marks.remark
+
+
+def test_the_function_that_a_name_has_now_is_called():
+    worker = inside.Worker(None, None, {})
+    worker.watching, worker.namespace = {}, {"one": lambda: 1}
+    kept = worker.watched("one")
+    assert worker.watched("one") is kept  # so that `here` looks up its signature once
+    worker.namespace["one"] = lambda: 2
+    assert (kept(), worker.watched("one")()) == (1, 2)
 
 
 def test_values_travel_and_nothing_else_does():

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from exercises.mutants import kept
 from exercises.mutants.generate import chosen, mutants
 from exercises.mutants.run import RESULTS, Ran, equivalent, missed, right_answers, run, sampled, wrong_answers
 from exercises.mutants.twin import compared
@@ -64,6 +65,45 @@ def test_a_cause_in_words_is_right_if_it_is_of_the_kind_or_given_again(of_gelu):
     assert is_right(ran(state, "something is kept from call to call"), GELU.solution())
     assert not is_right(ran(state, "transposed"), GELU.solution(), ran(state, "transposed"))
     assert not is_cause("seen: 2 of 4 entries are wrong")
+
+
+def test_a_run_that_was_stopped_goes_on_where_it_stopped(of_gelu, tmp_path, monkeypatch):
+    answers = [(mutant, mutant.text, ".py") for mutant in list(of_gelu.values())[:4]]
+    told = ["it took long", *(Result(9.5, [Miss("GELU", 0.5, "f", f"{i}", None, True)], "") for i in range(3))]
+    by_text, asked, stops = {text: told[i] for i, (_, text, _) in enumerate(answers)}, [], [2]
+
+    def stopped(function, tasks, workers):
+        for number, task in enumerate(tasks):
+            if len(asked) in stops:
+                stops.clear()
+                raise KeyboardInterrupt
+            asked.append(task[1])
+            yield number, by_text[task[1]]
+
+    monkeypatch.setattr(kept, "each", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        run(answers, found=tmp_path / "found")
+    with open(tmp_path / "found", "a") as file:
+        file.write('\n["cut o')
+    for _ in range(2):
+        assert [one.result for one in run(answers, found=tmp_path / "found")] == told
+    assert sorted(asked) == sorted(by_text)  # each once
+
+
+def test_a_result_is_kept_for_one_text_term_solution_and_judge(tmp_path, monkeypatch):
+    keys = {kept.key("ex04", text, term, ".py") for text in ("x", "y") for term in ("a", "b")}
+    monkeypatch.setattr(kept, "solutions", lambda: {"ex04": "another"})
+    keys.add(kept.key("ex04", "x", "a", ".py"))
+    monkeypatch.setattr(kept, "judge", lambda: "another")
+    assert len(keys | {kept.key("ex04", "x", "a", ".py")}) == 6
+
+
+def test_a_judge_is_all_of_its_files(tmp_path):
+    for folder, text in (("a", "1"), ("b", "1"), ("c", "2")):
+        (tmp_path / folder / "lessons").mkdir(parents=True)
+        (tmp_path / folder / "lessons" / "ex01.py").write_text(text)
+    one, same, other = (kept.judge((tmp_path / folder,)) for folder in "abc")
+    assert one == same != other
 
 
 @pytest.mark.slow

@@ -6,5 +6,5 @@
 A mutant is a solution with one change of a known kind. One that loses points is caught. One that does not is either
 equivalent, and then listed in equivalent.toml with the reason, or a miss, for which a check must be written.
 
-Read in this order: edit, arithmetic, arrays, flow, arguments, memory, generate, run, twin, right, right_caches.
+Read in this order: edit, arithmetic, arrays, flow, arguments, memory, generate, run, kept, twin, right, right_caches.
 """

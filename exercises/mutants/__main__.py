@@ -30,7 +30,8 @@ def main():
     what.add_argument("--right", action="store_true", help="right answers instead: which of them lose a point?")
     parser.add_argument("--record", action="store_true",
                         help="keep the numbers for exercises/CATALOGUE.md; of a sample those of causes")  # fmt: skip
-    parser.add_argument("--out", type=Path, default=Path("build/mutants"), help="a folder for the lists")
+    parser.add_argument("--out", type=Path, default=Path("build/mutants"),
+                        help="a folder for the lists, and for results, so that a run that was stopped can go on")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     (right if options.right else again if options.again else wrong)(options)
@@ -39,10 +40,11 @@ def main():
 def wrong(options):
     print(f"{'':16}{'tried':>8}{'caught':>8}{'equivalent':>12}{'missed':>8}{'with a cause':>14}{'the right one':>15}")
     for source in chosen(options.only):
-        ran = run(sampled(wrong_answers(source), options.sample, options.seed))
+        found = options.out / f"{source.lesson.name}.jsonl"
+        ran = run(sampled(wrong_answers(source), options.sample, options.seed), found=found)
         known, caught = equivalent(), [one for one in ran if one.caught]
         lost = [one for one in ran if not one.caught and one.mutant.name not in known]
-        verdicts = rightly_explained(source, ran)
+        verdicts = rightly_explained(source, ran, found=found)
         judged = [one for one in caught if not one.stopped]
         row = {"judged": len(judged), "with_a_cause": len(verdicts), "right": sum(verdicts.values())}
         print(f"{source.lesson.name:16}{len(ran):8}{len(caught):8}{len(ran) - len(caught) - len(lost):12}{len(lost):8}"

@@ -1,17 +1,19 @@
 """Mark mutants, and compare those with full marks with the solution."""
 
 import json
+import os
 import random
 import tomllib
 from typing import NamedTuple
 
 from ..source import HERE
+from . import kept
 from .edit import RIGHT
 from .generate import mutants
 from .right_files import whole_files
 from .twin import compared
 from .verdict import is_cause, is_right, needs_another_term
-from .workers import OTHER_TERM, TERM, Result, each, marked
+from .workers import OTHER_TERM, TERM, Result, each
 
 EQUIVALENT, RESULTS = HERE / "mutants" / "equivalent.toml", HERE / "mutants" / "results.json"
 LONG = 900.0                                         # seconds for all draws of one exercise's survivors
@@ -56,18 +58,18 @@ def sampled(found, sample=None, seed=0):
     return found if sample is None else random.Random(seed).sample(found, min(sample, len(found)))
 
 
-def run(answers, workers=2, term=TERM):
-    """A Ran for each of (mutant, content, suffix), in order."""
+def run(answers, workers=2, term=TERM, found=os.devnull):
+    """A Ran for each of (mutant, content, suffix), in order. found: the file in which results are kept"""
     tasks = [(mutant.lesson.name, content, term, suffix) for mutant, content, suffix in answers]
-    results = dict(each(marked, tasks, workers))
-    return [Ran(mutant, results[number]) for number, (mutant, _, _) in enumerate(answers)]
+    answered = kept.results(tasks, workers, found)
+    return [Ran(mutant, result) for (mutant, _, _), result in zip(answers, answered, strict=True)]
 
 
-def rightly_explained(source, ran, workers=2):
+def rightly_explained(source, ran, workers=2, found=os.devnull):
     """{name of a mutant that got a cause: is it the right one?}"""
     ran, solution = [one for one in ran if one.caught and one.cause], source.solution()
     unsure = [(one.mutant, one.mutant.text, ".py") for one in ran if needs_another_term(one, solution)]
-    again = {one.mutant.name: one for one in run(unsure, workers, OTHER_TERM)}
+    again = {one.mutant.name: one for one in run(unsure, workers, OTHER_TERM, found)}
     return {one.mutant.name: is_right(one, solution, again.get(one.mutant.name)) for one in ran}
 
 

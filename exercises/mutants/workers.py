@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import queue
+import signal
 import tempfile
 import threading
 from pathlib import Path
@@ -54,6 +55,7 @@ def marked(lesson, text, term=TERM, suffix=".py"):
 def serve(pipe):
     """In the worker: (function, arguments) come, what the function returns goes back, until the parent ends."""
     threading.Thread(target=end_with_parent, daemon=True).start()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)     # it ends the parent, and is no mutant's mistake
     quiet = os.open(os.devnull, os.O_RDWR)
     os.dup2(quiet, 1)
     while True:

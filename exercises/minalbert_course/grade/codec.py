@@ -16,7 +16,7 @@ from ..values import OnDevice, Opaque
 
 HEAD = struct.Struct("<IQ")
 MOST, MOST_TEXT = 64 * 2**20, 4 * 2**20              # bytes of an answer; of it what is not arrays
-PLAIN = (bool, int, float, str)
+PLAIN = {bool, int, float, str, type(None)}
 
 
 class CodecError(ValueError):
@@ -40,8 +40,10 @@ def dumps(value):
 
 
 def tree(value, arrays):
-    if value is None or type(value) in PLAIN:
+    if type(value) in PLAIN:
         return value
+    if type(value) in (tuple, list) and PLAIN.issuperset(map(type, value)):
+        return {type(value).__name__: value}
     if isinstance(value, np.generic) and value.dtype.kind in "fiubU":
         return value.item()
     if isinstance(value, np.ndarray | np.generic):
@@ -98,8 +100,9 @@ def value_of(node, body, place):
     if kind == "dict":
         pairs = [(value_of(key, body, place), value_of(part, body, place)) for key, part in inside]
         return {tuple(key) if isinstance(key, list) else key: part for key, part in pairs}
-    parts = [value_of(part, body, place) for part in inside]
-    return {"tuple": tuple, "list": list}[kind](parts)
+    if dict in map(type, inside):
+        inside = [value_of(part, body, place) for part in inside]
+    return {"tuple": tuple, "list": list}[kind](inside)
 
 
 def array_of(described, body, place):

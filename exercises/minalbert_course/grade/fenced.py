@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..given import Given
-from ..here import changed, copied
+from ..here import changed, copied, flat
 from ..values import NotWritten, OnDevice, Stopped
 from .process import Ended, WorkerProcess
 from .tasks import task_of
@@ -141,7 +141,7 @@ class Fenced:
             return Given.of("there", self.on_device("put", [array] if alone else list(array), transfers), alone)
         if isinstance(value, dict):
             return {key: self.put(part) for key, part in value.items()}
-        return type(value)(map(self.put, value)) if type(value) in (tuple, list) else value
+        return type(value)(map(self.put, value)) if type(value) in (tuple, list) and not flat(value) else value
 
     def differing_there(self, args, given):
         """Which arguments on the device are not as they were put there."""
@@ -157,7 +157,7 @@ class Fenced:
     def fetched(self, value):
         if isinstance(value, OnDevice):
             return OnDevice(self.on_device("fetch", value.host))
-        return type(value)(map(self.fetched, value)) if type(value) in (tuple, list) else value
+        return type(value)(map(self.fetched, value)) if type(value) in (tuple, list) and not flat(value) else value
 
     def ask(self, question, what, seconds, end=None):
         """The worker's answer, a dict; Stopped where there is none in time."""

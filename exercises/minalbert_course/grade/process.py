@@ -28,7 +28,7 @@ class WorkerProcess:
 
     def __init__(self):
         self.folder = tempfile.mkdtemp(prefix="minalbert-")
-        self.questions, self.answers = queue.Queue(), queue.Queue()
+        self.questions, self.answers = queue.SimpleQueue(), queue.SimpleQueue()
         self.process = self.lifeline = self.talk = None
         try:
             self.begin()

@@ -12,7 +12,7 @@ from ..makers.ex11 import small_model
 from ..makers.small_language import held_out_batches, new_model, training_batches
 from .checks import Later
 from .loop_mistakes import curve, slips_of_a_loop
-from .loops import as_many, compare_fresh, equals, own_rates, runs
+from .loops import as_many, compare_fresh, equals, own_rates, runs, same_or_own
 from .recipes import above_zero, best_change, explaining_all, held_out_mistakes, mean_mlm, whole_number
 
 STEPS, LEAST = 120, 0.8                              # the most steps of a run with a target, and the least beta
@@ -169,15 +169,13 @@ def trained(yours, model, batches, plan):
 def compare_run_losses(yours, named, losses, model, batches, plan, right=None):
     """A wrong learning_rate costs its own points alone."""
     rates, batches = asked_rates(plan[:-1]), tuple(batches)
-    made = [one.make() for one in batches]
-    suspects = Later(slips_of_a_loop, lambda: small_model(*model), made, rates, plan[3])
-    expected = right_run(model, batches, rates)[0] if right is None else right
-    try:
-        same(named, losses, np.array(expected), suspects=suspects)
-    except Wrong:
-        own = own_rates(yours, plan[:-1])
-        if own is None or not equals(losses, right_run(model, batches, own)[0]):
-            raise
+    right = right_run(model, batches, rates)[0] if right is None else right
+
+    def own():
+        rates = own_rates(yours, plan[:-1])
+        return None if rates is None else right_run(model, batches, rates)[0]
+
+    same_or_own(named, losses, right, own, Later(slips_of_a_loop, model, batches, rates, plan[3]))
 
 
 def compare_average(yours, average, model, batches, plan):

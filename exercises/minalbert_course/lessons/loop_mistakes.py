@@ -1,11 +1,14 @@
 """Exercise 11's right loop, and what known mistakes make of its losses."""
 
+import functools
+
 import numpy as np
 
 from minalbert.optim import AdamW, clip_factor, global_norm
 from minalbert.optim.adamw import adamw_tensor
 from minalbert.optim.blocks import exempt
 
+from ..makers.ex11 import small_model
 from .training_mistakes import rate_of
 
 
@@ -73,10 +76,11 @@ MISTAKES = {
 }
 
 
+@functools.lru_cache(64)
 def loss_mistakes(model, batches, plan):
-    """says -> the curve of that mistake; model() makes it again"""
+    """says -> what gives the curve of that mistake. model: the arguments of small_model; batches: descriptions"""
     steps, warmup, peak = plan
-    rates = [rate_of(step, *plan) for step in range(steps)]
+    rates = tuple(rate_of(step, *plan) for step in range(steps))
     others = {
         "the rates are those of the next step: the first one's is 0":
             [rate_of(step + 1, *plan) for step in range(steps)],
@@ -86,17 +90,19 @@ def loss_mistakes(model, batches, plan):
         "the rates are those of a run of as many steps as there are batches":
             [rate_of(step, len(batches), warmup, peak) for step in range(steps)],
     }  # fmt: skip
-    found = {says: lambda other=other: curve(model(), batches, other) for says, other in others.items()}
+    made = [batch.make() for batch in batches]
+    found = curves(model, {says: (made, other) for says, other in others.items()})
     return slips_of_a_loop(model, batches, rates, peak) | found
 
 
+@functools.lru_cache(64)
 def slips_of_a_loop(model, batches, rates, peak):
     """As loss_mistakes, for any schedule."""
-    steps = len(rates)
+    steps, batches = len(rates), [batch.make() for batch in batches]
     others = {
         "the weights did not change: is there a step, and with the rate of this step?": [0.0] * steps,
         "all steps have the peak rate": [peak] * steps,
-        "all steps have the rate of the first": list(rates[:1]) * steps,
+        "all steps have the rate of the first": rates[:1] * steps,
     }
     orders = {
         "only the first batch is used": batches[:1],
@@ -105,6 +111,11 @@ def slips_of_a_loop(model, batches, rates, peak):
         "the second batch is used first": batches[1:] + batches[:1],
         "after the last batch there is only the last": batches + batches[-1:] * steps,
     }
-    found = {says: lambda name=name: curve(model(), batches, rates, name) for name, says in MISTAKES.items()}
-    found |= {says: lambda other=other: curve(model(), batches, other) for says, other in others.items()}
-    return found | {says: lambda order=order: curve(model(), order, rates) for says, order in orders.items()}
+    found = {says: (batches, rates, name) for name, says in MISTAKES.items()}
+    found |= {says: (batches, other) for says, other in others.items()}
+    return curves(model, found | {says: (order, rates) for says, order in orders.items()})
+
+
+def curves(model, asked):
+    """says -> what gives the curve that is asked for, and computes it once for all submissions"""
+    return {says: functools.cache(lambda run=run: curve(small_model(*model), *run)) for says, run in asked.items()}
