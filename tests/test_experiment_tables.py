@@ -8,7 +8,7 @@ from minalbert import commands
 from minalbert.data import TinyWorlds
 from minalbert.experiments import (
     cells,
-    depth,
+    depth_at_cost,
     fine_tuning,
     optimiser,
     report,
@@ -120,6 +120,29 @@ def test_trust_ratios_are_those_of_the_runs_second_half(small, tmp_path):
     assert (found["largest"], found["smallest"]) == pytest.approx((max(middles), min(middles)))
 
 
+# What a page tells of the numbers
+
+
+def test_conclusions_have_the_numbers_of_the_results():
+    experiment = MEASURED._replace(
+        means="{last.mean:.1f} nats, from {last.low:.2f} to {last.high:.2f}; at most {last.values[2]:.0f}.",
+        facts={"last": lambda arms: arms["its"]["last"]},
+    )  # fmt: skip
+    scores = {seed: {"its": {"last": value}} for seed, value in enumerate((3, 1, 2))}
+    assert report.conclusions(report.Measured(experiment, scores, [])) == "2.0 nats, from -0.48 to 4.48; at most 3."
+
+
+def test_the_price_of_a_table_is_that_of_its_runs_and_of_measuring_others():
+    line = {"arm": "own", "tokens": 2e6, "operations": 3e12, "seconds": 60, "measured_in": 0, "weights": 5,
+            "date": "2026-11-23"}  # fmt: skip
+    experiment = MEASURED._replace(arms={"own": Arm(), **MEASURED.arms})
+    table = report.Measured(experiment, {}, [line, line | {"arm": "its", "measured_in": 90}])
+    assert report.price(table) == (
+        "1 runs of models with 5 weights: 2 million tokens, 3.0·10¹² operations; in all 1 minutes, each run on one "
+        "busy core, 2026-11-23. 1 runs of trained, measured in 1.5 minutes of one busy core, 2026-11-23."
+    )
+
+
 # Equal operations
 
 
@@ -129,15 +152,14 @@ def test_both_models_of_table_6_are_given_the_same_operations():
     assert wide / narrow == pytest.approx(1, abs=1e-3)
 
 
-def test_h_64_is_also_given_the_operations_of_128():
-    longer, usual = (cells.cell_of(width.EXPERIMENT, cells.FULL, arm, 100) for arm in (width.LONGER, "H=128"))
-    assert longer.operations == pytest.approx(usual.operations, rel=1e-3)
-
-
-def test_three_layers_are_also_given_the_operations_of_twelve():
-    longer, deep = (next(cell.operations for cell in cells.cells_of(depth.EXPERIMENT) if cell.arm == arm)
-                    for arm in (depth.LONGER, "12 layers"))  # fmt: skip
-    assert longer / deep == pytest.approx(1, abs=1e-3)
+@pytest.mark.parametrize(("table", "usual"), [(width, "H=128"), (depth_at_cost, "12 layers")])
+def test_arms_of_equal_operations_have_them_but_for_a_part_of_a_step(table, usual):
+    found = {cell.arm: cell for cell in cells.cells_of(table.EXPERIMENT, seeds=1)}
+    others = [cell for arm, cell in found.items() if ", operations of " in arm]
+    assert len(others) == 3
+    for cell in others:
+        step = cell.operations / cell.settings.training.steps
+        assert abs(cell.operations - found[usual].operations) <= 0.5 * step
 
 
 # Fine-tuning

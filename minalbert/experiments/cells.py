@@ -67,7 +67,8 @@ class TableCell(NamedTuple):
     @property
     def key(self):
         given = {name: value for table in self.settings.given.values() for name, value in table.items()}
-        return {"table": self.experiment.name, "size": str(self.size), "arm": self.arm, "seed": self.seed,
+        measured = {"measured_by": self.experiment.measured_by} if self.experiment.measured_by else {}
+        return measured | {"table": self.experiment.name, "size": str(self.size), "arm": self.arm, "seed": self.seed,
                 "preset": self.settings.preset, "settings": given, "worlds": vars_that_differ(self.worlds),
                 "stories": self.stories}
 

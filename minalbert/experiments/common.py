@@ -32,6 +32,16 @@ def operations(sizes):
     return training_operations(settings.model, settings.recipe.max_length, settings.recipe.max_predictions)
 
 
+def equal_cost(steps, usual, sizes, seconds):
+    """{cost: {size: steps}}, for the operations and for the seconds of so many steps of the usual size.
+
+    seconds: {size: the steps that take as long as one of the usual size}
+    """
+    each = {size: operations(sizes(size)) for size in (usual, *seconds)}
+    return {"operations": {size: round(steps * each[usual] / each[size]) for size in seconds},
+            "seconds": {size: round(steps * times) for size, times in seconds.items()}}
+
+
 def measure(model, held_out):
     """The losses and accuracies of pretraining on stories that no run reads."""
     found = evaluate(model, held_out.batch(INSTANCES))
@@ -39,6 +49,11 @@ def measure(model, held_out):
             "weights": parameters.totals(model.config)["everything"]}
 
 
+def loss(arm):
+    """A value: the loss of an arm."""
+    return lambda arms: arms[arm]["mlm loss"]
+
+
 def loss_of(more, less):
-    """A rule's value: how much higher the loss of the arm `more` is than that of `less`."""
+    """A value: how much higher the loss of the arm `more` is than that of `less`."""
     return lambda arms: arms[more]["mlm loss"] - arms[less]["mlm loss"]

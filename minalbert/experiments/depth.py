@@ -2,7 +2,7 @@
 
 The paper begins each depth with the weights of the one before ("warm"), and says that this does not help in the end.
 Here each depth is also trained from fresh weights. All arms take the same number of steps of their own, so that a warm
-one has read more in all; but for three layers that take the operations, or the seconds, of the steps of twelve.
+one has read more in all, and a deeper one costs more; `depth_at_cost` has depths at equal operations and seconds.
 
 Each depth has a rate of its own, the best of five in fewer steps. More layers begin with smaller weights: with those
 of three, twelve layers were no better than the frequencies of words after 1,000 steps, at any of three rates.
@@ -11,7 +11,7 @@ of three, twelve layers were no better than the frequencies of words after 1,000
 from itertools import pairwise
 
 from ..albert import Albert
-from .common import COLUMNS, QUICK, RECIPE, SPREAD, STORIES, WORLDS, loss_of, measure, operations
+from .common import COLUMNS, QUICK, RECIPE, SPREAD, STORIES, WORLDS, loss, loss_of, measure
 from .experiment import Arm, Column, Experiment, Panel, Rule
 
 DEPTHS = (1, 3, 6, 12)
@@ -34,12 +34,8 @@ def sizes(layers):
 
 
 STEPS = 2000
-LONGER = "3 layers, operations of 12"
 COLD = {name_of(L): Arm(sizes(L)) for L in DEPTHS}
 WARM = {name_of(L, True): Arm(sizes(L), deeper, name_of(fewer, fewer > 1)) for fewer, L in pairwise(DEPTHS)}
-MORE_STEPS = round(STEPS * operations(sizes(12)) / operations(sizes(3)))
-AS_LONG = "3 layers, seconds of 12"
-STEPS_AS_LONG = round(4.19 * STEPS)                  # a step took so much longer (4.13 to 4.36)
 
 EXPERIMENT = Experiment(
     name="depth",
@@ -61,29 +57,26 @@ EXPERIMENT = Experiment(
              lambda arms: loss_of(name_of(1), name_of(3))(arms) - loss_of(name_of(3), name_of(12))(arms)),
         Rule("12 layers that begin with the weights of 6 are no better than fresh ones",
              loss_of(name_of(12, True), name_of(12))),
-        Rule("at equal operations, 12 layers have a lower loss than 3", loss_of(LONGER, name_of(12))),
-        Rule("at equal seconds, 12 layers have a lower loss than 3", loss_of(AS_LONG, name_of(12))),
     ),
     changed="the number of layers, which share all their weights, and what they begin with; with it rate and spread",
-    equal=f"parameters, stories, masks, {STEPS:,} steps of 64 ({MORE_STEPS:,} and {STEPS_AS_LONG:,} of three layers); "
-          "states of 64",
+    equal=f"parameters, stories, masks, {STEPS:,} steps of 64; states of 64",
     means="""
         From fresh weights, more layers have a higher loss here. All know more than the frequencies of words (5.39
-        nats): twelve layers have 4.16. Deeper models have lower rates, because higher ones failed; whether they only
-        need more steps was not tried. Each rate is the best of five after 1,250 steps of another seed. Warm models have
-        a lower loss, and have read two to four times as much in all. Three fresh layers that take 7,747 steps have a
-        lower loss than twelve warm ones with each seed, after about as much text and half the operations; no rule asked
-        for that. In the paper, after 125,000 steps, a warm start changes little. The paper's own series is the warm
-        one, which no rule judges: seen afterwards, one layer and three differ by 0.53 nats (0.45 to 0.61), three and
-        six by 0.10 (0.04 to 0.16), six and twelve by 0.01 (-0.03 to 0.04). So deeper is better, less and less, as in
-        the paper; but each of these has read more than the one before. A step of twelve layers has 3.9 times the
-        operations of one of three and takes 4.19 times the seconds (a quiet core,
-        `benchmarks/results/2026-11-23-reproduce.md`), so that equal seconds are 8 % more steps than equal operations.
+        nats): twelve layers have {twelve.mean:.2f}. Deeper models have lower rates, because higher ones failed; whether
+        they only need more steps was not tried. Each rate is the best of five after 1,250 steps of another seed. Warm
+        models have a lower loss, and have read two to four times as much in all. In the paper, after 125,000 steps, a
+        warm start changes little. The paper's own series is the warm one, which no rule judges: seen afterwards, one
+        layer and three differ by {one_three.mean:.2f} nats ({one_three.low:.2f} to {one_three.high:.2f}), three and six
+        by {three_six.mean:.2f} ({three_six.low:.2f} to {three_six.high:.2f}), six and twelve by {six_twelve.mean:.2f}
+        ({six_twelve.low:.2f} to {six_twelve.high:.2f}). So deeper is better, less and less, as in the paper; but each
+        of these has read more than the one before. `depth_at_cost` compares fresh models only.
     """,
+    facts={"twelve": loss(name_of(12)), "one_three": loss_of(name_of(1), name_of(3, True)),
+           "three_six": loss_of(name_of(3, True), name_of(6, True)),
+           "six_twelve": loss_of(name_of(6, True), name_of(12, True))},
     panels=(Panel("the paper: mean score on tasks", "tasks", form="{:.0f}"),
             Panel("ours: loss on masked words, nats", ours="mlm loss", form="{:.2f}", reverse=True)),
-    arms=COLD | WARM
-    | {name: Arm(sizes(3) | {"steps": steps}) for name, steps in ((LONGER, MORE_STEPS), (AS_LONG, STEPS_AS_LONG))},
+    arms=COLD | WARM,
     settings=RECIPE.change(steps=STEPS),
     worlds=WORLDS,
     stories=STORIES,

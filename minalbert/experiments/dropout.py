@@ -2,7 +2,7 @@
 
 The paper drops dropout after a million steps in which the largest model did not overfit, and everything gets better.
 Whether dropout helps depends on how often a text is read: so a small model reads stories without end, that is 30,000
-of them four times, or 300 of them four hundred times.
+of them less than twice, or 300 of them some 170 times.
 """
 
 from .common import COLUMNS, QUICK, RECIPE, STORIES, WORLDS, loss_of, measure

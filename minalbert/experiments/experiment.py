@@ -57,6 +57,7 @@ class Experiment(NamedTuple):
     changed: str                                     # from arm to arm
     equal: str                                       # between all arms
     means: str                                       # what may be concluded, and what not
+    facts: dict = {}                                 # noqa: RUF012  {name: value(arms), as a Rule has}, numbers in `means`
     notes: str = ""                                  # where the paper contradicts itself
     exact: Callable | None = None                    # () -> {arm: {measure: number}}: counted, and nothing trained
     arms: dict = {}                                  # noqa: RUF012  {name: Arm}
@@ -64,6 +65,7 @@ class Experiment(NamedTuple):
     worlds: TinyWorlds | None = None                 # whose stories they read
     stories: int = 0
     measure: Callable | None = None                  # (model, held_out: worlds.HeldOut) -> {measure: number}
+    measured_by: dict = {}                           # noqa: RUF012  what numbers depend on besides the run, for results
     seeds: int = 3
     tried: tuple = ()                                # ({setting: value}, ...), of which the best is chosen beforehand
     tried_for: tuple = ()                            # by these arms

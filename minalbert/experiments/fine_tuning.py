@@ -69,4 +69,5 @@ EXPERIMENT = Experiment(
             Panel("at 0.01", ours="failed at 0.01", reverse=True)),
     arms={arm: Arm(run_of=other) for arm, other in ARMS.items()},
     measure=measure,
+    measured_by={"task": TASK, "labels": LABELS, "rates": list(RATES), "orders": list(ORDERS)},
 )

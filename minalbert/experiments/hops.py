@@ -60,4 +60,5 @@ EXPERIMENT = Experiment(
     panels=(Panel("one hop: F1", ours="1 hops"), Panel("two hops: F1", ours="2 hops")),
     arms={name_of(L): Arm(run_of=(DEPTH, name_of(L))) for L in DEPTHS},
     measure=measure,
+    measured_by={"hops": list(HOPS), "labels": LABELS, "steps": STEPS},
 )

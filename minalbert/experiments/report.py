@@ -1,10 +1,11 @@
 """A table as a reader sees it: claim, the paper's numbers beside ours, verdicts, what may be concluded, and its price.
 
-The page docs/paper.md is `page()`: nothing in it is typed but the words of the experiments' files, and every number
-comes from stored results.
+The page docs/paper.md is `page()`. Numbers of tables, verdicts and figures come from stored results, and so do those of
+the experiments' `facts`; other numbers in sentences are the paper's, or those of benchmarks and notebooks.
 """
 
 import textwrap
+from types import SimpleNamespace
 from typing import NamedTuple
 
 from ..plots.compared import compared, described
@@ -19,25 +20,29 @@ Nobody repeats the pretraining of the ALBERT paper at home: it took 64 to 512 TP
 of small models: does it show there? This page has the answers, one claim after the other. `minalbert reproduce run
 TABLE` makes the runs again, `minalbert reproduce show TABLE` prints a table, and `minalbert reproduce report` writes
 this page from the results in `minalbert/experiments/results/`. `run TABLE --times 4 --device cuda` asks models four
-times as wide, with four times the steps, on a GPU; no result on this page is such a one.
+times as wide, with four times the steps, on a GPU; no result on this page is such a one, and its steps at equal
+operations or seconds stay those that were counted and timed for the small models.
 
-**How to read it.** Models are small ({sizes}), and their texts, in all tables but one, are
-stories of [tiny worlds](data.md), on whose other stories they are judged. A number is the mean over seeds; a seed is
-that of the stories, of the first weights and of the masks. ± is half the width of the mean's 95 % interval, by
-Student's distribution. With three seeds it is wide, and that of a share may go beyond 0 or 100 %; figures cut it there.
-The rules of each verdict are numbers that are positive where the claim holds, computed for each seed. They were written
-down before the runs, but for some that were added or changed when other results were known: equal seconds in Tables 6,
-11 and 12; in `optimiser`, losses at rates chosen beforehand, in place of the best of five; in `hops`, F1 without a
-chosen threshold. The claim **shows** if the interval of its mean lies above 0, **shows the opposite** if it lies
-below, and **does not show** if 0 is in it. That is a verdict about these models, not about the paper's. No interval is
-corrected for the number of rules: of so many, one or two may show by chance. All seeds of a table are judged by the
-same instances, whose own error is in no interval.
+**How to read it.** Models are small ({sizes}), and their texts, in all tables but one, are stories of [tiny
+worlds](data.md), on whose other stories they are judged. A number is the mean over seeds; a seed is that of the
+stories, of the first weights and of the masks. ± is half the width of the mean's 95 % interval, by Student's
+distribution. With three seeds it is wide, and that of a share may go beyond 0 or 100 %; figures cut it there. The rules
+of each verdict are numbers that are positive where the claim holds, computed for each seed. They were written down
+before the runs, but for some that were added or changed when other results were known: equal seconds in Table 6; in
+Tables 11 and 12 equal seconds, and equal operations but for twelve layers against three and H=128 against 64; in Table
+5's tasks entailment, and the mean that has it; in `optimiser`, losses at rates chosen beforehand, in place of the best
+of five; in `hops`, F1 without a chosen threshold. The claim **shows** if the interval of its mean lies above 0, **shows
+the opposite** if it lies below, and **does not show** if 0 is in it. That is a verdict about these models, not about
+the paper's. No interval is corrected for the number of rules: of the {rules} here that are judged by seeds, two may
+show by chance, and two may show the opposite. All seeds of a table are judged by the same instances, whose own error is
+in no interval.
 
-**What was tried before.** Where a table says so, rates were chosen on a seed and on stories of their own; these runs
-are stored beside the others, as `"size": "tried"`, and a test finds no better rate among them than the one that was
-taken. `abandoned.jsonl` has runs of recipes that were given up: four layers, which learnt slowly, and twelve, which
-had not left the plateau of word frequencies after 600 to 1,000 steps. The recipe of Table 5 is that of `minalbert
-demo`, whose length was chosen on seeds 0 to 2; seeds here begin at 100.
+**What was tried before.** Where a table says so, rates were chosen on seeds and on stories of their own; these runs are
+stored beside the others, as `"size": "tried"`, and a test finds no lower mean among the rates that were tried with most
+seeds. `abandoned.jsonl` has runs that were given up: four layers, which learnt slowly; twelve, which had not left the
+plateau of word frequencies after 600 to 1,000 steps; and two arms of Table 4 at a higher rate, with which two of four
+runs failed. The recipe of Table 5 is that of `minalbert demo`, whose length was chosen on seeds 0 to 2; seeds here
+begin at 100.
 
 **What it costs.** On one quiet core, runs of Table 4 and of three layers in Table 11 read 92,000 tokens a second. Their
 rate is 0.78 of that of one large product, counting all operations of a step and every text at its full length; with
@@ -153,17 +158,32 @@ def price(table):
     lines = table.lines
     if not lines:
         return "No runs are stored yet."
-    tokens, operations, seconds = (sum(line[name] for line in lines) for name in ("tokens", "operations", "seconds"))
+    arms = table.experiment.arms
+    made = [line for line in lines if not arms[line["arm"]].run_of]
+    taken = [line for line in lines if arms[line["arm"]].run_of]
+    sentences = [price_of_runs(made)] if made else []
+    if taken:
+        others = " and ".join(dict.fromkeys(arms[line["arm"]].run_of[0].name for line in taken))
+        minutes = sum(line["measured_in"] for line in taken) / 60
+        sentences.append(f"{len(taken)} runs of {others}, measured in {minutes:,.1f} minutes of one busy core, "
+                         f"{days_of(taken)}.")
+    return " ".join(sentences)
+
+
+def price_of_runs(lines):
+    """A sentence: what was computed, and how long it took."""
+    tokens, operations, seconds = (sum(line[of] for line in lines) for of in ("tokens", "operations", "seconds"))
     weights = sorted({line["weights"] for line in lines})
     sizes = f"{weights[0]:,}" if len(weights) == 1 else f"{weights[0]:,} to {weights[-1]:,}"
-    days = sorted({line["date"] for line in lines})
-    if others := list(dict.fromkeys(arm.run_of[0].name for arm in table.experiment.arms.values() if arm.run_of)):
-        return (f"{len(lines)} runs of {' and '.join(others)}, measured in "
-                f"{sum(line['measured_in'] for line in lines) / 60:,.0f} minutes of one busy core, "
-                f"{' to '.join(dict.fromkeys((days[0], days[-1])))}.")
     return (f"{len(lines)} runs of models with {sizes} weights: {tokens / 1e6:,.0f} million tokens, "
             f"{operations / 1e12:,.1f}·10¹² operations; in all {seconds / 60:,.0f} minutes, each run on one busy core, "
-            f"{' to '.join(dict.fromkeys((days[0], days[-1])))}.")
+            f"{days_of(lines)}.")
+
+
+def days_of(lines):
+    """The first and the last."""
+    days = sorted({line["date"] for line in lines})
+    return " to ".join(dict.fromkeys((days[0], days[-1])))
 
 
 def text(name, lines=None, size=FULL, place=None):
@@ -210,12 +230,22 @@ def section(table):
     for verdict in table.verdicts():
         yield f"| {verdict.says} | **{verdict.word}**{verdict_text(verdict).removeprefix(verdict.word)} |"
     yield ""
-    yield paragraph(f"**What follows.** {experiment.means}")
+    yield paragraph(f"**What follows.** {conclusions(table)}")
     if experiment.notes:
         yield ""
         yield paragraph(f"**In the paper itself.** {experiment.notes}")
     yield ""
     yield paragraph(f"*{price(table)}*")
+
+
+def conclusions(table):
+    """What follows, with its facts: {loss.mean:.2f}, {loss.low:.2f}, {loss.high:.2f}, and ascending {loss.values}."""
+    facts = {}
+    for name, value in table.experiment.facts.items():
+        values = sorted(map(value, table.scores.values()))
+        found = interval_of(values)
+        facts[name] = SimpleNamespace(values=values, mean=found.mean, low=found.low, high=found.high)
+    return table.experiment.means.format_map(facts)
 
 
 def has_figure(table):
@@ -232,7 +262,8 @@ def page():
     tables = [table for table in map(measured, TABLES) if table.exact or table.lines]
     weights = [line["weights"] for table in tables for line in table.lines]
     sizes = f"{min(weights):,} to {max(weights):,} weights" if weights else "some 100,000 weights"
-    lines = [HEAD.format(sizes=sizes)]
+    rules = sum(len(table.experiment.rules) for table in tables if not table.exact)
+    lines = [HEAD.format(sizes=sizes, rules=rules)]
     lines += ["| claim | rules |", "|---|---|"]
     lines += [f"| [{table.experiment.tables}](#{anchor(table.experiment)}) | {summary(table)} |" for table in tables]
     for table in tables:

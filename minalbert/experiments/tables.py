@@ -5,6 +5,7 @@ from . import (
     collisions,
     counts,
     depth,
+    depth_at_cost,
     dropout,
     embedding_size,
     fine_tuning,
@@ -22,7 +23,7 @@ from . import (
 from .texts import RealText, texts_of
 
 FILES = (counts, speed, embedding_size, sharing, pair_loss, pair_tasks, collisions, real_text, same_time, dropout,
-         depth, hops, width, smoothness, optimiser, fine_tuning)
+         depth, depth_at_cost, hops, width, smoothness, optimiser, fine_tuning)
 TABLES = {module.EXPERIMENT.name: module.EXPERIMENT for module in FILES}
 
 
