@@ -4,9 +4,11 @@ import pytest
 
 from exercises.source import sources
 from minalbert_course.command import marks_of
+from minalbert_course.given import Given
 from minalbert_course.here import Here
 from minalbert_course.lesson import Lesson
 from minalbert_course.marking import mark
+from minalbert_course.values import TooLong
 
 SOURCES = {source.lesson.name: source for source in sources()}
 PAIRS = [(name, function.removesuffix("_forward")) for name, source in SOURCES.items()
@@ -101,3 +103,21 @@ def test_an_answer_that_stops_when_it_is_called_again_says_why():
 def test_no_call_in_between_changes_which_functions_a_lesson_may_ask_for():
     assert all(not name.startswith("_") and name not in ("host", "made", "untouched", "wrote", "forget")
                for source in SOURCES.values() for name in source.lesson.functions)  # fmt: skip
+
+
+@pytest.mark.parametrize("when", ["called again after other calls", "given arrays that lie in memory"])
+def test_an_answer_that_takes_too_long_has_no_cause(when):
+    class Slow(Here):
+        calls = 0
+
+        def call(self, name, args, *more):
+            self.calls += 1
+            if self.calls > 8 if when.startswith("called") else any(isinstance(arg, Given) for arg in args):
+                raise TooLong(f"{name} took longer than 10 seconds: an endless loop?")
+            return super().call(name, args, *more)
+
+    slow = Slow({"double_forward": lambda x: (2 * x, None), "double_backward": lambda dy, cache: 2 * dy})
+    (missed,) = mark(lesson, slow).missed
+    assert missed.seen.startswith(when)
+    assert missed.seen.endswith("took longer than 10 seconds: an endless loop?")
+    assert missed.cause is None

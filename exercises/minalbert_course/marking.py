@@ -11,8 +11,9 @@ from .lesson import Check
 from .mending import Mending
 from .own_forward import YoursByOwnForward, pairs_to_judge
 from .running import run_check
+from .values import NotWritten, Stopped, TooLong
 from .variations import found_in
-from .yours import NotWritten, Stopped, Yours, says_something
+from .yours import Yours, says_something
 
 ZEROS = "every number that came back is zero"
 EARNED_ELSEWHERE = "seen: zero is right here, but it counts only where another check of the function has its points"
@@ -109,6 +110,8 @@ def outcome(lesson, check, yours, term):
     try:
         run_check(lesson, check, yours, term)
     except Wrong as error:
+        if isinstance(error.__cause__, TooLong):     # whatever else the check takes for its cause
+            return missed(check, error.seen, None, error.of)._replace(ran=False)
         if yours.wrote and yours.wrote != error.seen:                # then little else is to be believed
             cause = f"{yours.wrote}, which others still need"
             return missed(check, error.seen, cause, error.of)._replace(exact=True)

@@ -15,6 +15,10 @@ class Stopped(Exception):
     of = None
 
 
+class TooLong(Stopped):
+    """It ran too long, which says nothing of what it would have returned."""
+
+
 class Opaque(NamedTuple):
     """A cache: only the function that made it, and its partner, look inside."""
 

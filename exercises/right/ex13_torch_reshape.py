@@ -15,7 +15,7 @@ def translate(state):
             params |= {f"encoder.attention.{part}.b": a for part, a in zip(PARTS, (q, k, v), strict=True)}
         elif parts == ["mlm_bias"]:
             params["mlm.bias"] = array
-        elif key in MODULES:
+        elif key in MODULES and parts[-1] in ("weight", "bias"):
             kind = "table" if key in TABLES else "norm" if "norm" in key else "linear"
             ending = {"table": "", "norm": {"weight": ".gain"}.get(parts[-1], ".bias"),
                       "linear": {"weight": ".w"}.get(parts[-1], ".b")}[kind]

@@ -69,16 +69,18 @@ def translate(state):
     params = {}
     for name, array in state.items():
         module, _, leaf = name.removeprefix("module.").rpartition(".")
-        if module == "layer.self_attn" and leaf.startswith("in_proj_"):
+        if module == "layer.self_attn" and leaf in ("in_proj_weight", "in_proj_bias"):
             for ours, part in zip(("query", "key", "value"), np.split(array, 3), strict=True):
                 params[f"encoder.attention.{ours}.{'w' if leaf == 'in_proj_weight' else 'b'}"] = part.T
         elif (module, leaf) == ("", "mlm_bias"):
             params["mlm.bias"] = array
-        elif module in TABLES:
+        elif module in TABLES and leaf == "weight":
             params[MODULES[module]] = array
-        elif module in MODULES and MODULES[module].endswith("norm"):
+        elif module in TABLES or module not in MODULES or leaf not in ("weight", "bias"):
+            continue
+        elif MODULES[module].endswith("norm"):
             params[f"{MODULES[module]}.{'gain' if leaf == 'weight' else 'bias'}"] = array
-        elif module in MODULES:
+        else:
             params[f"{MODULES[module]}.{'w' if leaf == 'weight' else 'b'}"] = array.T
     return params
     ### END SOLUTION
@@ -158,7 +160,8 @@ def first_difference(ours, theirs, limit):
 # %% [markdown]
 # ## A missing word
 #
-# The logits of one masked place, one for each word: which words does the model believe in?
+# The logits of one masked place, one for each word: which words does the model believe in? Logits may be of any size,
+# and `k` may be 0.
 
 # %%
 def fill_mask(logits, words, k):

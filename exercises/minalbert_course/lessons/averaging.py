@@ -136,6 +136,10 @@ def compare_moved(yours, draw):
         suspects = Later(moved_mistakes, given[0], given[1], t, beta)
         right = moved_average(given[0], given[1], t, beta)
         same(f"the average after step {t}, beta {beta:g},", far, right, "n", suspects=suspects)
+    zeros = np.zeros_like(given[0])                  # an average may be that after any step
+    suspects = {"an average of zeros is taken for none; t says how many steps there were": given[1]}
+    second = yours.moved_average(zeros, given[1], 2, 0.5)
+    same("the average after step 2, of zeros and weights,", second, given[1] / 1.5, "n", suspects=suspects)
 
 
 # A run

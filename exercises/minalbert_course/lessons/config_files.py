@@ -22,6 +22,7 @@ def config_text(draw, **changes):
     unknown = {
         "architectures": ["AlbertForMaskedLM"], "model_type": "albert", "gap_size": 0, "net_structure_type": 0,
         "inner_group_num": 1, "groups": 3, "classifier_dropout_prob": 0.1, "bos_token_id": 2, "down_scale_factor": 1,
+        "trained_by": "Jörg",
     }  # fmt: skip
     if draw.first:
         known["embedding_projection"] = None
@@ -29,7 +30,7 @@ def config_text(draw, **changes):
     else:
         del unknown["inner_group_num"], known["embedding_size"]
         known |= {"initializer_range": 0.0, "sharing": "all", "reversible": False, "num_hidden_groups": 2}
-    return json.dumps(unknown | known | changes, indent=2), known
+    return json.dumps(unknown | known | changes, indent=2, ensure_ascii=False), known
 
 
 def compare_config(config, right):

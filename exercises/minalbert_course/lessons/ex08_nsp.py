@@ -59,13 +59,14 @@ def next_or_random(yours, draw):
 @variant.check(1, "fair draws", of="nsp_pair", formula="is_random with probability 1/2, each cut with 1/(n-1)")
 def fair_next(yours, draw):
     def pair_of(sentences):
-        documents = [written(draw, sentences, start=100), written(draw, 3, start=500)]
+        others = 1 if draw.first else 4
+        documents = [written(draw, size, start=500 * (i + 1)) for i, size in enumerate([sentences] + [3] * others)]
         ends, own = starts(documents[0]), joined(documents[0])
 
         def pair():
             first, second, _ = yours.nsp_pair(documents, 0, rng(draw))
             first, second = two_parts(first, second)
-            return home(second) != home(own), ends.index(len(first)) if len(first) in ends else 0
+            return second[0] not in own, ends.index(len(first)) if len(first) in ends else 0
 
         return pair
 
@@ -77,7 +78,7 @@ def fair_next(yours, draw):
 def elsewhere(yours, draw):
     sizes, calls, number = [3, *draw.rng.permutation([1, 2, 8]).tolist()], 400, 0
     if draw.number < 2:
-        sizes, calls, number = (([3, 3, 3, 3], 1600), ([3] * 11, 400))[draw.number] + (1,)
+        sizes, calls, number = (([3, 3, 3, 3], 1600), ([5, 2] + [5] * 9, 400))[draw.number] + (1,)
     documents, D = [written(draw, size, start=100 * (i + 1)) for i, size in enumerate(sizes)], len(sizes)
     homes, begins = {i: 0 for i in range(D) if i != number}, {i: [] for i in range(D)}
     places = {tuple(tail): place for document in documents for place, tail in enumerate(tails(document))}
@@ -104,10 +105,22 @@ def elsewhere(yours, draw):
         for sentence in range(sizes[i]):
             share(f"from sentence {sentence + 1} of {sizes[i]} on", found.count(sentence), len(found), 1 / sizes[i],
                   "seen: every sentence must have the same chance to be the first")  # fmt: skip
-    together = [place for i, found in begins.items() for place in found if sizes[i] == 3]
-    for sentence in range(3):
-        share(f"from sentence {sentence + 1} of 3 on", together.count(sentence), len(together), 1 / 3,
+    size = sizes[0]                                  # of most
+    together = [place for i, found in begins.items() for place in found if sizes[i] == size]
+    for sentence in range(size):
+        share(f"from sentence {sentence + 1} of {size} on", together.count(sentence), len(together), 1 / size,
               "seen: every sentence must have the same chance to be the first")  # fmt: skip
+    if draw.first:
+        compare_equal_texts(yours, draw)
+
+
+def compare_equal_texts(yours, draw):
+    """Of seven documents six have the same text; each of them is another document than the first."""
+    calls, documents = 120, [written(draw, 3, start=100)] * 6 + [written(draw, 3, start=500)]
+    copied = [[list(sentence) for sentence in document] for document in documents]
+    seconds = [two_parts(*yours.nsp_pair(copied, 0, rng(draw))[:2])[1] for _ in range(calls)]
+    share("second parts of the one document with another text, of 7 documents", sum(home(s) == 4 for s in seconds),
+          calls, 1 / 12, "another document is one with another number, also where its text is the same")  # fmt: skip
 
 
 add_inputs(variant)

@@ -15,6 +15,7 @@ from .ex13_released_model import is_matrix, is_square
 from .released import as_dict, compare_arrays, compare_names, file_of, orders
 from .released_directory import REPEATED, alike, compare_computed, from_own_parts, is_translation
 from .torch_names import FOLDER, as_torch, divided, from_torch, indexed, readings, stored
+from .two_models import compare_guesses
 
 base = ex13_released_model.lesson
 SAME = ("read_config", "first_difference", "fill_mask")
@@ -30,6 +31,7 @@ LESSONS = [variant]
 NAMES = 'PyTorch\'s module and leaf -> ours: "weight" is w of a linear layer, gain of a norm, nothing of a table'
 TRANSPOSED = "y = x w: w is (in, out); torch's Linear has (out, in), and in_proj has q, k and v below each other"
 PARTS = ("query", "key", "value")
+LEAVES = ("pooler.weight_average", "mlm_norm.num_batches_tracked", "word.gradient_count")   # of no array of ours
 JOINED = tuple(f"attention.{part}.w" for part in PARTS)
 
 
@@ -64,6 +66,11 @@ def names(yours, draw):
         if not alike(params, translated(yours, state)):
             raise Wrong("with average.word.weight in the file, params are others than without",
                         "a name must be known as a whole: average.word is another module than word")  # fmt: skip
+        for name in LEAVES:
+            module = name.rpartition(".")[0]
+            if not alike(params, translated(yours, state | {name: 2 * state[f"{module}.weight"]})):
+                raise Wrong(f"with {name} in the file, params are others than without",
+                            'of a known module, too, only the leaves "weight" and "bias" are ours')  # fmt: skip
     for state, right in files(draw, ("mlm",)):       # without other heads
         compare_names(translated(yours, state), right)
 
@@ -130,7 +137,16 @@ def compare_shards(yours, directory, text, files, places, earlier=None):
     return [config, params]
 
 
-variant.checks += [check for check in base.checks if check.of in SAME[1:]]
+variant.checks += [check for check in base.checks if check.of == "first_difference"]
+
+
+@variant.check(1, "a missing word", of="fill_mask", formula="softmax over all words; the k largest, best first")
+def missing_word(yours, draw):
+    ex13_released_model.missing_word(yours, draw)
+    for shift in (800, -400):                        # e to the one is too large; less the largest size, to both is 0
+        compare_guesses(yours, draw, shift + np.round(draw.normal(9, scale=64)) / 64, 3)       # float32 has them
+    compare_guesses(yours, draw, draw.normal(7), 0)
+    yours.untouched()
 
 
 @variant.check(0.5, "as PyTorch", of="load", formula="states and logits of torch's TransformerEncoderLayer")

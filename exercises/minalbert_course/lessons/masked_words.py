@@ -205,6 +205,9 @@ def compare_rates(texts, words):
     if likely(counts["left as they are"], n, 0.1):
         known["the random token is never the one that stands there; it must be any of the vocabulary"] = (0.8, 0.1, 0.1)
     shares("{}", counts, (0.8, 0.1 + 0.1 / words, 0.1 - 0.1 / words), known)
+    left = [new == MASK for pairs in texts for _, new in pairs[: len(pairs) // 2]]
+    share("[MASK] among the chosen tokens of a text's first half", sum(left), len(left), 0.8,
+          "seen: what becomes of a token depends on its place; each must have a draw of its own")  # fmt: skip
     if missing := sorted(set(range(ORDINARY, last + 1)) - drawn):
         cause = "seen: some ordinary token can never be drawn"
         if missing == list(range(ORDINARY + words // 2, last + 1)):

@@ -26,7 +26,7 @@ MODULES = {
     "sop": "sop",
 }
 OLDER = ("sop.weight", "word.weight")                # whose negatives stand in the other shard
-FILES = [f"model-0000{i}-of-00003.safetensors" for i in (1, 2, 3)]
+FILES = ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors", "part_a.safetensors"]
 JOINED = ("query", "key", "value")
 LEAVES = {"weight": ("", ".gain", ".w"), "bias": (".bias", ".b")}
 

@@ -150,6 +150,8 @@ def compare_guesses(yours, draw, logits, k):
         fewer = "perhaps: what is not likely is left out; k words are asked for, however unlikely"
     extra = "one guess too many" if len(guesses) == k + 1 else "one guess too few" if len(guesses) == k - 1 else fewer
     equal("the number of guesses", len(guesses), k, extra)
+    if not k:
+        return
     found = [plain(guess[0]) for guess in guesses]
     right = in_the_order_of(found, [words[i] for i in order], dict(zip(words, given, strict=True)))
     causes = {
