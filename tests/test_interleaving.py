@@ -8,7 +8,7 @@ from minalbert_course.given import Given
 from minalbert_course.here import Here
 from minalbert_course.lesson import Lesson
 from minalbert_course.marking import mark
-from minalbert_course.values import TooLong
+from minalbert_course.values import OutOfTime
 
 SOURCES = {source.lesson.name: source for source in sources()}
 PAIRS = [(name, function.removesuffix("_forward")) for name, source in SOURCES.items()
@@ -113,7 +113,7 @@ def test_an_answer_that_takes_too_long_has_no_cause(when):
         def call(self, name, args, *more):
             self.calls += 1
             if self.calls > 8 if when.startswith("called") else any(isinstance(arg, Given) for arg in args):
-                raise TooLong(f"{name} took longer than 10 seconds: an endless loop?")
+                raise OutOfTime(f"{name} took longer than 10 seconds: an endless loop?")
             return super().call(name, args, *more)
 
     slow = Slow({"double_forward": lambda x: (2 * x, None), "double_backward": lambda dy, cache: 2 * dy})

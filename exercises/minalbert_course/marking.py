@@ -11,7 +11,7 @@ from .lesson import Check
 from .mending import Mending
 from .own_forward import YoursByOwnForward, pairs_to_judge
 from .running import run_check
-from .values import NotWritten, Stopped, TooLong
+from .values import NotWritten, OutOfTime, Stopped
 from .variations import found_in
 from .yours import Yours, says_something
 
@@ -110,7 +110,7 @@ def outcome(lesson, check, yours, term):
     try:
         run_check(lesson, check, yours, term)
     except Wrong as error:
-        if isinstance(error.__cause__, TooLong):     # whatever else the check takes for its cause
+        if isinstance(error.__cause__, OutOfTime):   # whatever else the check takes for its cause
             return missed(check, error.seen, None, error.of)._replace(ran=False)
         if yours.wrote and yours.wrote != error.seen:                # then little else is to be believed
             cause = f"{yours.wrote}, which others still need"

@@ -15,7 +15,7 @@ class Stopped(Exception):
     of = None
 
 
-class TooLong(Stopped):
+class OutOfTime(Stopped):
     """It ran too long, which says nothing of what it would have returned."""
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..given import Given
 from ..here import changed, copied, flat
-from ..values import NotWritten, OnDevice, Stopped, TooLong
+from ..values import NotWritten, OnDevice, OutOfTime, Stopped
 from .process import Ended, WorkerProcess
 from .tasks import task_of
 
@@ -85,14 +85,14 @@ class Fenced:
 
     def call(self, name, args, static, opaque):
         if name in self.endless:
-            raise TooLong(self.endless[name])
+            raise OutOfTime(self.endless[name])
         if self.worker is None:                      # an earlier call ended it
             try:
                 self.start()
             except Refused as error:
                 raise Stopped(str(error)) from error
         if self.left <= 0:
-            raise TooLong(f"the submission has used up its {self.limits.all:g} seconds")
+            raise OutOfTime(f"the submission has used up its {self.limits.all:g} seconds")
         given = self.put((tuple(args), static))
         question = {"name": name, "args": given[0], "static": given[1], "opaque": opaque}
         answer = self.answer(question, name, min(self.limits.call, self.left))
@@ -173,7 +173,7 @@ class Fenced:
             return answer
         self.stop()
         if what in self.endless:
-            raise TooLong(self.endless[what])
+            raise OutOfTime(self.endless[what])
         raise Stopped(f"{what} {answer.how if isinstance(answer, Ended) else 'sent junk'}")
 
     def stop(self):

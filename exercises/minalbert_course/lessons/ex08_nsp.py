@@ -115,7 +115,7 @@ def elsewhere(yours, draw):
 
 
 def compare_equal_texts(yours, draw):
-    """Of seven documents six have the same text; each of them is another document than the first."""
+    """A document is another one where its text is the same: six of seven documents have one text."""
     calls, documents = 120, [written(draw, 3, start=100)] * 6 + [written(draw, 3, start=500)]
     copied = [[list(sentence) for sentence in document] for document in documents]
     seconds = [two_parts(*yours.nsp_pair(copied, 0, rng(draw))[:2])[1] for _ in range(calls)]
