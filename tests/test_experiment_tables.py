@@ -15,6 +15,7 @@ from minalbert.experiments import (
     results,
     running,
     same_time,
+    sharing,
     speed,
     tables,
     width,
@@ -101,6 +102,20 @@ def test_the_chosen_rates_are_the_best_of_those_tried():
     }
     for pair, rate in optimiser.CHOSEN.items():
         assert optimiser.best_rate(tried, *pair) == rate
+
+
+def test_what_is_told_of_the_rates_of_table_4_is_what_was_tried():
+    tried = [line for line in results.stored("sharing") if line["size"] == cells.TRYING]
+    losses = {rate: [line["scores"]["mlm loss"] for line in tried if line["settings"]["rate"] == rate]
+              for rate in (0.003, 0.0045, 0.0068)}  # fmt: skip
+    failed = {rate: sum(loss > 5 for loss in found) for rate, found in losses.items()}
+    assert (failed, len(losses[0.0045]), len(losses[0.0068])) == ({0.003: 0, 0.0045: 1, 0.0068: 12}, 24, 24)
+    one_arm = {rate: [line["scores"]["mlm loss"] for line in tried if line["arm"] == "E=64, all"
+                      and line["settings"]["rate"] == rate] for rate in losses}  # fmt: skip
+    assert (f"{one_arm[0.003][0]:.2f}", f"{sum(one_arm[0.0045]) / 3:.2f}") == ("3.89", "4.25")
+    told = " ".join(sharing.EXPERIMENT.means.split())
+    assert "of 24 tries with it one failed (E=64, all), of those with 0.0068 twelve" in told
+    assert "for E=64, all it had 3.89 nats, and 0.0045 has a mean of 4.25" in told
 
 
 def test_a_best_rate_two_steps_off_is_not_near_the_rule():
