@@ -1,12 +1,17 @@
-"""How long do the matrix products of a step take by themselves, each in its own shape, beside PyTorch's whole step?
+"""How long do the matrix products of a step take by themselves, and with NumPy's least loops, beside PyTorch's step?
 
     python benchmarks/products.py [--case NAME ...] [--runs 7] [--threads 2] [--json]
 
-Two threads with half of the batch each multiply what `minalbert` multiplies in forward and backward, and nothing else:
-no softmax, no norm, no optimiser, no sum of gradients. No step that multiplies with this library can be faster, so the
-last column is the least that `step.py` can show. The last layer is multiplied for the tokens that a loss reads.
+Two threads with half of the batch each multiply what `minalbert` multiplies in forward and backward, each product in
+its own shape. No step that multiplies with this library can be faster, so the last column is the least that `step.py`
+can show. The last layer is multiplied for the tokens that a loss reads.
+
+*loops*: the same, and one pass of NumPy over a tile that stays in the cache for each operation of softmax, GELU, norms,
+biases, residual sums, cross-entropy and AdamW, nothing computed twice. No step that makes these with NumPy's loops can
+be much faster.
 """
 
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 import comparison
@@ -17,6 +22,7 @@ from workloads import CASES, WORKLOADS
 from minalbert import Albert
 from minalbert.parallel.threads import blas_threads
 
+TILE, LOOPS = 2**14, ", loops"  # numbers, of 64 KiB
 SIZES = [name for name, (workload, tuned, bf16) in CASES.items()
          if tuned and not bf16 and not WORKLOADS[workload].padding]  # fmt: skip
 
@@ -53,24 +59,66 @@ def products(work, examples):
     return multiply
 
 
-def with_one_thread(multiply):
+def passes(work, examples, workers):
+    """How many numbers a worker's np.exp, np.tanh and arithmetic pass over in a step, as {operation: numbers}."""
+    config, T, P, found = work.config, work.length, work.predictions, Counter()
+    H, F, N = config.hidden_size, config.intermediate_size, config.num_attention_heads
+    norms = examples * T * config.embedding_size
+    for layer in range(config.num_hidden_layers):
+        queries = 1 + P if layer == config.num_hidden_layers - 1 else T
+        scores, inner, rows = examples * N * queries * T, examples * queries * F, examples * queries * H
+        norms += 2 * rows
+        found[np.exp] += scores
+        found[np.multiply] += 5 * scores  # forward: largest, difference, sum; backward: difference, product
+        found[np.tanh] += inner
+        found[np.multiply] += (1 + 6 + 7) * inner  # bias; around the tanh; its derivative
+        found[np.multiply] += 2 * examples * T * H + 3 * rows + 4 * rows  # biases; residual sums, forward and backward
+    logits = examples * P * config.vocab_size
+    found[np.exp] += logits
+    found[np.multiply] += 5 * logits
+    found[np.multiply] += 12 * norms  # mean, difference, square, scale, gain, bias; six more in backward
+    found[np.multiply] += 14 * Albert.init(config).params.flat.size // workers  # AdamW
+    return found
+
+
+def loops(work, examples, workers):
+    """A function that makes all passes, in tiles."""
+    tile, other, out = (np.full(TILE, 0.5, np.float32) for _ in range(3))
+    calls = [(operation, (tile,) if operation.nin == 1 else (tile, other), -(-numbers // TILE))
+             for operation, numbers in passes(work, examples, workers).items()]  # fmt: skip
+
+    def run():
+        for operation, inputs, times in calls:
+            for _ in range(times):
+                operation(*inputs, out=out)
+
+    return run
+
+
+def with_one_thread(works):
     with blas_threads(1):
-        multiply()
+        for work in works:
+            work()
 
 
 def measure(name, runs):
-    work = WORKLOADS[CASES[name][0]]
+    case = name.removesuffix(LOOPS)
+    work = WORKLOADS[CASES[case][0]]
     workers = int(comparison.THREADS)
-    halves = [products(work, work.size // workers) for _ in range(workers)]
+    examples = work.size // workers
+    parts = [[products(work, examples)] for _ in range(workers)]
+    if name != case:
+        for part in parts:
+            part.append(loops(work, examples, workers))
     theirs = Peer(Albert.init(work.config), work.batch(), tuned=True, bf16=False).step
     with ThreadPoolExecutor(workers) as pool:
 
         def ours():
-            list(pool.map(with_one_thread, halves))
+            list(pool.map(with_one_thread, parts))
 
         ours(), theirs()
         return comparison.compare(name, ours, theirs, (work.training_operations(), 0, False), runs)
 
 
 if __name__ == "__main__":
-    comparison.main(__doc__, SIZES, measure, runs=7)
+    comparison.main(__doc__, [name + suffix for name in SIZES for suffix in ("", LOOPS)], measure, runs=7)
