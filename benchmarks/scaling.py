@@ -1,22 +1,21 @@
 """How does a step's time fall with the ranks?
 
-    python benchmarks/scaling.py [--case NAME ...] [--kernels plain|fused|compiled] [--rounds 5] [--json]
+    mpiexec -n 2 python benchmarks/scaling.py [--case NAME ...] [--kernels plain|fused|compiled] [--turns 40]
 
-One rank and two, each with one core and one thread, take turns in processes of their own: forward, backward, the sum
-over ranks and LAMB.
+A step is forward, backward, the sum over ranks and LAMB; each rank has one core and one thread. The same two processes
+take turns: steps of both, then of rank 0 while rank 1 sleeps.
 
-    strong    one batch in two micro-batches; efficiency = one rank's time / (2 x two ranks')
-    weak      a micro-batch for each rank; efficiency = one rank's time / two ranks'
+    strong     one batch in two micro-batches; efficiency = one rank's time / (2 x two ranks')
+    weak       a micro-batch for each rank; efficiency = one rank's time / two ranks'
+    nothing    each process has a batch of its own and exchanges nothing; efficiency = one's time alone / beside another
+
+A core is slower while its neighbour computes, so the third is what the machine would give to two ranks at no cost.
 """
 
 import argparse
-import json
 import os
 import statistics
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import threads
 
@@ -31,7 +30,7 @@ from minalbert.optim import Lamb, Moments  # noqa: E402
 from minalbert.parallel import ALONE, Ranks, Workers, gradient_over  # noqa: E402
 
 CASES = ("the demo, 64 × 32, padded", "ALBERT-base, 8 × 128")
-SECONDS = 4  # of steps in a process
+SECONDS = 0.3  # of steps in a turn
 
 
 def step_of(work, kernels, micro_batches, ranks):
@@ -51,66 +50,69 @@ def step_of(work, kernels, micro_batches, ranks):
     return step
 
 
-def side(case, kernels, micro_batches):
-    """The median seconds of a step, on rank 0."""
+def timed(step, count):
+    """The median seconds of so many steps, after one that brings its code and arrays into the cache."""
+    taken = []
+    for _ in range(count + 1):
+        start = time.perf_counter()
+        step()
+        taken.append(time.perf_counter() - start)
+    return statistics.median(taken[1:])
+
+
+def ranks_with_a_core_each():
+    """The processes that MPI has started, and this one on a core of its own."""
     from mpi4py import MPI
 
     comm = MPI.COMM_WORLD
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {sorted(os.sched_getaffinity(0))[comm.rank]})
-    step = step_of(WORKLOADS[case], kernels, micro_batches, Ranks(comm) if comm.size > 1 else ALONE)
-    taken, begin = [], time.perf_counter()
-    while comm.bcast(time.perf_counter() - begin < SECONDS or len(taken) < 4):
-        start = time.perf_counter()
-        step()
-        taken.append(time.perf_counter() - start)
-    return statistics.median(taken[2:]) if comm.rank == 0 else None  # the first two touch fresh memory
+    return comm, Ranks(comm) if comm.size > 1 else ALONE
 
 
-def measure(case, kernels, ranks, micro_batches):
-    mpiexec = Path(sys.executable).with_name("mpiexec")
-    call = [mpiexec, "-n", ranks, sys.executable, __file__, "--side", "--case", case, "--kernels", kernels,
-            "--micro-batches", micro_batches]  # fmt: skip
-    return json.loads(subprocess.run([*map(str, call)], stdout=subprocess.PIPE, check=True).stdout)
+def sleep_until_all_are_here(comm):
+    request = comm.Ibarrier()
+    while not request.Test():  # `Wait` would spin, and slow the rank that computes
+        time.sleep(0.001)
 
 
-def rows(case, kernels, rounds):
-    found = [
-        {run: measure(case, kernels, *run) for run in ((1, 2), (2, 2), (1, 1))}  # ranks, micro-batches
-        for _ in range(rounds)
-    ]
-    for name, one, factor in (("strong", (1, 2), 2), ("weak", (1, 1), 1)):
-        efficiency = sorted(times[one] / times[2, 2] / factor for times in found)
-        yield {"case": case, "kernels": kernels, "scaling": name,
-               "one": statistics.median(times[one] for times in found),
-               "two": statistics.median(times[2, 2] for times in found),
-               "efficiency": statistics.median(efficiency), "spread": [efficiency[0], efficiency[-1]]}  # fmt: skip
+def turn(comm, both, one, half, count):
+    """{what is timed: seconds of a step, by rank 0's clock}"""
+    found = {}
+    for name, step, ranks in (("two", both, 2), ("one", one, 1), ("half", half, 1), ("beside", one, 2)):
+        sleep_until_all_are_here(comm)
+        if comm.rank < ranks:
+            found[name] = timed(step, count)
+    return found
 
 
-def line(row):
-    low, high = row["spread"]
-    return (
-        f"{row['case']}, {row['kernels']}, {row['scaling']}: 1 rank {row['one'] * 1e3:.1f} ms, "
-        f"2 ranks {row['two'] * 1e3:.1f} ms; efficiency {row['efficiency']:.2f} ({low:.2f} to {high:.2f})"
-    )
+def efficiencies(turns):
+    for name, of_turn in (
+        ("strong", lambda t: t["one"] / t["two"] / 2),
+        ("weak", lambda t: t["half"] / t["two"]),
+        ("nothing", lambda t: t["one"] / t["beside"]),
+    ):
+        first, middle, last = statistics.quantiles(map(of_turn, turns), n=4)
+        yield f"{name} {middle:.2f} ({first:.2f} to {last:.2f})"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--case", nargs="*", default=list(CASES), choices=WORKLOADS, metavar="NAME")
     parser.add_argument("--kernels", choices=("plain", "fused", "compiled"), default="plain")
-    parser.add_argument("--rounds", type=int, default=5, help="of one rank and two (default: 5)")
-    parser.add_argument("--json", action="store_true", help="one object per row")
-    parser.add_argument("--side", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--micro-batches", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--turns", type=int, default=40, help="of each kind (default: 40)")
     options = parser.parse_args()
-    if options.side:
-        found = side(options.case[0], options.kernels, options.micro_batches)
-        print("" if found is None else json.dumps(found), end="")
-        return
+    comm, ranks = ranks_with_a_core_each()
+    if comm.size != 2:
+        parser.error(f"the number of processes is {comm.size}; this compares one with two: mpiexec -n 2 python ...")
     for case in options.case:
-        for row in rows(case, options.kernels, options.rounds):
-            print(json.dumps(row) if options.json else line(row), flush=True)
+        work = WORKLOADS[case]
+        both, one, half = (step_of(work, options.kernels, *kind) for kind in ((2, ranks), (2, ALONE), (1, ALONE)))
+        count = comm.bcast(max(1, round(SECONDS / timed(one, 2))))
+        turns = [turn(comm, both, one, half, count) for _ in range(options.turns)]
+        if comm.rank == 0:
+            times = ", ".join(f"{name} {statistics.median(t[name] for t in turns) * 1e3:.1f} ms" for name in turns[0])
+            print(f"{case}, {options.kernels}: {times}\n    efficiency: {', '.join(efficiencies(turns))}", flush=True)
 
 
 if __name__ == "__main__":
