@@ -30,7 +30,7 @@ def measure(numbers, runs, comm):
     original = np.random.default_rng(comm.rank).standard_normal(numbers, "float32")
     vector, rooms = original.copy(), []
     calls = {
-        "ours": lambda: add_over_ranks(vector, comm, rooms),
+        "ours": lambda: add_over_ranks([vector], comm, rooms),
         "peer": lambda: comm.Allreduce(MPI.IN_PLACE, vector),
         "floor": lambda: np.copyto(vector, original),
     }

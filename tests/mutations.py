@@ -359,7 +359,7 @@ MUTATIONS = [
     Mutation("rank_gradient: each rank its own totals", "parallel/rank_gradient.py",
              "zip(*known, strict=True)", "zip(known[ranks.rank], strict=True)", "ranks"),
     Mutation("rank_gradient: losses of one rank", "parallel/rank_gradient.py",
-             "    ranks.add(numbers)\n", "", "ranks"),
+             "ranks.add(gradient.grads.flat, numbers)", "ranks.add(gradient.grads.flat)", "ranks"),
     Mutation("tasks: each rank begins with the first sequence", "tasks/gradient.py", "np.cumsum([before, *sizes])",
              "np.cumsum([0, *sizes])", "ranks"),
     Mutation("evaluation: each rank scores its own rows", "train/evaluation.py", "for found in ranks.gather(own)",

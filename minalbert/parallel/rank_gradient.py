@@ -25,14 +25,13 @@ def totals_over(ranks, batches):
 
 
 def sum_gradients(ranks, gradient):
-    """The sum of all ranks' Gradients, in this one's vector. Their numbers are a short vector, which is added alike."""
+    """The sum of all ranks' Gradients, in this one's vector. Their numbers are a short vector, on its way with it."""
     if ranks.size == 1:
         return gradient                              # its losses stay on their device
-    ranks.add(gradient.grads.flat)
     there = [loss for loss in gradient.losses if loss is not None]
     seconds = gradient.forward_seconds, gradient.backward_seconds
     numbers = np.array([*map(float, there), *seconds], there[0].dtype)
-    ranks.add(numbers)
+    ranks.add(gradient.grads.flat, numbers)
     losses = iter(numbers)
     losses = type(gradient.losses)(*(None if loss is None else next(losses) for loss in gradient.losses))
     return Gradient(losses, gradient.grads, *map(float, numbers[-2:]))

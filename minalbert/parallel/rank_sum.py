@@ -29,15 +29,15 @@ PIECE = 2**18                                        # numbers
 AHEAD = 2                                            # pieces on their way, in each direction
 
 
-def add_over_ranks(vector, comm, rooms):
-    """Replace a vector on the host by its sum over all ranks, the same bits on each.
+def add_over_ranks(vectors, comm, rooms):
+    """Replace each vector, on the host, by its sum over all ranks, the same bits on each.
 
     rooms: a list of arrays to receive in, empty at first; who keeps it spares the next sum the time for fresh memory
     """
     shared, added = deque(), deque()
-    for first in range(0, len(vector), PIECE):
+    for piece in pieces(vectors):
         room = rooms.pop() if rooms else np.empty(PIECE + comm.size)
-        shared.append(Piece(vector[first : first + PIECE], comm, room))
+        shared.append(Piece(piece, comm, room))
         if len(shared) > AHEAD:
             added.append(shared.popleft().add())
         if len(added) > AHEAD:
@@ -46,8 +46,14 @@ def add_over_ranks(vector, comm, rooms):
     rooms.extend(piece.end() for piece in added)
 
 
+def pieces(vectors):
+    for vector in vectors:
+        for first in range(0, len(vector), PIECE):
+            yield vector[first : first + PIECE]
+
+
 class Piece:
-    """A piece of the vector, whose shares are on their way to the ranks that add them."""
+    """A piece of a vector, whose shares are on their way to the ranks that add them."""
 
     def __init__(self, piece, comm, room):
         counts = shares(len(piece), comm.size)

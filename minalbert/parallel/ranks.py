@@ -11,7 +11,7 @@ import os
 import sys
 import time
 import traceback
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from ..backend import device_of, nccl, to_host
 from ..errors import MinalbertError, MissingLibraryError, TrainError
@@ -53,8 +53,8 @@ class Alone:
         """Call work() on each rank, and return its own result. What it raises on one is raised on all."""
         return work()
 
-    def add(self, vector):
-        """Replace a vector by its sum over all ranks."""
+    def add(self, *vectors):
+        """Replace each vector by its sum over all ranks."""
 
     def copy_first(self, vector):
         """Replace a vector by rank 0's."""
@@ -102,15 +102,18 @@ class Ranks(Alone):
         failed = [one for one in self.gather(error) if one]
         return self._shared((found, failed[0] if failed else None))
 
-    def add(self, vector):
-        self._together(lambda: self._add(vector))
+    def add(self, *vectors):
+        self._together(lambda: self._add(vectors))
 
-    def _add(self, vector):
-        if self._nccl_sum and device_of(vector) == "cuda":
-            self._nccl_sum.add(vector)
-        else:
-            with on_host(vector) as host:
-                add_over_ranks(host, self.comm, self._rooms)
+    def _add(self, vectors):
+        with ExitStack() as copies:
+            on_hosts = []
+            for vector in vectors:
+                if self._nccl_sum and device_of(vector) == "cuda":
+                    self._nccl_sum.add(vector)
+                else:
+                    on_hosts.append(copies.enter_context(on_host(vector)))
+            add_over_ranks(on_hosts, self.comm, self._rooms)
 
     def use_nccl(self):
         """From now on add vectors that are on GPUs there, if all ranks have NCCL. Have they?"""
