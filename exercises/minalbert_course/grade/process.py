@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from . import codec
 from .keeper import remove
+from .time_limit import MOMENT, ProcessorTime
 
 WORKER = Path(__file__).parent / "worker.py"
 PATIENCE = 10                                        # seconds for the keeper to end all and to remove the folder
@@ -21,6 +22,10 @@ PATIENCE = 10                                        # seconds for the keeper to
 
 class Ended(NamedTuple):
     how: str
+
+
+class Late(Ended):
+    pass
 
 
 class WorkerProcess:
@@ -54,7 +59,7 @@ class WorkerProcess:
         )  # fmt: skip
         talk = threading.Thread(target=converse, args=(self.process, self.questions, self.answers), daemon=True)
         talk.start()
-        self.talk = talk
+        self.talk, self.used = talk, ProcessorTime(self.process.pid)
 
     @property
     def inside(self):
@@ -68,9 +73,13 @@ class WorkerProcess:
             shutil.copyfileobj(original, file)
         return str(copy)
 
-    def ask(self, question, seconds):
+    def ask(self, question, limit):
+        """The answer; Ended where there is none, Late where it takes more time than the TimeLimit."""
         self.questions.put(question)
-        return self.answers.get(timeout=max(seconds, 0.0))
+        while not (exceeded := limit.exceeded):
+            with contextlib.suppress(queue.Empty):
+                return self.answers.get(timeout=MOMENT)
+        return Late(exceeded)
 
     def stop(self):
         self.questions.put(None)
