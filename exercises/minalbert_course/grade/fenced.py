@@ -10,7 +10,8 @@ import numpy as np
 from ..given import Given
 from ..here import changed, copied, flat
 from ..values import NotWritten, OnDevice, OutOfTime, Stopped
-from .process import Ended, Late, WorkerProcess
+from .pipes import Ended, Late
+from .process import WorkerProcess
 from .tasks import task_of
 from .time_limit import CLOCK, TimeLimit
 
