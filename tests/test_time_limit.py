@@ -11,9 +11,10 @@ import pytest
 from submissions import RIGHT, said, written
 
 from minalbert_course.catalogue import find
-from minalbert_course.grade import fenced, time_limit
+from minalbert_course.grade import fenced, process, time_limit
 from minalbert_course.grade.batch import graded
 from minalbert_course.grade.fenced import SubmissionLimits
+from minalbert_course.grade.pipes import PipesOfWindows
 from minalbert_course.grade.time_limit import ProcessorTime
 
 LESSON = find("ex05")
@@ -74,6 +75,14 @@ def test_a_loop_ends_by_its_processor_time(tmp_path, loop):
 def test_what_sleeps_or_waits_for_ever_ends_by_the_clock(tmp_path, wait):
     grade = marked(tmp_path, f"lock = threading.Lock()\n{wrapped(wait)}")
     assert "softmax_forward took more than 2 seconds by the clock: an endless loop, or does it wait" in said(grade)
+
+
+def test_a_thread_in_the_pipes_ends_what_sleeps_too(tmp_path, monkeypatch):
+    """Windows. Of the four functions that check this exercise the other three answer as before."""
+    monkeypatch.setattr(process, "Pipes", PipesOfWindows)
+    grade = marked(tmp_path, "def softmax_backward(dy, cache): time.sleep(600)\n")
+    assert grade.marks.points >= 3
+    assert "softmax_backward took more than 2 seconds by the clock" in said(grade)
 
 
 @COUNTED

@@ -26,7 +26,7 @@ class Late(Ended):
 
 
 class Pipes:
-    """to, back: files without a buffer; the worker has the pipes' other ends. Nothing is read that was not asked for."""
+    """to, back: files without a buffer; the worker has the other ends. Nothing is read that was not asked for."""
 
     def __init__(self, to, back):
         self.to, self.back, self.talking, self.ready = to, back, threading.Lock(), {}

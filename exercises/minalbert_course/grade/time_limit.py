@@ -39,7 +39,7 @@ class TimeLimit:
 
 
 class ProcessorTime:
-    """Of a process and of all that it has started, read from outside, so that no process can change it."""
+    """What a process and all that it has started have used, read from outside, where none of them can change it."""
 
     def __init__(self, pid):
         self.pid, self.latest, self.looked = pid, 0.0, -MOMENT
