@@ -20,8 +20,8 @@ HOSTILE = {
     "os._exit": (RIGHT + "\nimport os\ndef softmax_forward(x):\n    os._exit(0)\n", 0, "ended the whole process"),
     "os._exit on import": (RIGHT + "\nimport os\nos._exit(0)\n", 0, "ended the whole process"),
     "an endless loop": (
-        RIGHT + "\ndef softmax_backward(dy, cache):\n    while True: pass\n", 3, "longer than 3 seconds"),
-    "an endless loop on import": (RIGHT + "\nwhile True: pass\n", 0, "took longer than 12 seconds"),
+        RIGHT + "\ndef softmax_backward(dy, cache):\n    while True: pass\n", 3, "took more than"),
+    "an endless loop on import": (RIGHT + "\nwhile True: pass\n", 0, "took more than"),
     "endless recursion": (RIGHT + FORWARD + "return softmax_forward(x)\n", 0, "RecursionError"),
     "a flood of prints": (RIGHT + "\nfor _ in range(2000): print('x' * 10000)\n", 10, ""),
     "too much memory": (RIGHT + FORWARD + "return np.ones(10**11), 1\n", 0, "MemoryError"),

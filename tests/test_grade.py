@@ -119,7 +119,7 @@ def test_the_function_that_a_name_has_now_is_called():
 
 def test_values_travel_and_nothing_else_does():
     arrays = np.arange(6.0).reshape(2, 3), np.array(2, np.float32), np.zeros(0, int)
-    value = {"a": [1, 2.5, None, True, "ß"], (1, 2): arrays,
+    value = {"a": [1, 2.5, None, True, "ß"], (1, 2): arrays, "lists": [[1, [2]], [], ([3], [(4,)])],
              "given": Given.of("rng", 3), "cache": Opaque(4), "gpu": OnDevice(np.ones(2))}  # fmt: skip
     message = codec.dumps(value)
     text, body = codec.sizes(message[: codec.HEAD.size])

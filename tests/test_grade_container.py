@@ -135,7 +135,7 @@ def test_each_submission_gets_a_container(program, folder, capsys, name):
             assert before[before.index(option) + 1] == value
         assert "--read-only" in before
         assert not {"-v", "--volume", "--mount", "--privileged", "--env", "-e"} & set(before)
-        assert after[:3] == ["timeout", "--signal=KILL", "300"]
+        assert after[:3] == ["timeout", "--signal=KILL", "1500"]
         assert after[3:] == ["python", "-P", "-s", "/course/grade/received.py"]
         assert not any("secret" in word or str(folder.parent) in word for word in argv[1:])
 

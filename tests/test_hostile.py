@@ -117,7 +117,7 @@ def test_nothing_is_left_of_a_file_without_functions(tmp_path, temporary, text):
     assert gone(temporary) == []
 
 
-@pytest.mark.parametrize("fails", ["subprocess.Popen", "threading.Thread.start"])
+@pytest.mark.parametrize("fails", ["subprocess.Popen", "os.set_blocking"])
 def test_nothing_is_left_of_a_process_that_does_not_start(tmp_path, temporary, monkeypatch, fails):
     def fail(*args, **kwargs):
         raise OSError("no more of them")

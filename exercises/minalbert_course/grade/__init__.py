@@ -5,5 +5,6 @@ that leaves nothing behind (`keeper`). It gets arguments and gives back values t
 right never goes there (`offered`), and the comparing is done on this side (`fenced`). So whatever a submission does to
 NumPy, to minalbert or to files, it does to itself.
 
-Read in this order: codec, keeper, fence, hook, offered, inside, worker, process, tasks, fenced, submissions, batch.
+Read in this order: codec, keeper, fence, hook, offered, inside, worker, time_limit, pipes, process, tasks, fenced,
+submissions, batch.
 """

@@ -42,8 +42,10 @@ def dumps(value):
 def tree(value, arrays):
     if type(value) in PLAIN:
         return value
-    if type(value) in (tuple, list) and PLAIN.issuperset(map(type, value)):
-        return {type(value).__name__: value}
+    if plain_lists(value):
+        return value
+    if type(value) is tuple and PLAIN.issuperset(map(type, value)):
+        return {"tuple": value}
     if isinstance(value, np.generic) and value.dtype.kind in "fiubU":
         return value.item()
     if isinstance(value, np.ndarray | np.generic):
@@ -64,6 +66,11 @@ def tree(value, arrays):
     if isinstance(value, dict):
         return {"dict": [[tree(key, arrays), tree(part, arrays)] for key, part in value.items()]}
     return {"strange": f"a {type(value).__name__}"}
+
+
+def plain_lists(value):
+    """Is it a list of plain values, or of such lists? JSON has them, too."""
+    return type(value) is list and (PLAIN.issuperset(map(type, value)) or all(map(plain_lists, value)))
 
 
 def sizes(head):

@@ -39,7 +39,8 @@ def add_arguments(parser):
     parser.add_argument("--out", metavar="DIR", help="where grades go; default: DIR-grades")
     parser.add_argument("--workers", type=positive(int), default=os.cpu_count() or 1, metavar="N", help="at a time")
     usual = SubmissionLimits()
-    parser.add_argument("--call-seconds", type=positive(float), default=usual.call, metavar="X", help="of one call")
+    parser.add_argument("--call-seconds", type=positive(float), default=usual.call, metavar="X", help="of processor "
+                        "time, for one call")  # fmt: skip
     parser.add_argument("--memory", type=positive(int), default=usual.memory, metavar="MB", help="of one submission")
     parser.add_argument("--container", action="store_true", help="each in a container of podman or docker: no network, "
                         "read-only, not root")  # fmt: skip

@@ -10,7 +10,6 @@ secret, the other submissions and the grades are not in there.
 import contextlib
 import json
 import os
-import queue
 import secrets
 import shlex
 import shutil
@@ -24,6 +23,7 @@ import minalbert
 from ..errors import CourseError
 from .fenced import OWN, STARTUP
 from .process import WorkerProcess
+from .time_limit import CLOCK, TimeLimit
 
 IMAGE = f"minalbert-grade:{minalbert.__version__}"
 PROGRAMS = ("podman", "docker")
@@ -43,7 +43,7 @@ def program():
 
 
 def command(program, name, limits):
-    seconds = int(STARTUP + 2 * limits.all)          # an end for a container whose grader was killed
+    seconds = int(CLOCK * (STARTUP + 2 * limits.all))        # an end for a container whose grader was killed
     return [
         program, "run", "--rm", "--interactive", "--name", name, "--pull", "never", "--network", "none", "--read-only",
         "--tmpfs", "/tmp:size=64m", "--user", "65534:65534", "--cap-drop", "ALL", "--security-opt", "no-new-privileges",
@@ -75,10 +75,8 @@ class ContainedWorker(WorkerProcess):
 
     def put(self, name, text):
         """Through the pipe, once. A container that does not start is nobody's mistake but the grader's."""
-        try:
-            self.given = self.ask(np.frombuffer(json.dumps(name).encode() + b"\n" + text, np.uint8), STARTUP)
-        except queue.Empty:
-            self.given = None
+        file = np.frombuffer(json.dumps(name).encode() + b"\n" + text, np.uint8)
+        self.given = self.ask(file, TimeLimit(self, STARTUP))
         if not isinstance(self.given, str):
             self.stop()
             raise CourseError(f"{self.program} did not start a container; the command that was printed shows why")

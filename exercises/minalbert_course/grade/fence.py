@@ -1,6 +1,7 @@
 """What a submission may not do, and who stops it.
 
-    time, memory, size of files      the operating system's limits (Unix), and the grader's clock (everywhere)
+    memory, size of files            the operating system's limits (Unix)
+    time                             the grader, from outside (everywhere), and the operating system (Unix)
     other files, the network, other programs     audit hooks of Python's (everywhere)
     the same, and other processes    on Linux the kernel: Landlock and mounts for files, namespaces for the rest
 

@@ -1,8 +1,6 @@
 """A submission in a worker, as a check's host: call by call, each with an end."""
 
-import queue
 import threading
-import time
 import weakref
 from pathlib import Path
 from typing import NamedTuple
@@ -12,10 +10,12 @@ import numpy as np
 from ..given import Given
 from ..here import changed, copied, flat
 from ..values import NotWritten, OnDevice, OutOfTime, Stopped
-from .process import Ended, WorkerProcess
+from .pipes import Ended, Late
+from .process import WorkerProcess
 from .tasks import task_of
+from .time_limit import CLOCK, TimeLimit
 
-STARTUP = 60                                         # seconds to import NumPy, on a machine that is very busy
+STARTUP = 60                                         # seconds to import NumPy
 RUNNING = 4                                          # calls' time for the file itself, which may import much
 OWN = 1024                                           # MB of address space that Python and NumPy take themselves
 DEVICE = {"on the device", "numbers on the device"}  # what is put into the pretended GPU, and its number handed over
@@ -24,7 +24,7 @@ hosts = weakref.WeakSet()                            # for an interrupt to close
 
 
 class SubmissionLimits(NamedTuple):
-    call: float = 10.0                               # seconds of one call
+    call: float = 10.0                               # seconds of processor time of one call
     all: float = 120.0                               # of all calls
     memory: int = 1024                               # MB
 
@@ -42,7 +42,8 @@ class Fenced:
     def __init__(self, lesson, path, limits=SubmissionLimits(), new_worker=None):
         self.lesson, self.path, self.limits = lesson, Path(path), limits
         self.new_worker = new_worker or WorkerProcess
-        self.left, self.remark, self.fences, self.endless = limits.all, "", [], {}
+        self.processor, self.clock = 0.0, 0.0        # seconds that all questions took
+        self.remark, self.fences, self.endless = "", [], {}
         self.worker, self.device, self.closed, self.one = None, None, False, threading.RLock()
         hosts.add(self)
 
@@ -72,8 +73,8 @@ class Fenced:
         self.worker = self.begun()
         task = {"path": self.worker.take(self.path)} | self.limited(self.worker) | task_of(self.lesson)
         try:
-            self.fences = self.ask(task, "starting Python", STARTUP)["fences"]
-            answer = self.ask({}, f"running {self.path.name}", RUNNING * self.limits.call)
+            self.fences = self.ask(task, "starting Python", TimeLimit(self.worker, STARTUP))["fences"]
+            answer = self.ask({}, f"running {self.path.name}", TimeLimit(self.worker, RUNNING * self.limits.call))
         except Stopped as error:
             raise Refused(str(error)) from error
         self.remark, there = answer.get("remark"), answer.get("functions")
@@ -92,7 +93,7 @@ class Fenced:
             except Refused as error:
                 raise Stopped(str(error)) from error
         if self.left <= 0:
-            raise OutOfTime(f"the submission has used up its {self.limits.all:g} seconds")
+            raise OutOfTime(self.used_up)
         given = self.put((tuple(args), static))
         question = {"name": name, "args": given[0], "static": given[1], "opaque": opaque}
         answer = self.answer(question, name, min(self.limits.call, self.left))
@@ -107,9 +108,9 @@ class Fenced:
 
     def answer(self, question, name, seconds):
         """The worker's answer; what it asks of the pretended GPU before is done there."""
-        end = time.monotonic() + seconds
+        limit = TimeLimit(self.worker, seconds)
         while True:
-            answer = self.ask(question, name, seconds, end)
+            answer = self.ask(question, name, limit)
             if "device" not in answer:
                 return answer
             try:
@@ -120,13 +121,10 @@ class Fenced:
 
     def on_device(self, do, *args):
         """The pretended GPU is a process without a submission: it has the arrays and counts how often they are read."""
-        try:
-            if self.device is None:
-                self.device = self.begun()
-                self.device.ask(self.limited(self.device), STARTUP)
-            answer = self.device.ask({"do": do, "args": args}, self.limits.call)
-        except queue.Empty:
-            answer = None
+        if self.device is None:
+            self.device = self.begun()
+            self.device.ask(self.limited(self.device), TimeLimit(self.device, STARTUP))
+        answer = self.device.ask({"do": do, "args": args}, TimeLimit(self.device, self.limits.call))
         if isinstance(answer, dict):
             return answer["answer"]
         device, self.device = self.device, None
@@ -159,22 +157,26 @@ class Fenced:
             return OnDevice(self.on_device("fetch", value.host))
         return type(value)(map(self.fetched, value)) if type(value) in (tuple, list) and not flat(value) else value
 
-    def ask(self, question, what, seconds, end=None):
+    def ask(self, question, what, limit):
         """The worker's answer, a dict; Stopped where there is none in time."""
-        begin = time.monotonic()
-        try:
-            answer = self.worker.ask(question, seconds if end is None else end - begin)
-        except queue.Empty:
-            self.endless[what] = f"{what} took longer than {seconds:g} seconds: an endless loop?"
-            answer = None
-        finally:
-            self.left -= time.monotonic() - begin
+        processor, clock = limit.processor, limit.clock
+        answer = self.worker.ask(question, limit)
+        self.processor, self.clock = self.processor + limit.processor - processor, self.clock + limit.clock - clock
         if isinstance(answer, dict):
             return answer
         self.stop()
-        if what in self.endless:
+        if isinstance(answer, Late):
+            self.endless[what] = f"{what} {answer.how}" if self.left > 0 else self.used_up
             raise OutOfTime(self.endless[what])
         raise Stopped(f"{what} {answer.how if isinstance(answer, Ended) else 'sent junk'}")
+
+    @property
+    def left(self):
+        return self.limits.all - max(self.processor, self.clock / CLOCK)
+
+    @property
+    def used_up(self):
+        return f"the submission has used up its {self.limits.all:g} seconds of processor time"
 
     def stop(self):
         worker, self.worker = self.worker, None

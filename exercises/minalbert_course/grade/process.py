@@ -2,34 +2,27 @@
 
 import contextlib
 import os
-import queue
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-import threading
 from pathlib import Path
-from typing import NamedTuple
 
-from . import codec
 from .keeper import remove
+from .pipes import Pipes, PipesOfWindows
+from .time_limit import ProcessorTime
 
 WORKER = Path(__file__).parent / "worker.py"
 PATIENCE = 10                                        # seconds for the keeper to end all and to remove the folder
 
 
-class Ended(NamedTuple):
-    how: str
-
-
 class WorkerProcess:
-    """One question, one answer: nothing is read that was not asked for. `stop` leaves nothing, however it began."""
+    """One question, one answer; `stop` leaves nothing, however it began."""
 
     def __init__(self):
         self.folder = tempfile.mkdtemp(prefix="minalbert-")
-        self.questions, self.answers = queue.SimpleQueue(), queue.SimpleQueue()
-        self.process = self.lifeline = self.talk = None
+        self.process = self.lifeline = self.pipes = None
         try:
             self.begin()
         except BaseException:
@@ -50,11 +43,10 @@ class WorkerProcess:
     def open(self, command, environment, ends=()):
         self.process = subprocess.Popen(
             command, cwd=self.folder, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL, start_new_session=os.name != "nt", pass_fds=ends,
+            stderr=subprocess.DEVNULL, start_new_session=os.name != "nt", pass_fds=ends, bufsize=0,
         )  # fmt: skip
-        talk = threading.Thread(target=converse, args=(self.process, self.questions, self.answers), daemon=True)
-        talk.start()
-        self.talk = talk
+        self.used = ProcessorTime(self.process.pid)
+        self.pipes = (PipesOfWindows if os.name == "nt" else Pipes)(self.process.stdin, self.process.stdout)
 
     @property
     def inside(self):
@@ -68,12 +60,10 @@ class WorkerProcess:
             shutil.copyfileobj(original, file)
         return str(copy)
 
-    def ask(self, question, seconds):
-        self.questions.put(question)
-        return self.answers.get(timeout=max(seconds, 0.0))
+    def ask(self, question, limit):
+        return self.pipes.ask(question, limit)
 
     def stop(self):
-        self.questions.put(None)
         if self.lifeline is not None:
             os.close(self.lifeline)
             self.lifeline = None
@@ -86,37 +76,12 @@ class WorkerProcess:
                 else:
                     os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
-            if self.talk is not None:
-                self.talk.join(PATIENCE)
+            if self.pipes is not None:
+                self.pipes.close()
             else:
                 self.process.stdin.close()
                 self.process.stdout.close()
         remove(self.folder)
-
-
-def converse(process, questions, answers):
-    """In a thread of its own, which alone touches the pipes, and may wait for them as long as it likes."""
-    with contextlib.suppress(OSError), process.stdin, process.stdout:
-        while (question := questions.get()) is not None:
-            try:
-                process.stdin.write(codec.dumps(question))
-                process.stdin.flush()
-            except OSError:                          # it has ended; its last answer is still to be read
-                pass
-            answers.put(read(process.stdout))
-
-
-def read(pipe):
-    try:
-        head = pipe.read(codec.HEAD.size)
-        if len(head) < codec.HEAD.size:
-            return Ended("ended the whole process (os._exit, too much memory, or a crash)")
-        text, body = codec.sizes(head)
-        return codec.loads(pipe.read(text), pipe.read(body))
-    except codec.CodecError as error:
-        return Ended(f"sent {error}")
-    except (OSError, ValueError, MemoryError):
-        return Ended("was stopped")
 
 
 def environment(folder):

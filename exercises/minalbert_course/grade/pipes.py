@@ -1,0 +1,116 @@
+"""The two pipes to a worker: a question goes in, an answer comes out, and a TimeLimit ends the wait for either.
+
+A submission may leave the question unread, or write half an answer. So the grader asks the system first whether a pipe
+is ready. On Windows, where the system does not say, a thread waits in its place.
+"""
+
+import contextlib
+import os
+import queue
+import select
+import threading
+from typing import NamedTuple
+
+from . import codec
+from .time_limit import MOMENT
+
+PATIENCE = 10                                        # seconds for a conversation to end whose worker has ended
+
+
+class Ended(NamedTuple):
+    how: str
+
+
+class Late(Ended):
+    pass
+
+
+class Pipes:
+    """to, back: files without a buffer; the worker has the other ends. Nothing is read that was not asked for."""
+
+    def __init__(self, to, back):
+        self.to, self.back, self.talking, self.ready = to, back, threading.Lock(), {}
+        for pipe, event in ((to, select.POLLOUT), (back, select.POLLIN)):
+            os.set_blocking(pipe.fileno(), False)
+            self.ready[pipe] = select.poll()
+            self.ready[pipe].register(pipe, event)
+
+    def ask(self, question, limit):
+        """The answer; Ended where there is none, Late where it takes more time than the limit."""
+        with self.talking:
+            return self.exchange(question, limit)
+
+    def exchange(self, question, limit):
+        try:
+            with contextlib.suppress(BrokenPipeError):               # it has ended; its last answer is still to be read
+                self.write(codec.dumps(question), limit)
+            return self.answer(limit)
+        except codec.CodecError as error:
+            return Ended(f"sent {error}")
+        except TimeoutError as error:
+            return Late(str(error))
+        except (OSError, ValueError, MemoryError):
+            return Ended("was stopped")
+
+    def answer(self, limit):
+        head = self.read(codec.HEAD.size, limit)
+        if len(head) < codec.HEAD.size:
+            return Ended("ended the whole process (os._exit, too much memory, or a crash)")
+        text, body = codec.sizes(head)
+        return codec.loads(self.read(text, limit), self.read(body, limit))
+
+    def write(self, message, limit):
+        message = memoryview(message)
+        while message:
+            self.wait(self.to, limit)
+            message = message[self.to.write(message) or 0 :]
+
+    def read(self, count, limit):
+        """So many bytes, or fewer at the end."""
+        pieces = []
+        while count:
+            self.wait(self.back, limit)
+            if not (piece := self.back.read(count)):
+                break
+            pieces.append(piece)
+            count -= len(piece)
+        return b"".join(pieces)
+
+    def wait(self, pipe, limit):
+        """Until the pipe is ready; TimeoutError, with the limit's words, where that takes too long."""
+        while not (exceeded := limit.exceeded):
+            if self.ready[pipe].poll(1000 * MOMENT):
+                return
+        raise TimeoutError(exceeded)
+
+    def close(self):
+        if self.talking.acquire(timeout=PATIENCE):
+            self.to.close()
+            self.back.close()
+
+
+class PipesOfWindows(Pipes):
+    def __init__(self, to, back):
+        self.to, self.back, self.questions, self.answers = to, back, queue.SimpleQueue(), queue.SimpleQueue()
+        self.thread = threading.Thread(target=self.converse, daemon=True)
+        self.thread.start()
+
+    def ask(self, question, limit):
+        self.questions.put(question)
+        while not (exceeded := limit.exceeded):
+            with contextlib.suppress(queue.Empty):
+                return self.answers.get(timeout=MOMENT)
+        return Late(exceeded)
+
+    def converse(self):
+        """In a thread of its own, which alone touches the pipes."""
+        with self.to, self.back:
+            while (question := self.questions.get()) is not None:
+                self.answers.put(self.exchange(question, None))
+
+    def wait(self, pipe, limit):
+        """It waits in the pipe itself, as long as it likes."""
+
+    def close(self):
+        self.questions.put(None)
+        self.thread.join(PATIENCE)
