@@ -87,7 +87,7 @@ def judged(yours, draw, given, x, exact, candidates, where=""):
     """candidates: [(what it is, the array, is it wrong)]"""
     names = [f"d{letter}" for letter in "abcdefghijklmnop"[: len(candidates)]]
     names = dict(zip(draw.rng.permutation(len(candidates)), names, strict=True))
-    gradients = {names[i]: candidates[i][1] for i in sorted(names, key=names.get)}
+    gradients = {names[i]: np.asarray(candidates[i][1]) for i in sorted(names, key=names.get)}
     found = named(yours.find_wrong(given, gradients, x), gradients)
     for i, (what, array, wrong) in enumerate(candidates):
         told_apart = 0 < len(found) < len(names)
