@@ -141,7 +141,9 @@ def find(yours, draw):
     for scale in (1.0, 1e-6, 1e4):
         given, _, x, exact = point(draw, offset=10000.0, scale=scale)
         where = "" if scale == 1 else f", where f is {scale:g} times as large"
-        judged(yours, draw, given, x, exact, near_the_limit(exact), where)
+        with guessing(where and "perhaps: something is kept from an earlier call, of another f, or compared with a "
+                      "number that does not grow with f"):  # fmt: skip
+            judged(yours, draw, given, x, exact, near_the_limit(exact), where)
     given, _, x, exact = point(draw, offset=10000.0, scale=0.0)
     with guessing("perhaps: the error is divided by 0; where expected is zero, it is max|yours - expected| itself"):
         judged(yours, draw, given, x, exact, [
