@@ -3,16 +3,19 @@
 import functools
 import re
 
+import numpy as np
 import pytest
 
 from exercises import handbook, unchanged
 from exercises.source import HERE, sources
 from minalbert_course import catalogue, files, handout
 from minalbert_course.draw import PUBLIC
+from minalbert_course.here import Here
 from minalbert_course.makers import ex11
 from minalbert_course.marking import mark
 from minalbert_course.progress import marks_of
 from minalbert_course.report import lines
+from minalbert_course.values import Opaque
 
 SOURCES = {source.lesson.name: source for source in sources()}
 SECRETS = ("autumn", "a secret", "Zürich 27")
@@ -60,9 +63,19 @@ def test_a_stub_scores_nothing_and_says_so(name, tmp_path):
 
 @pytest.mark.parametrize("term", [PUBLIC, *SECRETS])
 @pytest.mark.parametrize("name", SOURCES)
-def test_the_solution_scores_all(name, term, tmp_path):
+def test_the_solution_scores_all(name, term, tmp_path, monkeypatch):
+    given, call = [], Here.call
+    monkeypatch.setattr(Here, "call", lambda self, *called: given.append(called[1:3]) or call(self, *called))
     marks, report = marked(SOURCES[name].solution(), name, tmp_path, term)
     assert marks.points == 10, report
+    assert not any(map(arrays_of_no_axes, given)), "`minalbert grade` makes it a float, which has no shape"
+
+
+def arrays_of_no_axes(value):
+    """Is there a NumPy scalar among a function's arguments, where an array is meant?"""
+    if isinstance(value, dict | tuple | list) and not isinstance(value, Opaque):
+        return any(map(arrays_of_no_axes, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, np.generic)
 
 
 def pytest_generate_tests(metafunc):

@@ -85,7 +85,8 @@ def of_many_values(result):
 def other(value):
     """Other numbers: each array in reverse order; floats are smaller, too."""
     if isinstance(value, np.ndarray):
-        return value.dtype.type(0.75) * np.flip(value) if value.dtype.kind == "f" else np.flip(value).copy()
+        turned = np.flip(value)                      # of no axes, it is a scalar
+        return np.array(value.dtype.type(0.75) * turned if value.dtype.kind == "f" else turned)
     if isinstance(value, dict):
         return {key: other(part) for key, part in value.items()}
     return type(value)(other(part) for part in value) if type(value) in (tuple, list) else value

@@ -19,6 +19,8 @@ CAUSE = (
     "the order in memory is taken for the order of the axes: order='A' or 'K', .data, or a reshape or ravel that is "
     "written into and may be a copy; zeros_like and empty_like keep the order, too"
 )
+ROUNDED = "perhaps: numbers are rounded to two or three digits, as in float16: then the order of a sum is seen"
+COARSE = 1e-2
 CLOSE = 1e-4                                         # relative; sums are taken in another order, perhaps in float32
 MOST = 12                                            # calls that are made again, in each way
 
@@ -61,7 +63,7 @@ def again(lesson, host, call, caches, ways):
             caches[id(before)] = after
         elif not alike(before, after, CLOSE, size):
             seen = f"{name} of {call.name} is another where arrays lie in memory {' or '.join(WAYS)}"
-            raise Wrong(seen, CAUSE, call.name)
+            raise Wrong(seen, ROUNDED if alike(before, after, COARSE, size) else CAUSE, call.name)
 
 
 def laid(value, ways):

@@ -54,7 +54,7 @@ def ask(lesson, host, call, forward, asked):
     with contextlib.suppress(NotWritten, Stopped):   # other numbers may be none that it takes
         gradients(other(dy), cache_of(tuple(other(arg) for arg in forward.args)))
     for factor, own in ((1.0, mine), (FACTOR, scaled)):
-        for name, before, after in gradients(factor * dy, own):
+        for name, before, after in gradients(times(factor, dy), own):
             if not alike(times(factor, before), after):
                 raise Wrong(f"{name} of {call.name} {DIFFERS[factor]}", CAUSES[factor], call.name)
     with contextlib.suppress(NotWritten, Stopped):   # a backward pass may use its cache up
@@ -76,4 +76,6 @@ def times(factor, value):
         return {key: times(factor, part) for key, part in value.items()}
     if type(value) in (tuple, list):
         return type(value)(times(factor, part) for part in value)
-    return factor * value if isinstance(value, np.ndarray | np.generic | float | int) else value
+    if isinstance(value, np.ndarray):
+        return np.asarray(factor * value)            # of no axes, too, where the product alone is a scalar
+    return factor * value if isinstance(value, np.generic | float | int) else value

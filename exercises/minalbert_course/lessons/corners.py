@@ -18,22 +18,26 @@ from ..compare import Wrong
 from ..own_forward import YoursByOwnForward
 from ..yours import Stopped
 
-LARGE, UPSTREAM, TINY = 11.0, 100.0, 1e-3
+LARGE, UPSTREAM, TINY, LEAST = 11.0, 100.0, 1e-3, 1e-6
 KINDS = {
     "usual": "",
     "tiny": "numbers of size 0.001",
+    "least": "numbers of size 1e-06",
     "zero": "zeros alone",
     "large": "some numbers above 10",
-    "constant": "a row of one number",
+    "constant": "a row of one number, and a gain of 0",
 }
 FEW = 3                                              # numbers that two mistakes may both give, by chance
 BEFORE = "it was right for other sizes and numbers"
+SIZES = "; or a size is written in, or kept from an earlier call"
 GUESSES = {
     "usual": f"perhaps: {BEFORE}; a size is written in, or a case of its own is made for some",
-    "tiny": f"perhaps: {BEFORE}; what is added or compared with is not small beside 0.001, or something is rounded",
-    "zero": f"perhaps: {BEFORE}; zeros are divided by, or a case of their own",
-    "large": f"perhaps: {BEFORE}; numbers are cut off, or exp overflows",
-    "constant": f"perhaps: {BEFORE}; a row without variance is a case of its own",
+    "tiny": f"perhaps: {BEFORE}; what is added or compared with is not small beside 0.001, or something is rounded"
+            f"{SIZES}",
+    "least": f"perhaps: {BEFORE}; what is added or compared with is not small beside 1e-06, or something is cut off",
+    "zero": f"perhaps: {BEFORE}; zeros are divided by, or a case of their own{SIZES}",
+    "large": f"perhaps: {BEFORE}; numbers are cut off, or exp overflows{SIZES}",
+    "constant": f"perhaps: {BEFORE}; a row without variance is a case of its own, or a gain of 0",
 }
 OF_ONE = f"perhaps: {BEFORE}; an axis of 1 is dropped, a size written in, or a case of its own made for some"
 
@@ -53,16 +57,17 @@ def guessing(guess, few=0):
 class Corner:
     """kind    what numbers are like, one of KINDS; a lesson makes rows constant itself
     padding    "none", or "all but one" token of each sequence; otherwise as drawn
+    guess      what may be wrong where nothing reproduces the student's numbers; or else what goes with the kind
     sizes      by name; others are those of the first draw
     """
 
-    def __init__(self, kind="usual", padding="", **sizes):
-        self.kind, self.padding, self.sizes = kind, padding, sizes
+    def __init__(self, kind="usual", padding="", guess="", **sizes):
+        self.kind, self.padding, self.own_guess, self.sizes = kind, padding, guess, sizes
 
     @property
     def guess(self):
-        """What may be wrong where nothing reproduces the student's numbers."""
-        return OF_ONE if self.kind == "usual" and 1 in self.sizes.values() else GUESSES[self.kind]
+        of_one = self.kind == "usual" and 1 in self.sizes.values()
+        return self.own_guess or (OF_ONE if of_one else GUESSES[self.kind])
 
     def __str__(self):
         sizes = ", ".join(f"{name} = {size}" for name, size in self.sizes.items())
@@ -94,7 +99,7 @@ class CornerDraw:
         return self.of_kind(self.draw.gain(size))
 
     def of_kind(self, array):
-        array = array * {"tiny": TINY, "zero": 0.0}.get(self.corner.kind, 1.0)
+        array = array * {"tiny": TINY, "least": LEAST, "zero": 0.0}.get(self.corner.kind, 1.0)
         if self.corner.kind == "large":
             array.flat[-1], array.flat[0] = -LARGE, LARGE
         return array

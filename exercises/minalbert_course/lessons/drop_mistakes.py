@@ -27,6 +27,7 @@ def wrong_masks(shape, rate, key):
         "the generator has the first number of the key alone": of(key[0]),
         "the generator has the last number of the key alone": of(key[-1]),
         "the generator has the sum of the key's numbers": of(sum(key)),
+        "of the key's numbers 32 bits are used": of([number % 2**32 for number in key]),
         "all rows have the mask of the first": np.broadcast_to(of(key)[(0,) * (len(shape) - 1)], shape),
         "u is drawn row by row, each time from a new generator":
             np.broadcast_to(np.random.default_rng(key).random(shape[-1:]) >= rate, shape),
@@ -40,6 +41,7 @@ def wrong_drops(x, rate, mask):
         "what is kept is not divided by 1 - rate": x * mask,
         "what is kept is multiplied by 1 - rate, where it must be divided": x * mask * (1 - rate),
         "what is kept is divided by rate; it must be by 1 - rate": x * mask / rate,
+        "divided by the share that was kept, as it came out; it must be by 1 - rate": x * mask / mask.mean(),
         "what is kept is divided by 1 - rate twice": x * mask / (1 - rate) ** 2,
         "what must be kept is dropped, and what must be dropped is kept": x * (1 - mask) / (1 - rate),
         "nothing is dropped, but all is divided by 1 - rate": x / (1 - rate),
@@ -52,13 +54,14 @@ def wrong_layers(p):
     x, weights, eps, rate, key = p.one
     a, (_, _), (h,) = inside(x, weights)
 
-    def norm(total):
+    def norm(total, eps=eps):
         return layer_norm_forward(total, weights["gain"], weights["bias"], eps)[0]
 
     def drop(array):
         return dropped(array, rate, key)
 
     return {
+        f"the norm has an eps of 1e-12, where {eps:g} is given": norm(x + drop(a), 1e-12),
         "dropout is missing": norm(x + a),
         "the sum with x is dropped out; x itself must always pass": norm(drop(x + a)),
         "dropout comes after the norm; it must come before the sum with x": drop(norm(x + a)),

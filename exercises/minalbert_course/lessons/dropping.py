@@ -56,7 +56,8 @@ def keys(draw):
     """Keys of one to four whole numbers."""
     yield (7, 3) if draw.first else tuple(draw.integers(0, 10**6, 2).tolist())
     for length in (1, 3, 4):
-        yield tuple(draw.integers(0, 1000, length).tolist())
+        key = tuple(draw.integers(0, 1000, length).tolist())
+        yield key if length < 4 else (2**40 + key[0], *key[1:])      # of more than 32 bits
 
 
 def weights_of(draw, H):

@@ -141,7 +141,9 @@ def find(yours, draw):
     for scale in (1.0, 1e-6, 1e4):
         given, _, x, exact = point(draw, offset=10000.0, scale=scale)
         where = "" if scale == 1 else f", where f is {scale:g} times as large"
-        judged(yours, draw, given, x, exact, near_the_limit(exact), where)
+        with guessing(where and "perhaps: something is kept from an earlier call, of another f, or compared with a "
+                      "number that does not grow with f"):  # fmt: skip
+            judged(yours, draw, given, x, exact, near_the_limit(exact), where)
     given, _, x, exact = point(draw, offset=10000.0, scale=0.0)
     with guessing("perhaps: the error is divided by 0; where expected is zero, it is max|yours - expected| itself"):
         judged(yours, draw, given, x, exact, [
@@ -150,6 +152,11 @@ def find(yours, draw):
             ("off by 1e-12", exact + 1e-12, False),
         ], ", where the gradient is zero")  # fmt: skip
     given, _, x, exact = point(draw, offset=10000.0)
+    judged(yours, draw, given, x, exact, [("the gradient itself", exact, False)])
+    further = 2 * x
+    there = given.args[1] * np.cos(further) + further * (further * further).sum() / 2
+    with guessing("perhaps: the gradient of the same f at another x is kept from an earlier call"):
+        judged(yours, draw, given, further, there, [*near_the_limit(there), ("the gradient at another x", exact, True)])
     if found := named(yours.find_wrong(given, {}, x), {}):
         raise Wrong(f"of no candidates, {found} are called wrong")
 

@@ -7,7 +7,7 @@ from minalbert.layers import layer_norm_backward, layer_norm_forward
 
 from ..compare import Wrong, agrees, same
 from ..lesson import Lesson
-from .corners import also, something
+from .corners import Corner, also, something
 from .matches import matches
 from .norms import (
     ROWS,
@@ -16,6 +16,7 @@ from .norms import (
     TINY,
     as_pytorch,
     chosen,
+    compare_once_more,
     mean,
     normalised,
     obeyed,
@@ -54,7 +55,7 @@ BACKWARD = "dx = r (g - mean(g) - xhat mean(g xhat)), with g = dy gain and means
 
 
 @lesson.check(2, "y", of="layer_norm_forward", formula=FORWARD)
-@also(*ROWS, SMALL_EPS)
+@also(*ROWS, *SMALL_EPS)
 def value(yours, draw):
     given = x, gain, bias, eps, _ = point(draw)
     y, _ = yours.layer_norm_forward(*given[:4])
@@ -63,24 +64,27 @@ def value(yours, draw):
     matches("y", y, reference(*given)[0], "bth", lambda: wrong_values(x, gain, bias, eps), lambda: terms,
             eps_found(x, gain, bias, eps), given=(lambda **given: reference(**given, dy=x)[0],
                                                   named(*given[:4])))  # fmt: skip
+    if draw.first:
+        compare_once_more(yours.layer_norm_forward, lambda *given: reference(*given, x)[0], *given[:4])
 
 
 @lesson.check(0.5, "far from zero", of="layer_norm_forward", formula=f"{FORWARD}: first subtract, then square")
 def far(yours, draw):
     x, gain, bias, _, _ = point(draw)
-    x = x + 1e7
+    away = 1e7 * (-1.0) ** np.arange(x[..., :1].size).reshape(*x.shape[:-1], 1)   # to both sides, row by row
+    x = x + away
     y, _ = yours.layer_norm_forward(x, gain, bias, TINY)
     name = "y of numbers near ten million"
-    near, _ = yours.layer_norm_forward(x - 1e7, gain, bias, TINY)
+    near, _ = yours.layer_norm_forward(x - away, gain, bias, TINY)
     try:
         same(name, y, reference(x, gain, bias, TINY, x)[0], "bth")
     except Wrong as error:
         try:
-            same(name, near, reference(x - 1e7, gain, bias, TINY, x)[0])
+            same(name, near, reference(x - away, gain, bias, TINY, x)[0])
         except Wrong:
             raise Wrong(error.seen, "seen: other numbers are wrong, too") from None
         raise Wrong(error.seen, "perhaps: mean(x²) - mean(x)² subtracts two numbers near 1e14, and what they differ by "
-                    "is lost in rounding; subtract the mean before you square") from None  # fmt: skip
+                    "is lost in rounding; subtract each row's own mean before you square") from None  # fmt: skip
 
 
 @lesson.check(2, "dx", of="layer_norm_backward", formula=BACKWARD)
@@ -170,6 +174,7 @@ def outside(yours, draw):
 
 
 @lesson.check(0.5, "inputs untouched", of="layer_norm_forward")
+@also(Corner(B=1, T=1))
 def purity(yours, draw):
     given = point(draw)
     dx, dgain, dbias = gradients_of(yours, *given)

@@ -10,7 +10,7 @@ from minalbert.layers import layer_norm_backward, layer_norm_forward
 
 from ..compare import agrees
 from ..lesson import Lesson
-from .corners import also, something
+from .corners import Corner, also, something
 from .matches import matches
 from .norms import (
     ROWS,
@@ -18,6 +18,7 @@ from .norms import (
     TINY,
     as_pytorch,
     chosen,
+    compare_once_more,
     mean,
     normalised,
     obeyed,
@@ -61,7 +62,7 @@ def rms_point(draw, *axes):
 
 
 @variant.check(2, "y", of="rms_norm_forward", formula=RMS)
-@also(*ROWS, SMALL_EPS)
+@also(*ROWS, *SMALL_EPS)
 def rms_forward(yours, draw):
     x, gain, eps, _ = rms_point(draw)
     y, _ = yours.rms_norm_forward(x, gain, eps)
@@ -69,6 +70,8 @@ def rms_forward(yours, draw):
     eps_factor = eps_found(x, gain, 0.0, eps, centre=False)
     right = rms_value(x, gain, eps)
     matches("y", y, right, "bth", lambda: wrong_rms_values(*given[1].values()), found=eps_factor, given=given)
+    if draw.first:
+        compare_once_more(yours.rms_norm_forward, rms_value, x, gain, eps)
 
 
 @variant.check(3, "dx", of="rms_norm_backward", formula=f"{RMS}; x_j reaches y_j directly, and every y_i through r")
@@ -134,6 +137,7 @@ def rms_outside(yours, draw):
 
 
 @variant.check(0.5, "inputs untouched", of="rms_norm_forward")
+@also(Corner(B=1, T=1))
 def rms_purity(yours, draw):
     x, gain, eps, dy = rms_point(draw)
     dx, dgain = rms_gradients(yours, x, gain, eps, dy)

@@ -37,7 +37,7 @@ def Phi_value(yours, draw):
     terms = {"½": np.full_like(x, 0.5), "½ erf(x / √2)": erf(x / math.sqrt(2)) / 2}
     matches("Φ", yours.Phi(x), cdf(x), "btk", lambda: of_erf(x), lambda: terms, given=(cdf, {"x": x}))
     for name, other, limit in far(x):
-        compared(f"Φ {name}", yours.Phi(other), cdf(other), limit)
+        compared(f"Φ {name}", other, yours.Phi(other), cdf(other), limit)
 
 
 @variant.check(1.5, "phi", of="phi", formula="φ(x) = exp(-x²/2) / √(2π), the derivative of Φ")
@@ -60,7 +60,7 @@ def phi_value(yours, draw):
     }
     matches("φ", yours.phi(x), pdf(x), "btk", lambda: suspects, known=known, given=(pdf, {"x": x}))
     for name, other, limit in far(x):
-        compared(f"φ {name}", yours.phi(other), pdf(other), limit)
+        compared(f"φ {name}", other, yours.phi(other), pdf(other), limit)
     cut = {"beyond some number φ is 0": 0 * TAIL}
     same("φ for x of 5.2 to 8", yours.phi(TAIL), pdf(TAIL), suspects=cut, limit=1e-4)
 
@@ -88,7 +88,7 @@ def erf_value(yours, draw):
     matches("y", y, x * cdf(x), "btk", suspects, lambda: terms, given=(lambda x: x * cdf(x), {"x": x}))
     for name, other, limit in far(x):
         y, _ = yours.gelu_erf_forward(other)
-        compared(f"y {name}", y, other * cdf(other), limit)
+        compared(f"y {name}", other, y, other * cdf(other), limit)
 
 
 @variant.check(3.5, "GELU dx", of="gelu_erf_backward", formula="dx = dy (Φ(x) + x φ(x))")
@@ -111,7 +111,7 @@ def erf_gradient(yours, draw):
     for name, other, limit in far(x):
         _, cache = yours.gelu_erf_forward(other)
         dx, slope = yours.gelu_erf_backward(np.asarray(other + 7), cache), cdf(other) + other * pdf(other)
-        compared(f"dx {name}", dx, (other + 7) * slope, limit)
+        compared(f"dx {name}", other, dx, (other + 7) * slope, limit)
 
 
 @variant.check(0.5, "large numbers", of="gelu_erf_forward", formula="far from 0, y is x or 0, and dx is dy or 0")

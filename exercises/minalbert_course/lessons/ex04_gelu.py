@@ -50,7 +50,7 @@ def tanh_value(yours, draw):
     y, _ = yours.tanh_forward(x)
     matches("y", y, np.tanh(x), "btk", lambda: wrong_tanh(x), given=(lambda x: np.tanh(x), {"x": x}))
     for name, other, limit in far(x):
-        compared(f"y {name}", yours.tanh_forward(other)[0], np.tanh(other), limit)
+        compared(f"y {name}", other, yours.tanh_forward(other)[0], np.tanh(other), limit)
 
 
 @lesson.check(1.5, "tanh dx", of="tanh_backward", formula="dx = dy (1 - y²)")
@@ -68,7 +68,7 @@ def tanh_gradient(yours, draw):
     for name, other, limit in far(x):
         _, cache = yours.tanh_forward(other)
         dx, above = yours.tanh_backward(np.asarray(other + 7), cache), other + 7
-        compared(f"dx {name}", dx, above * (1 - np.tanh(other) ** 2), limit)
+        compared(f"dx {name}", other, dx, above * (1 - np.tanh(other) ** 2), limit)
 
 
 @lesson.check(2.5, "GELU", of="gelu_forward", formula="y = ½ x (1 + tanh u), u = √(2/π) (x + 0.044715 x³)")
@@ -83,7 +83,7 @@ def gelu_value(yours, draw):
             given=(lambda x: gelu_forward(x)[0], {"x": x}))  # fmt: skip
     for name, other, limit in far(x):
         y, _ = yours.gelu_forward(other)
-        compared(f"y {name}", y, gelu(other), limit, lambda y, x=other: constants_found(x, y))
+        compared(f"y {name}", other, y, gelu(other), limit, lambda y, x=other: constants_found(x, y))
 
 
 @lesson.check(
@@ -104,7 +104,7 @@ def gelu_gradient(yours, draw):
     for name, other, limit in far(x):
         _, cache = yours.gelu_forward(other)
         dx = yours.gelu_backward(np.asarray(other + 7), cache)
-        compared(f"dx {name}", dx, gelu_slope(other) * (other + 7), limit)
+        compared(f"dx {name}", other, dx, gelu_slope(other) * (other + 7), limit)
 
 
 @lesson.check(0.5, "large numbers", of="gelu_forward", formula="far from 0, y is x or 0, and dx is dy or 0")

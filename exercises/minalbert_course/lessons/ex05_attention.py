@@ -21,7 +21,7 @@ from minalbert.layers import (
 from ..compare import LIMIT, Wrong, same
 from ..lesson import Lesson
 from ..outside import numbers, ramp
-from .corners import Corner, also, something, upstream
+from .corners import Corner, also, guessing, something, upstream
 from .matches import matches
 from .wrong_attention import (
     hole,
@@ -162,6 +162,15 @@ def attention_value(yours, draw):
         q, k, mask = 10 * q, 10 * k, np.where(mask < 0, -10000.0, 0.0)
         name, right = "context where scores are above 100", contexts(q, k, v, mask)
         matches(name, yours.attention_forward(q, k, v, mask)[0], right, "bntd", limit=100 * LIMIT)
+        compare_with_holes(yours.attention_forward, contexts, *point(draw)[:4])
+
+
+def compare_with_holes(forward, right, q, k, v, mask):
+    """Padding may stand anywhere."""
+    mask = np.where(np.arange(mask.shape[-1]) % 2, 0.0, np.full_like(mask, MASKED))
+    with guessing("perhaps: padding is looked for at the end alone, or is counted; it may stand anywhere"):
+        same("context where every second token is padding, the first of them,", forward(q, k, v, mask)[0],
+             right(q, k, v, mask), "bntd")  # fmt: skip
 
 
 def contexts(q, k, v, mask):

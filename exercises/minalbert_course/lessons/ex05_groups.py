@@ -12,7 +12,17 @@ from ..lesson import Lesson
 from ..outside import numbers, ramp
 from . import ex05_attention
 from .corners import Corner, also, something, upstream
-from .ex05_attention import ROWS, SCORES, compare_large, compare_padded, constants, drawn_mask, named, natural
+from .ex05_attention import (
+    ROWS,
+    SCORES,
+    compare_large,
+    compare_padded,
+    compare_with_holes,
+    constants,
+    drawn_mask,
+    named,
+    natural,
+)
 from .grouped_heads import (
     folded,
     grouped_backward,
@@ -147,6 +157,7 @@ def attention_value(yours, draw):
         q, k, mask = 10 * q, 10 * k, np.where(mask < 0, -10000.0, 0.0)
         name, right = "context where scores are above 100", contexts(q, k, v, mask)
         matches(name, yours.grouped_forward(q, k, v, mask)[0], right, "bntd", limit=100 * LIMIT)
+        compare_with_holes(yours.grouped_forward, contexts, *point(draw)[:4])
 
 
 def contexts(q, k, v, mask):

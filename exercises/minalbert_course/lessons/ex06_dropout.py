@@ -134,12 +134,18 @@ def evaluation(yours, draw):
 
 # A layer
 
+
+def with_evaluation(draw):
+    yield from points(draw)
+    yield point(draw)._replace(key=None)
+
+
 LAYER = "y = norm(x + dropout(gelu(x w + b)))"
 
 
 @lesson.check(1.5, "layer", of="layer_forward", formula=LAYER)
 def layer_value(yours, draw):
-    for p in points(draw):
+    for p in with_evaluation(draw):
         y = yours.layer_forward(*p.one)
         steady(yours)
 
@@ -171,7 +177,7 @@ def compare_layer_backs(yours, p, compare):
 
 @lesson.check(1, "layer dx", of="layer_backward", formula=f"{LAYER}: x is used twice")
 def layer_gradient(yours, draw):
-    for p in points(draw):
+    for p in with_evaluation(draw):
         dx, _ = layer_answers(yours, p)
         steady(yours)
 
@@ -184,7 +190,7 @@ def layer_gradient(yours, draw):
 
 @lesson.check(1, "layer dweights", of="layer_backward", formula=f"{LAYER}: dw, db, dgain, dbias by name")
 def layer_weights(yours, draw):
-    for p in points(draw):
+    for p in with_evaluation(draw):
         _, dweights = layer_answers(yours, p)
         steady(yours)
         compare_layer_backs(yours, p, lambda right, found=dweights, p=p: same_by_name(found, right[1], wrong_backs(p)))
@@ -202,14 +208,9 @@ def same_by_name(found, right, ways):
 # The layers
 
 
-def encoder_points(draw):
-    yield from points(draw)
-    yield point(draw)._replace(key=None)
-
-
 @lesson.check(1, "encoder", of="encoder_forward", formula="x_{l+1} = layer(x_l) with the key (*key, l)")
 def encoder_value(yours, draw):
-    for p in encoder_points(draw):
+    for p in with_evaluation(draw):
         y, states = yours.encoder_forward(p.x, p.weights, p.eps, p.layers, p.rate, p.key)
         if not isinstance(states, list | tuple) or len(states) != p.layers:
             size = f"has {len(states)} entries" if isinstance(states, list | tuple) else "is no list"
@@ -237,7 +238,7 @@ def encoder_answers(yours, p):
 
 @lesson.check(1, "encoder dx, dweights", of="encoder_backward", formula="from l = L-1 to 0, with (*key, l); Σ")
 def encoder_gradient(yours, draw):
-    for p in encoder_points(draw):
+    for p in with_evaluation(draw):
         dx, dweights = encoder_answers(yours, p)
         states = encoder(p, p.keys)[1]
 

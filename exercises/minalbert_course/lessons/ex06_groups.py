@@ -38,14 +38,16 @@ lesson = Lesson(
 LESSONS = [lesson]
 
 
+IN_FLOATS = "perhaps: l G / L is taken in floats, which fall short of a whole number for some l and L; use l * G // L"
 GROUPS = (
     Corner(L=1, G=1, B=1, T=1, N=1, D=2, F=3),
     Corner("tiny", L=4, G=4, B=2, T=3, N=1, D=4, F=2),
     Corner("zero", padding="none", L=3, G=1, B=3, T=2, N=3, D=1, F=1),
     Corner(padding="all but one", L=7, G=5, B=4, T=4, N=2, D=2, F=4),
     Corner(padding="none", L=12, G=5, B=1, T=2, N=11, D=1, F=2),
-    Corner(L=18, G=14, B=1, T=1, N=1, D=2, F=2),     # where l / (L / G), in floats, falls short
-    Corner(L=22, G=22, B=1, T=1, N=1, D=4, F=2),     # and here l / L G
+    Corner(L=18, G=14, B=1, T=1, N=1, D=2, F=2, guess=IN_FLOATS),    # where l / (L / G) falls short
+    Corner(L=22, G=22, B=1, T=1, N=1, D=4, F=2, guess=IN_FLOATS),    # and here l / L G
+    Corner(L=44, G=30, B=1, T=1, N=1, D=4, F=2, guess=IN_FLOATS),    # and here l (G / L)
     Corner("large", L=2, G=2, B=4, T=1, N=2, D=2, F=3),
     Corner(L=4, G=3, B=1, T=2, N=1, D=3, F=2),
 )

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from minalbert.gradcheck.diagnose import certain
+
 from ..compare import LIMIT, Wrong, same
 from ..compare import numbers as array_of
 from .corners import Corner, upstream
@@ -35,14 +37,28 @@ def far(x):
         yield f"for x of shape {array.shape}, {array.min():.3g} to {array.max():.3g}", array, limit
 
 
-def compared(name, yours, expected, limit, found=None):
+def compared(name, x, yours, expected, limit, found=None):
     """As `matches`; near zero the limit is so narrow that constants of four digits show."""
     try:
         matches(name, yours, expected, found=found, limit=limit)
     except Wrong as error:
         if limit == FINE and "float32" in (error.cause or ""):
             error.cause, error.final = "perhaps: a constant has too few digits", True
+        elif not certain(error.cause) and np.shape(yours) == x.shape:
+            error.cause = wrong_part(x, np.abs(yours - expected) > limit * np.abs(expected).max()) or error.cause
         raise
+
+
+def wrong_part(x, wrong):
+    """In words, where the numbers are wrong: between two of them, or beyond; None where neither holds."""
+    if not wrong.any() or wrong.all():
+        return None
+    (low, high), (first, last) = ((part.min(), part.max()) for part in (x[wrong], x[~wrong]))
+    if not ((low <= x) & (x <= high) & ~wrong).any():
+        return f"seen: wrong where x is {low:.4g}" + f" to {high:.4g}" * (high > low) + ", and right elsewhere"
+    if not ((first <= x) & (x <= last) & wrong).any():
+        return f"seen: right where x is {first:.4g} to {last:.4g}, and wrong beyond"
+    return None
 
 
 def far_out(name, answer, expected, of, instead=""):

@@ -87,7 +87,7 @@ def judged(yours, draw, given, x, exact, candidates, where=""):
     """candidates: [(what it is, the array, is it wrong)]"""
     names = [f"d{letter}" for letter in "abcdefghijklmnop"[: len(candidates)]]
     names = dict(zip(draw.rng.permutation(len(candidates)), names, strict=True))
-    gradients = {names[i]: candidates[i][1] for i in sorted(names, key=names.get)}
+    gradients = {names[i]: np.asarray(candidates[i][1]) for i in sorted(names, key=names.get)}
     found = named(yours.find_wrong(given, gradients, x), gradients)
     for i, (what, array, wrong) in enumerate(candidates):
         told_apart = 0 < len(found) < len(names)
@@ -155,6 +155,8 @@ def judges(f, x, exact):
         lambda array: array.size != exact.size or not error(array.reshape(exact.shape)) <= 1e-10)  # fmt: skip
     yield "the number of axes is asked for, where the shape is meant", (
         lambda array: array.ndim != exact.ndim or not error(array) <= 1e-10)  # fmt: skip
+    yield "a nan is taken for 0", (
+        lambda array: array.shape != exact.shape or not error(np.nan_to_num(array)) <= 1e-10)  # fmt: skip
     yield "every candidate is named", lambda array: True
     yield "no candidate is named", lambda array: False
     yield "what is right is named, where what is wrong is asked for", (

@@ -83,8 +83,9 @@ CHANGES = {
 
 
 def changed(name, yours, expected, given):
-    """Is this what is expected, changed in a simple way, or of an argument that was? Of two numbers nothing is said."""
-    if yours.size < 3:
+    """Is this what is expected, changed in a simple way, or of an argument that was? Of two numbers nothing is said,
+    nor of many that are but one or two: a cut or an overflow makes such numbers, too."""
+    if yours.size < 3 or len(np.unique(yours)) < 3:
         return None
 
     def explains(answer):

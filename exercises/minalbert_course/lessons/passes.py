@@ -25,7 +25,10 @@ ENCODERS = (encoder.encoder_forward, encoder.encoder_backward)
 COMPARED = ("attention.query.w", "attention.output.b", "attention.norm.gain", "ffn.up.w", "ffn.down.b", "ffn.norm.bias")
 PROJECTIONS = [f"attention.{name}" for name in ATTENTION]
 KEY_BIAS = "attention.key.b"
-USED_UP = "the cache was written into (pop, reverse, +=): it is an argument as others are, and belongs to the caller"
+USED_UP = (
+    "the cache was written into (pop, reverse, +=), an argument as others are, which belongs to the caller; or "
+    "something is kept outside it, in a global variable, say"
+)
 MANY = 20                                            # layers
 DEEP = 10 * LIMIT                                    # through several layers float32 loses one digit more
 

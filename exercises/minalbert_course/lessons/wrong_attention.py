@@ -89,6 +89,7 @@ def wrong_probabilities(q, k, mask, softmax=softmax, slips=wrong_softmax):
         "the scores are divided by D, not by √D": softmax(scores / D + mask),
         "the scores are divided by 8, which is √D for D = 64 alone": softmax(scores / 8 + mask),
         "the scores are multiplied by √D, not divided": softmax(scores * root + mask),
+        "the scores are divided by the whole part of √D": softmax(scores / math.isqrt(D) + mask),
         "the scores are divided by √T, not by √D": softmax(scores / math.sqrt(T) + mask),
         "the scores are divided by √N, not by √D": softmax(scores / math.sqrt(N) + mask),
         "the scores are divided by √(N D), not by √D": softmax(scores / math.sqrt(N * D) + mask),

@@ -79,7 +79,7 @@ def eps_found(x, gain, bias, eps, centre=True):
             return None
         made = centred / np.sqrt(mean(centred**2) + share * eps) * gain + bias
         says = f"eps comes in {share:.4g} times" if share < 100 else f"eps is {share * eps:.3g}, where {eps:g} is given"
-        return says if np.abs(made - y).max() < 1e-5 * np.abs(y).max() else None
+        return says if np.abs(made - y).max() < 1e-5 * np.abs(y - bias).max() else None
 
     return found
 

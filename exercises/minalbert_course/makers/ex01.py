@@ -22,9 +22,11 @@ def ripples(x):
 
 
 FUNCTIONS = {"waves": waves, "ripples": ripples, "squire_trapp": squire_trapp}
+MADE = {}
 
 
 @maker("function")
 def function(name, *coefficients):
-    """array -> number: one of those above."""
-    return functools.partial(FUNCTIONS[name], *coefficients)
+    """array -> number: one of those above, and the same object for the same coefficients."""
+    key = (name, *(np.asarray(part).tobytes() for part in coefficients))
+    return MADE.setdefault(key, functools.partial(FUNCTIONS[name], *coefficients))
