@@ -40,6 +40,17 @@ def ways(labels, weights):
         for division, by in divisors(used, weights).items():
             if by and (use or division):
                 yield "; ".join(part for part in (use, division) if part), used / by
+    if weights.ndim > 1:
+        yield OF_SEQUENCES, of_sequences(weights)
+
+
+OF_SEQUENCES = "each sequence has a mean of its own, of which the mean is taken; all targets have one mean"
+
+
+def of_sequences(weights):
+    """Each target's share in the mean of the sequences' means; of those that have a target."""
+    totals = weights.sum(axis=-1, keepdims=True)
+    return weights / np.where(totals > 0, totals, 1.0) / max(1, np.count_nonzero(totals))
 
 
 def loss_mistakes(logits, labels, weights):
