@@ -165,13 +165,16 @@ def scatter_mistakes(x, positions, dy):
     last, first = np.zeros_like(x), np.zeros_like(x)
     last[rows, positions] = dy
     first[rows, positions[:, ::-1]] = dy[:, ::-1]
+    T = x.shape[1]
+    short = {"the slots after the first T are left out: there may be more slots than places":
+             np.stack([scatter_add(x[0].shape, at[:T], one[:T]) for at, one in zip(positions, dy, strict=True)])}
     return {
         "where a position comes twice only the last is kept: they must be added (np.add.at)": last,
         "where a position comes twice only the first is kept: they must be added (np.add.at)": first,
         "slots at position 0 are left out; 0 is a position like others":
             np.stack([scatter_add(x[0].shape, at, one * (at > 0)[:, None])
                       for at, one in zip(positions, dy, strict=True)]),
-    }  # fmt: skip
+    } | (short if 1 < T < positions.shape[1] else {})  # fmt: skip
 
 
 def tied_mistakes(ids, dy, x, dlogits):
