@@ -14,6 +14,11 @@ from .here import EARLIER
 from .yours import NotWritten, OnDevice, Opaque, Stopped, unpacked
 
 KEPT = "the result depends on calls in between: something is kept outside the cache, in a global variable, say"
+RETURNED = (
+    "an array of the cache, or one that is kept from call to call, is returned itself, and written into again: return "
+    "a new one"
+)
+AGAIN = "made again, the same call gives another answer: something is kept from call to call, in a global variable, say"
 CLOSE = 1e-6                                         # relative: sums may be rounded in another way
 MOST = 40                                            # calls of one draw that are made again
 DRAWS = 3
@@ -46,7 +51,7 @@ def again(lesson, host, call, caches):
     except (NotWritten, Stopped) as error:
         raise Wrong(f"called again after other calls, {error}", KEPT, call.name) from error
     if EARLIER in written:
-        raise Wrong(f"{call.name} wrote into {EARLIER}", KEPT, call.name)
+        raise Wrong(f"{call.name} wrote into {EARLIER}", RETURNED, call.name)
     for name, before, after in by_name(lesson, call, result):
         if isinstance(before, Opaque):
             caches[id(before)] = after
@@ -54,6 +59,24 @@ def again(lesson, host, call, caches):
             raise Wrong(f"{name} of {call.name} is another where other calls come in between", KEPT, call.name)
     if opaque:
         disturb(lesson, host, call, caches, opaque)
+
+
+def answers_otherwise(lesson, yours, names):
+    """Does the last call, or the last one of these functions, give another answer where it is made again?"""
+    asked = yours.made[-1:] + [call for call in reversed(yours.made[:-1]) if call.name in names][:1]
+    return any(is_answered_otherwise(lesson, yours.host, call) for call in asked)
+
+
+def is_answered_otherwise(lesson, host, call):
+    """Not asked where it had a cache, which is used up, or what is made anew for each call."""
+    if any(isinstance(arg, Given | Opaque) for arg in call.args):
+        return False
+    try:
+        result, _ = host.call(call.name, call.args, call.static, lesson.opaque(call.name))
+        pairs = list(by_name(lesson, call, result))
+    except (NotWritten, Stopped, Wrong):
+        return False
+    return not all(isinstance(before, Opaque) or alike(before, after) for _, before, after in pairs)
 
 
 def by_name(lesson, call, result):
@@ -71,7 +94,7 @@ def disturb(lesson, host, call, caches, opaque):
     except (NotWritten, Stopped):
         return
     if EARLIER in written:
-        raise Wrong(f"{call.name} wrote into {EARLIER}", KEPT, call.name)
+        raise Wrong(f"{call.name} wrote into {EARLIER}", RETURNED, call.name)
     for name, before, now in by_name(lesson, call, result):
         if of_many_values(before) and np.array_equal(before, now):
             raise Wrong(f"{name} of {call.name} is the same for other numbers in the same shapes", KEPT, call.name)

@@ -7,6 +7,7 @@ from minalbert.gradcheck.diagnose import PERHAPS, certain
 
 from .compare import NOTHING, Wrong
 from .draw import PUBLIC
+from .interleaving import AGAIN, answers_otherwise
 from .lesson import Check
 from .mending import Mending
 from .own_forward import YoursByOwnForward, pairs_to_judge
@@ -115,7 +116,9 @@ def outcome(lesson, check, yours, term):
         if yours.wrote and yours.wrote != error.seen:                # then little else is to be believed
             cause = f"{yours.wrote}, which others still need"
             return missed(check, error.seen, cause, error.of)._replace(exact=True)
-        if certain(error.cause) or error.final:
+        if error.numbers is not None and answers_otherwise(lesson, yours, {error.of, check.of}):
+            cause, exact = AGAIN, True
+        elif certain(error.cause) or error.final:
             cause, exact = error.cause, error.exact and certain(error.cause)
         else:
             found = found_in(lesson, yours, error)

@@ -10,7 +10,7 @@ import numpy as np
 
 from .compare import Wrong
 from .here import EARLIER
-from .interleaving import KEPT, alike, by_name, other, repeatable
+from .interleaving import KEPT, RETURNED, alike, by_name, other, repeatable
 from .yours import NotWritten, Opaque, Stopped, says_something
 
 FACTOR = -4096.0                                     # a power of two, which rounds nothing
@@ -47,7 +47,7 @@ def ask(lesson, host, call, forward, asked):
     def gradients(dy, cache):
         result, written = host.call(call.name, (dy, cache), call.static, ())
         if EARLIER in written:
-            raise Wrong(f"{call.name} wrote into {EARLIER}", KEPT, call.name)
+            raise Wrong(f"{call.name} wrote into {EARLIER}", RETURNED, call.name)
         return [pair for pair in by_name(lesson, call, result) if pair[0] in asked]
 
     mine, scaled = cache_of(forward.args), cache_of(forward.args)

@@ -124,7 +124,7 @@ def to_host(x):
 
 
 def mean_loss(losses):
-    """losses: list of single numbers, all on the host or all on the device   Returns their mean, a Python number."""
+    """losses: list of single numbers, all on the host or all on the device   Returns their mean, one number."""
     ### HINT Adding is work for the device. Only what you print has to be read.
     ### HINT Σ losses / number of losses is one array of shape () on the device; float() of that is one transfer.
     ### HINT Python's sum adds device arrays on the device. Divide there too; float() comes once, around everything.

@@ -134,7 +134,7 @@ def to_host(x):
 def first_bad(losses):
     """losses: list of single numbers, all on the host or all on the device
 
-    Returns the index of the first that is not finite, a Python number, counted from 0, or None.
+    Returns the index of the first that is not finite, a whole number counted from 0, or None.
     """
     ### HINT Asking each loss is a transfer for each. Can the device bring all answers together before one is read?
     ### HINT finite = isfinite of all losses as one array, on the device; one transfer of that. The rest is the host's.

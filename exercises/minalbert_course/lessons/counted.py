@@ -4,6 +4,7 @@ import numpy as np
 
 from ..compare import Wrong, is_number, shown
 
+KEPT = "this was the answer to another call: is something kept from call to call, or one argument not looked at?"
 ELSEWHERE = "other sizes were right: what is special in these? A width that is larger than another, equal to it, or one"
 
 
@@ -28,7 +29,8 @@ def held(yours, expected):
     if abs(expected) >= 2**31 and (yours - expected) % 2**32 == 0:
         return "an int32 is too small for it: it holds numbers below 2³¹"
     if expected > 2**24 and abs(yours - expected) < 1e-6 * expected and float(np.float32(yours)) == yours:
-        return "float32 crept in: it holds 24 bits, and the count has more"
+        guess = "" if yours == float(np.float32(expected)) else "perhaps: "
+        return f"{guess}float32 crept in: it holds 24 bits, and the count has more"
     return None
 
 
@@ -47,13 +49,24 @@ def near(yours, expected):
     return None if yours == int(yours) else "seen: it is no whole number: is something divided?"
 
 
-def whole_in_corner(name, yours, expected, suspects=None):
-    """As `whole`, where other sizes were right."""
+def whole_in_corner(name, yours, expected, suspects=None, before=()):
+    """As `whole`, where other sizes were right. before: what was answered to other calls"""
     try:
         whole(name, yours, expected, {})
     except Wrong as error:
         known = next((says for says, number in (suspects or {}).items() if number == yours), None)
+        known = known or (KEPT if yours in before else None)
         raise Wrong(error.seen, known or held(yours, expected) or ELSEWHERE) from None
+
+
+def whole_in_turn(name, function, right, sizes):
+    """Compare for sizes of which one after the other is one larger: no answer may be that of other sizes."""
+    before = [right(*sizes)]
+    for place in range(len(sizes)):
+        asked = tuple(size + (i == place) for i, size in enumerate(sizes))
+        answer = function(*asked)
+        whole_in_corner(f"{name}{asked}", answer, right(*asked), before=before)
+        before.append(answer)
 
 
 def counted(name, yours):

@@ -60,6 +60,13 @@ def other_constants(x):
     return found
 
 
+def norm_of_squares(x, gain, bias, eps):
+    mean = x.mean(axis=-1, keepdims=True)
+    var = (x * x).mean(axis=-1, keepdims=True) - mean * mean
+    with np.errstate(invalid="ignore"):
+        return np.nan_to_num(gain * ((x - mean) / np.sqrt(var + eps)) + bias)
+
+
 def norm_mistakes(x, gain, bias, eps):
     centred, H = x - x.mean(axis=-1, keepdims=True), x.shape[-1]
     var = (centred * centred).mean(axis=-1, keepdims=True)
@@ -101,6 +108,9 @@ def norm_mistakes(x, gain, bias, eps):
             "mean and variance are those of the whole array": gain * (x - x.mean()) / np.sqrt(x.var() + eps) + bias,
             "the gain is squared": gain**2 * centred / root + bias,
         }  # fmt: skip
+        if x.ndim > 2:
+            own = gain * centred / np.sqrt(var * H / x.shape[1] + eps) + bias
+            found["the variance is divided by x.shape[1]; the last axis is x.shape[-1] long"] = own
         for axis in range(x.ndim - 1):
             own = gain * (x - x.mean(axis, keepdims=True)) / np.sqrt(x.var(axis, keepdims=True) + eps) + bias
             found[f"mean and variance run over axis {axis}; they must run over the last"] = own

@@ -7,7 +7,9 @@ from minalbert.params import count, size_of
 from minalbert.params import shapes as shapes_of
 
 from ..compare import Wrong
+from ..given import Given
 from ..lesson import Lesson
+from ..makers import ex07 as ex07  # what this exercise hands out
 from ..outside import numbers
 from ..yours import NotWritten, Stopped
 from .count_mistakes import (
@@ -17,7 +19,7 @@ from .count_mistakes import (
     layer_mistakes,
     operation_mistakes,
 )
-from .counted import counted, whole, whole_in_corner
+from .counted import counted, whole, whole_in_corner, whole_in_turn
 from .model_sizes import (
     BERT,
     CORNERS,
@@ -59,6 +61,7 @@ def embedding(yours, draw):
     name = f"embedding_parameters({V}, {E}, {H}, {M})"
     asked = functools.partial(miscounted, yours.embedding_parameters, embeddings, "VEHM", (V, E, H, M))
     whole(name, yours.embedding_parameters(V, E, H, M), right, embedding_mistakes(V, E, H, M, right), found=asked)
+    whole_in_turn("embedding_parameters", yours.embedding_parameters, embeddings, (V, E, H, M))
     for V, E, H, M, _, _ in CORNERS if draw.first else ():
         if E != H:
             answer = yours.embedding_parameters(V, E, H, M)
@@ -86,6 +89,7 @@ def of_layer(yours, draw):
     right = layer(H, F)
     asked = functools.partial(miscounted, yours.layer_parameters, layer, "HF", (H, F))
     whole(f"layer_parameters({H}, {F})", yours.layer_parameters(H, F), right, layer_mistakes(H, F, right), found=asked)
+    whole_in_turn("layer_parameters", yours.layer_parameters, layer, (H, F))
     for _, _, H, _, F, _ in CORNERS if draw.first else ():
         whole_in_corner(f"layer_parameters({H}, {F})", yours.layer_parameters(H, F), layer(H, F))
 
@@ -123,13 +127,14 @@ def whole_model(yours, draw, shared):
     own = from_own_parts(yours, sizes, 1 if shared else L)
 
     def counted_by(*sizes):
-        return yours.albert_parameters(config_of(sizes), shared)
+        return yours.albert_parameters(Given.of("one dict", config_of(sizes)), shared)
 
     def right_count(V, E, H, M, F, L):
         return embeddings(V, E, H, M) + (1 if shared else L) * layer(H, F) + H * H + H
 
     asked = functools.partial(miscounted, counted_by, right_count, "VEHMFL", sizes, 3)
     whole(f"albert_parameters(config, {shared})", answer, right, suspects, own, asked)
+    before = []
     for sizes in CORNERS if draw.first else ():
         V, E, H, M, F, L = sizes
         right = right_count(*sizes)
@@ -137,7 +142,9 @@ def whole_model(yours, draw, shared):
         if answer not in from_own_parts(yours, sizes, 1 if shared else L):
             groups = config_of(sizes)["num_hidden_groups"]
             known = {GROUPS: right + (groups - 1) * layer(H, F)} if shared else {}
-            whole_in_corner(f"albert_parameters(config, {shared}) of {config_words(sizes)}", answer, right, known)
+            name = f"albert_parameters(config, {shared}) of {config_words(sizes)}"
+            whole_in_corner(name, answer, right, known, before)
+        before.append(answer)
 
 
 @lesson.check(1, "shared", of="albert_parameters", formula="embeddings + one layer + pooler (H H + H)")
@@ -160,12 +167,15 @@ def of_gradients(yours, draw):
         yours.untouched()
         known = byte_mistakes(sizes, shared, right)
         whole(f"gradient_bytes(config, {shared})", answer, 4 * right, known, own)
+        before = []
         for other in CORNERS if draw.first else ():
             V, E, H, M, F, L = other
             right = embeddings(V, E, H, M) + (1 if shared else L) * layer(H, F) + H * H + H
-            answer = yours.gradient_bytes(config_of(other), shared)
+            answer = yours.gradient_bytes(Given.of("one dict", config_of(other)), shared)
             if answer not in own_bytes(yours, config_of(other), shared):
-                whole_in_corner(f"gradient_bytes(config, {shared}) of {config_words(other)}", answer, 4 * right)
+                name = f"gradient_bytes(config, {shared}) of {config_words(other)}"
+                whole_in_corner(name, answer, 4 * right, before=before)
+            before.append(answer)
 
 
 def own_bytes(yours, config, shared):
@@ -183,6 +193,7 @@ def of_operations(yours, draw):
     asked = functools.partial(miscounted, yours.flops_per_token, operations, "HFLT", (H, F, L, T))
     known = operation_mistakes(H, F, L, T, right)
     whole(f"flops_per_token({H}, {F}, {L}, {T})", yours.flops_per_token(H, F, L, T), right, known, found=asked)
+    whole_in_turn("flops_per_token", yours.flops_per_token, operations, (H, F, L, T))
     for _, T, H, _, F, L in CORNERS if draw.first else ():
         right = operations(H, F, L, T)
         whole_in_corner(f"flops_per_token({H}, {F}, {L}, {T})", yours.flops_per_token(H, F, L, T), right)

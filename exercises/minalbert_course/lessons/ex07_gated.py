@@ -3,11 +3,12 @@
 import functools
 
 from ..compare import Wrong
+from ..given import Given
 from ..lesson import Lesson
 from ..outside import numbers
 from ..yours import NotWritten, Stopped
 from . import ex07_counting
-from .counted import counted, whole, whole_in_corner
+from .counted import counted, whole, whole_in_corner, whole_in_turn
 from .gated_counts import (
     CORNERS,
     Sizes,
@@ -21,6 +22,7 @@ from .gated_counts import (
     layer_mistakes,
     model,
     model_mistakes,
+    one_too_many,
     operation_mistakes,
     operations,
     state,
@@ -56,6 +58,7 @@ def compare(yours, name, right, mistakes, letters, sizes, corners, degree=3):
     function = getattr(yours, name)
     asked = functools.partial(miscounted, function, right, letters, sizes, degree)
     whole(f"{name}{sizes}", function(*sizes), right(*sizes), mistakes(*sizes), found=asked)
+    whole_in_turn(name, function, right, sizes)
     for corner in corners:
         whole_in_corner(f"{name}{corner}", function(*corner), right(*corner))
 
@@ -98,10 +101,12 @@ def of_model(yours, draw):
     asked = functools.partial(miscounted, lambda *other: yours.model_parameters(Sizes(*other).config),
                               lambda *other: model(Sizes(*other)), "CRESHFNKDLG", sizes, 0)  # fmt: skip
     whole("model_parameters(config)", answer, model(sizes), model_mistakes(sizes), from_own_parts(yours, sizes), asked)
+    before = []
     for sizes in CORNERS if draw.first else ():
-        answer = yours.model_parameters(sizes.config)
+        answer = yours.model_parameters(Given.of("one dict", sizes.config))
         if answer not in from_own_parts(yours, sizes):
-            whole_in_corner(f"model_parameters(config) of {sizes.words}", answer, model(sizes))
+            whole_in_corner(f"model_parameters(config) of {sizes.words}", answer, model(sizes), before=before)
+        before.append(answer)
 
 
 def from_own_parts(yours, sizes):
@@ -118,7 +123,7 @@ def from_own_parts(yours, sizes):
 def of_training(yours, draw):
     usual = (11683585, 8) if draw.first else (int(draw.integers(10**6, 10**7)), int(draw.integers(3, 100)))
     for P, W in (usual, *MACHINES):
-        known = {} if W == 1 else state_mistakes(P, W)
+        known = one_too_many(P, W) if W == 1 else state_mistakes(P, W)
         whole(f"training_bytes({P}, {W})", yours.training_bytes(P, W), state(P, W), known)
 
 
@@ -128,9 +133,11 @@ def of_cache(yours, draw):
     answer = yours.cache_bytes(sizes.config, T)
     yours.untouched()
     whole(f"cache_bytes(config, {T})", answer, cache(sizes, T), cache_mistakes(sizes, T))
+    before = []
     for sizes in CORNERS if draw.first else ():
-        answer = yours.cache_bytes(sizes.config, 5)
-        whole_in_corner(f"cache_bytes(config, 5) of {sizes.words}", answer, cache(sizes, 5))
+        answer = yours.cache_bytes(Given.of("one dict", sizes.config), 5)
+        whole_in_corner(f"cache_bytes(config, 5) of {sizes.words}", answer, cache(sizes, 5), before=before)
+        before.append(answer)
 
 
 @variant.check(1.5, "FLOPs", of="flops_per_token",

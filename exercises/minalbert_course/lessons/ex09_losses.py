@@ -54,6 +54,7 @@ lesson = Lesson(
 )  # fmt: skip
 LESSONS = [lesson]
 
+CLIPPED = "all logits count as equal: are they cut off where they are large?"
 MEAN = "loss = Σ_i w_i (-log p_i[label_i]) / Σ_i w_i"
 DLOGITS = "dlogits_i = dloss (p_i - onehot(label_i)) w_i / Σ w"
 SHIFT = Law(
@@ -86,7 +87,8 @@ def loss_large(yours, draw):
     own, _, _ = yours.cross_entropy_backward(1.0, cache)
     for shift in (3000.0, -3000.0):
         loss, cache = yours.cross_entropy_forward(logits + shift, labels, weights)
-        number(loss, cross_entropy_forward(logits, labels, weights)[0])
+        clipped = {CLIPPED: cross_entropy_forward(0 * logits, labels, weights)[0]}
+        number(loss, cross_entropy_forward(logits, labels, weights)[0], clipped)
         dlogits, _, _ = yours.cross_entropy_backward(1.0, cache)
         if np.shape(own) == logits.shape:  # if it is right is asked elsewhere
             same(f"dlogits of logits near {shift:g}", dlogits, own, "bpk")
@@ -208,7 +210,8 @@ def outside(yours, draw):
     same("dx (PyTorch's)", dx, found["dx"], "bpe")
     same("dbias (PyTorch's)", dbias, found["dbias"], "v")
     dword = yours.word_gradient(ids, dx, x, dlogits, len(table))
-    same("dword (PyTorch's)", dword, found["dword"], "ve")
+    suspects = Later(tied_mistakes, ids, dx, x, dlogits)
+    same("dword (PyTorch's)", dword, found["dword"], "ve", suspects=suspects)
 
 
 @lesson.check(0.5, "inputs untouched", of="decoder_forward")

@@ -10,7 +10,14 @@ from ..outside import numbers as stored
 from . import ex09_losses
 from .checks import Later, alive
 from .loss_draws import STEPS, kinds, pairs, places, slots, states, torch_case
-from .smoothing import gradient_mistakes, smoothed_loss_backward, smoothed_loss_forward, smoothing_mistakes
+from .loss_mistakes import tied_mistakes
+from .smoothing import (
+    gradient_mistakes,
+    large_mistakes,
+    smoothed_loss_backward,
+    smoothed_loss_forward,
+    smoothing_mistakes,
+)
 
 base = ex09_losses.lesson
 SAME = {name: ", ".join(returns) for name, returns in base.functions.items() if not name.startswith("cross_entropy")}
@@ -57,7 +64,8 @@ def loss_large(yours, draw):
     own, _, _ = yours.smoothed_loss_backward(1.0, cache)
     for large in (logits + 3000.0, logits - 3000.0, 2000.0 * logits):
         loss, cache = yours.smoothed_loss_forward(large, labels, weights, smoothing)
-        ex09_losses.number(loss, smoothed_loss_forward(large, labels, weights, smoothing)[0])
+        right = smoothed_loss_forward(large, labels, weights, smoothing)[0]
+        ex09_losses.number(loss, right, Later(large_mistakes, large, labels, weights, smoothing, loss))
         dlogits, _, _ = yours.smoothed_loss_backward(1.0, cache)
         if np.shape(own) == logits.shape and abs(large).max() < 3500:      # if it is right is asked elsewhere
             same("dlogits of large logits", dlogits, own, "bpk")
@@ -96,8 +104,9 @@ variant.checks += [check for check in base.checks if check.of in SAME and check.
 def first_loss(yours, draw):
     V = 1000 if draw.first else int(draw.integers(50, 2000))
     labels, smoothing = draw.integers(0, V, 1, 3), next(smoothings(draw))
-    loss, _ = yours.smoothed_loss_forward(np.full((1, 3, V), 0.3), labels, np.ones((1, 3)), smoothing)
-    ex09_losses.number(loss, math.log(V))
+    given = np.full((1, 3, V), 0.3), labels, np.ones((1, 3)), smoothing
+    loss, _ = yours.smoothed_loss_forward(*given)
+    ex09_losses.number(loss, math.log(V), Later(smoothing_mistakes, *given))
 
 
 @variant.check(0.5, "as PyTorch", of="smoothed_loss_backward", formula="PyTorch's cross_entropy with label_smoothing")
@@ -106,14 +115,16 @@ def outside(yours, draw):
     found = stored("ex09_smooth")
     logits, decoder = yours.decoder_forward(x, table, bias)
     loss, cache = yours.smoothed_loss_forward(logits, labels, weights, 0.1)
-    ex09_losses.number(loss, found["loss"], name="loss (PyTorch's)")
+    suspects = Later(smoothing_mistakes, logits, labels, weights, 0.1)
+    ex09_losses.number(loss, found["loss"], suspects, "loss (PyTorch's)")
     dlogits, _, _ = yours.smoothed_loss_backward(1.0, cache)
     same("dlogits (PyTorch's)", dlogits, found["dlogits"], "bpv")
     dx, _, dbias = yours.decoder_backward(dlogits, decoder)
     same("dx (PyTorch's)", dx, found["dx"], "bpe")
     same("dbias (PyTorch's)", dbias, found["dbias"], "v")
     dword = yours.word_gradient(ids, dx, x, dlogits, len(table))
-    same("dword (PyTorch's)", dword, found["dword"], "ve")
+    suspects = Later(tied_mistakes, ids, dx, x, dlogits)
+    same("dword (PyTorch's)", dword, found["dword"], "ve", suspects=suspects)
 
 
 @variant.check(0.5, "inputs untouched", of="decoder_forward")

@@ -123,7 +123,7 @@ def add_others(lesson):
             batch, expected = 512 * 2**doublings, 5 / (2 ** (3 - doublings / 2) * 1000)
             number(f"rate for a batch of {batch}", yours.sqrt_rate(batch, 512, 0.000625), expected,
                    rate_mistakes(batch, 512, 0.000625))  # fmt: skip
-        for batch, reference, rate in ((100, 400, 0.5), (7, 3, 12.0), (1, 5000, 1.0), (640, 1, 2.5), (9, 5, 5000.0)):
+        for batch, reference, rate in ((100, 400, 0.5), (11, 4, 12.0), (1, 5000, 1.0), (640, 1, 2.5), (9, 5, 5000.0)):
             found = yours.sqrt_rate(batch, reference, rate)
             number(f"rate for a batch of {batch}, where {reference} has {rate:g}", found,
                    rate * math.sqrt(batch / reference), rate_mistakes(batch, reference, rate))  # fmt: skip

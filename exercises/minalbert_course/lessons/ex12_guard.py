@@ -79,8 +79,9 @@ def silu_float32(yours, draw):
     x = draw.normal(*draw.sizes(T=4, F=5)).astype(np.float32)
     with explained():
         both_live(yours)
-        alive(y=keeps_dtype("y on the host", here("y", yours.silu(x)), x))
-        alive(y=keeps_dtype("y on the device", there("y", yours.silu(on_device(x))), x))
+        for array in (x, x.astype(np.float16)) if draw.first else (x,):
+            alive(y=keeps_dtype("y on the host", here("y", yours.silu(array)), array))
+            alive(y=keeps_dtype("y on the device", there("y", yours.silu(on_device(array))), array))
 
 
 # A step that may be left out
@@ -109,12 +110,22 @@ def compare_step(w, g, rate, found):
     same("w", keeps_dtype("w", found, w), guarded_step(w, g, rate), suspects=Later(guard_mistakes, w, g, rate))
 
 
+def compare_spoilt(w, g, rate, found):
+    """Of a w with an infinite entry, the others: g is finite, so the step is made."""
+    others = np.isfinite(w)
+    known = {"whether the new w is finite is asked; it must be g": w[others]}
+    same("w, but for its infinite entry,", keeps_dtype("w", found, w)[others], (w - rate * g)[others], suspects=known)
+
+
 @variant.check(0.5, "a guarded step on the host", of="guarded_step", formula=GUARD)
 def step_here(yours, draw):
     with explained():
         both_live(yours)
         for w, g, rate in steps(draw):
             compare_step(w, g, rate, here("w", yours.guarded_step(w, g, rate)))
+        w, g, rate = next(steps(draw))
+        w[0, 0] = np.inf
+        compare_spoilt(w, g, rate, here("w", yours.guarded_step(w, g, rate)))
     yours.untouched()
 
 
@@ -128,12 +139,14 @@ def step_there(yours, draw):
 
 @variant.check(0.5, "a guarded step in float32", of="guarded_step", formula="w keeps its dtype")
 def step_float32(yours, draw):
-    w, g, rate = next(steps(draw))
-    w, g = w.astype(np.float32), g.astype(np.float32)
+    usual, gradient, rate = next(steps(draw))
     with explained():
         both_live(yours)
-        alive(w=keeps_dtype("w on the host", here("w", yours.guarded_step(w, g, rate)), w))
-        alive(w=keeps_dtype("w on the device", there("w", yours.guarded_step(on_device(w), on_device(g), rate)), w))
+        for dtype in (np.float32, np.float16) if draw.first else (np.float32,):
+            w, g = usual.astype(dtype), gradient.astype(dtype)
+            alive(w=keeps_dtype("w on the host", here("w", yours.guarded_step(w, g, rate)), w))
+            new = there("w", yours.guarded_step(on_device(w), on_device(g), rate))
+            alive(w=keeps_dtype("w on the device", new, w))
 
 
 # Rows that are named several times
@@ -183,6 +196,7 @@ def histories(draw):
     yield np.array([np.nan]), 0
     yield np.array([1e30, np.inf, 2.0, np.nan, -1e30]), 1
     yield np.array([0.0, -2.0, 1e300]), None
+    yield np.array([1.5e308, 1.2e308, 3.0]), None    # their sum is infinite
 
 
 @variant.check(1, "one transfer", of="first_bad", formula="the first index that is not finite, or None; read once")

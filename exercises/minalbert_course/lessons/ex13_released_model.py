@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from contextlib import suppress
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from .. import outside
 from ..given import Given
 from ..lesson import Lesson
 from ..makers import ex13 as ex13  # what this exercise hands out
+from ..yours import Stopped
 from .checks import alive
 from .config_files import compare_config, compare_refusal, config_text
 from .released import as_dict, compare_arrays, compare_names, file_of, orders
@@ -91,6 +93,8 @@ def trunk(yours, draw):
         params = as_dict("params", yours.translate(ordered))
         compare_names(params, right)
     alive(**{name.replace(".", "_"): params[name] for name in right})
+    with suppress(Stopped):                          # what is unknown may be taken out of the state
+        yours.translate(state | {"classifier.bias": np.ones(3, np.float32)})
     yours.untouched()
 
 

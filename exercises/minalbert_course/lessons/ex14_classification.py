@@ -146,6 +146,8 @@ def weights(yours, draw):
     if len(pooler_b) > 3:                            # one of several, where tanh is nearly flat
         pooler_b[0] = 6.0
         compare_gradients(yours, (layers, pooler_w, pooler_b, *rest), dscores, ["dpooler_w", "dpooler_b"])
+    odd = np.arange(len(pooler_b)) % 2               # where pooled is 0, which is not what dropout made of it
+    compare_gradients(yours, (0 * layers, pooler_w, pooler_b * (1 - odd), *rest), dscores, ["dpooler_b"])
 
 
 @lesson.check(1, "dlayers", of="head_backward", formula="dlayers[-1, :, 0] = da W_pᵀ, and 0 everywhere else")
@@ -231,7 +233,9 @@ def outside(yours, draw):
     for kind, labels in (("number", "targets"), ("choice", "labels")):
         forward, backward = f"{kind}_loss_forward", f"{kind}_loss_backward"
         loss, cache = getattr(yours, forward)(found[f"{kind}.scores"], found[f"{kind}.{labels}"])
-        number(loss, found[f"{kind}.loss"], name=f"loss of the {kind} (transformers')")
+        mistakes = number_losses if kind == "number" else choice_losses
+        suspects = Later(mistakes, found[f"{kind}.scores"], found[f"{kind}.{labels}"])
+        number(loss, found[f"{kind}.loss"], suspects, f"loss of the {kind} (transformers')")
         dscores, _ = getattr(yours, backward)(1.0, cache)
         agrees(f"dscores of the {kind} (transformers')", dscores, found[f"{kind}.dscores"], backward)
 

@@ -186,7 +186,7 @@ def outside(yours, draw):
     scores, head = yours.span_forward(hidden, found["w"], found["b"], np.zeros(hidden.shape[:2], bool))
     agrees("scores (transformers')", scores, found["scores"], "span_forward")
     loss, cache = yours.span_loss_forward(scores, found["spans"])
-    number(loss, found["loss"], name="loss (transformers')")
+    number(loss, found["loss"], Later(span_losses, scores, found["spans"]), "loss (transformers')")
     dscores, _ = yours.span_loss_backward(1.0, cache)
     agrees("dscores (transformers')", dscores, found["dscores"], "span_loss_backward")
     for name, answer in zip(("dhidden", "dw"), yours.span_backward(dscores, head), strict=False):  # db is 0

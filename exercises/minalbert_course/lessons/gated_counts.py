@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+import numpy as np
+
 
 class Sizes(NamedTuple):
     C: int
@@ -131,6 +133,10 @@ def state_mistakes(P, W):
     return {
         "the shares are rounded down; some machine has one parameter more": 4 * P + 12 * (P // W),
         "bytes are divided, not whole parameters": 4 * P + -(-12 * P // W),
+        "numbers are divided, three for each parameter; a machine's share is whole parameters":
+            4 * P + 4 * -(-3 * P // W),
+        "the share is computed in float32, which holds 24 bits":
+            4 * P + 12 * int(np.ceil(np.float32(P) / np.float32(W))),
         "a share is no whole number of parameters: round P / W up": 4 * P + 12 * P / W,
         "LAMB's numbers are divided among the machines": 16 * P,
         "weights and gradients are whole on each machine; LAMB's numbers alone are divided": 16 * share,
@@ -141,7 +147,11 @@ def state_mistakes(P, W):
         "weights and gradients are in bfloat16, two bytes each": 8 * P + 12 * share,
         "these are numbers, not bytes": 2 * P + 3 * share,
         "these are the bytes of all W machines": W * 4 * P + 12 * P,
-    }
+    } | one_too_many(P, W)
+
+
+def one_too_many(P, W):
+    return {"a share is one parameter too many where W divides them": state(P, W) + 12} if P % W == 0 else {}
 
 
 def cache_mistakes(sizes, T):

@@ -48,6 +48,7 @@ def guard_mistakes(w, g, rate):
         "where a gradient is not finite, w is made 0": 0 * w,
         "rows that are not finite are left out; the whole step must be":
             np.where(finite.all(axis=-1, keepdims=True), bare, w),
+        "columns that are not finite are left out; the whole step must be": np.where(finite.all(axis=0), bare, w),
         "the step is left out only where no entry is finite": bare if finite.any() else w,
         "the step itself is returned, without w": rate * mended,
     }  # fmt: skip
@@ -81,6 +82,12 @@ def mean_mistakes(shape, rows, updates):
     }  # fmt: skip
 
 
+def overflown(losses):
+    with np.errstate(all="ignore"):
+        bad = np.flatnonzero(~np.isfinite(np.cumsum(losses)))
+    return int(bad[0]) if len(bad) else None
+
+
 def mistaken_places(losses):
     """{mistake: what it gives}"""
     bad = np.flatnonzero(~np.isfinite(losses)).tolist()
@@ -96,6 +103,7 @@ def mistaken_places(losses):
         "-1 where all are finite; None is asked for": bad[0] if bad else -1,
         "a first bad loss at 0 is taken for none: 0 is a number like others": first[""] or None,
         "whether there is one; its index is asked for": bool(bad),
+        "sums of the losses are looked at, which may be infinite where no loss is": overflown(losses),
         "how many are bad; the first index is asked for": len(bad),
         "the number of losses where all are finite; None is asked for": bad[0] if bad else len(losses),
     }

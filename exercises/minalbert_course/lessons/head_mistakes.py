@@ -48,6 +48,8 @@ def wrong_scores(point):
         "what is kept is not divided by 1 - rate": i.pooled * i.kept,
         "what is kept is multiplied by 1 - rate, where it must be divided": i.pooled * i.kept * (1 - i.rate),
         "what is kept is divided by rate; it must be by 1 - rate": i.pooled * i.kept / i.rate,
+        "what is kept is divided by the share that is kept; it must be by 1 - rate":
+            i.pooled * i.kept / (i.kept.mean() or 1.0),
         "nothing is dropped, but all is divided by 1 - rate": i.pooled * factor,
         "nothing is dropped": i.pooled,
         "what must be kept is dropped, and what must be dropped is kept": i.pooled * (1 - i.kept) * factor,
@@ -100,6 +102,7 @@ def ways_back(i, dx, x):
     return {
         "": dx * i.scale * slope,
         "tanh's derivative, 1 - pooled², is missing": dx * i.scale,
+        "what is 0 before dropout, too, counts as dropped: ask `kept`": dx * i.scale * slope * (x != 0),
         "dropout is forgotten on the way back": dx * slope,
         "on the way back what is kept is not divided by 1 - rate": dx * i.kept * slope,
         "dropout is done twice on the way back": dx * i.scale**2 * slope,

@@ -6,6 +6,7 @@ from minalbert.layers import cross_entropy_backward, cross_entropy_forward, log_
 
 from .loss_mistakes import NO_SIGN
 
+WHOLE = "where one label of a sequence is missing, its others are left out, too"
 READ = "labels are read as numbers; the place of each in names counts"
 
 
@@ -23,6 +24,8 @@ def other_orders(labels, names):
     right = [-1 if label is None else names.index(label) for label in labels]
     if all(name.isdigit() for name in names):
         found = {READ: [-1 if label is None else int(label) for label in labels]} | found
+    found["a name in which the label stands is taken; it must be the label itself"] = [
+        -1 if label is None else next(k for k, name in enumerate(names) if label in name) for label in labels]
     found["None is numbered 0, which is the first name; it must be -1"] = [max(number, 0) for number in right]
     found["None is left out; it must be -1"] = [number for number in right if number >= 0]
     return found
@@ -30,6 +33,7 @@ def other_orders(labels, names):
 
 def label_losses(scores, labels):
     there = labels >= 0
+    whole = there & there.all(axis=-1, keepdims=True)
     count, log_p = there.sum(), log_softmax(scores)
     each = -np.take_along_axis(log_p, (labels * there)[..., None], axis=-1)[..., 0]
     last = -np.take_along_axis(log_p, np.where(there, labels, -1)[..., None] % scores.shape[-1], axis=-1)[..., 0]
@@ -43,12 +47,14 @@ def label_losses(scores, labels):
             each[labels > 0].sum() / max((labels > 0).sum(), 1),
         "the probability, not its logarithm": -(np.exp(-each) * there).sum() / count,
         "divided by the number of labels twice": (each * there).sum() / count**2,
+        WHOLE: (each * whole).sum() / max(whole.sum(), 1),
     }  # fmt: skip
     return {says: np.atleast_1d(value) for says, value in found.items()}
 
 
 def label_gradients(scores, labels, dloss):
     there, K = labels >= 0, scores.shape[-1]
+    whole = there & there.all(axis=-1, keepdims=True)
     count, onehot = there.sum(), np.eye(K)[labels * there]
     step = dloss * (softmax(scores) - onehot)
     return without_sign(dloss, step * there[..., None] / max(count, 1)) | {
@@ -62,6 +68,7 @@ def label_gradients(scores, labels, dloss):
         "examples with label 0 are left out; 0 is a label like others":
             step * (labels > 0)[..., None] / max((labels > 0).sum(), 1),
         "divided by the number of labels twice": step * there[..., None] / count**2,
+        WHOLE: step * whole[..., None] / max(whole.sum(), 1),
     }  # fmt: skip
 
 
@@ -85,6 +92,7 @@ def number_losses(scores, targets):
         "the errors are not squared": error.mean(),
         "score + target; it must be the difference": ((scores[:, 0] + targets) ** 2).mean(),
         "the targets are not used": (scores**2).mean(),
+        "scores are cut to 0 to 5; a score may be any number": ((scores[:, 0].clip(0, 5) - targets) ** 2).mean(),
         "the targets are cut to whole numbers": ((scores[:, 0] - np.trunc(targets)) ** 2).mean(),
         "the targets are rounded to whole numbers": ((scores[:, 0] - np.round(targets)) ** 2).mean(),
         "the differences are cut to whole numbers, as those of targets are": (np.trunc(error) ** 2).mean(),
@@ -102,6 +110,7 @@ def number_gradients(scores, targets, dloss):
         "dloss is used twice": 2 * dloss**2 * error / B,
         "target - score; it must be score - target": -2 * dloss * error / B,
         "the error is squared here, too": 2 * dloss * error**2 / B,
+        "scores are cut to 0 to 5; a score may be any number": 2 * dloss * (scores.clip(0, 5) - targets[:, None]) / B,
         "the targets are cut to whole numbers": 2 * dloss * (scores - np.trunc(targets)[:, None]) / B,
         "the targets are rounded to whole numbers": 2 * dloss * (scores - np.round(targets)[:, None]) / B,
         "the differences are cut to whole numbers, as those of targets are": 2 * dloss * np.trunc(error) / B,

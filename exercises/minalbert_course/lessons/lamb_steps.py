@@ -195,5 +195,6 @@ def check_zero(yours, s):
     still = s._replace(g=zero, m=zero, weight_decay=0.0)
     for asked in (still, still._replace(v=zero)):
         w, _, _, ratio = yours.lamb_step(*asked.asked())
-        number("the trust ratio r where u is zero", ratio, 1.0)
+        clamp = {"where u is zero r is the clamp; it must be 1": s.clamp} if s.corrected else None
+        number("the trust ratio r where u is zero", ratio, 1.0, clamp)
         same("w, where u is zero,", w, s.w)

@@ -40,6 +40,17 @@ def ways(labels, weights):
         for division, by in divisors(used, weights).items():
             if by and (use or division):
                 yield "; ".join(part for part in (use, division) if part), used / by
+    if weights.ndim > 1:
+        yield OF_SEQUENCES, of_sequences(weights)
+
+
+OF_SEQUENCES = "each sequence has a mean of its own, of which the mean is taken; all targets have one mean"
+
+
+def of_sequences(weights):
+    """Each target's share in the mean of the sequences' means; of those that have a target."""
+    totals = weights.sum(axis=-1, keepdims=True)
+    return weights / np.where(totals > 0, totals, 1.0) / max(1, np.count_nonzero(totals))
 
 
 def loss_mistakes(logits, labels, weights):
@@ -154,13 +165,16 @@ def scatter_mistakes(x, positions, dy):
     last, first = np.zeros_like(x), np.zeros_like(x)
     last[rows, positions] = dy
     first[rows, positions[:, ::-1]] = dy[:, ::-1]
+    T = x.shape[1]
+    short = {"the slots after the first T are left out: there may be more slots than places":
+             np.stack([scatter_add(x[0].shape, at[:T], one[:T]) for at, one in zip(positions, dy, strict=True)])}
     return {
         "where a position comes twice only the last is kept: they must be added (np.add.at)": last,
         "where a position comes twice only the first is kept: they must be added (np.add.at)": first,
         "slots at position 0 are left out; 0 is a position like others":
             np.stack([scatter_add(x[0].shape, at, one * (at > 0)[:, None])
                       for at, one in zip(positions, dy, strict=True)]),
-    }  # fmt: skip
+    } | (short if 1 < T < positions.shape[1] else {})  # fmt: skip
 
 
 def tied_mistakes(ids, dy, x, dlogits):

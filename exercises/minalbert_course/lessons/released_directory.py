@@ -21,7 +21,7 @@ from .released import as_dict, compare_arrays, compare_names, file_of
 
 REPEATED = "these are the files that were there before: an earlier answer is handed out again (lru_cache, a dict)"
 BESIDE = (
-    "other files lie in this directory, too (added_tokens.json, adapter_model.safetensors): take config.json and "
+    "other files lie in this directory, too (added_tokens.json, model_before.safetensors): take config.json and "
     "model.safetensors by their names"
 )
 

@@ -7,6 +7,8 @@ import numpy as np
 
 from minalbert.layers import cross_entropy_backward, cross_entropy_forward, log_softmax, softmax
 
+from .loss_mistakes import OF_SEQUENCES, SMALL, of_sequences
+
 
 def smoothed_loss_forward(logits, labels, weights, smoothing):
     loss, cache = cross_entropy_forward(logits, labels, weights)
@@ -29,6 +31,13 @@ def shares(weights):
 def targets(labels, K, label, others):
     """(..., K): `label` at the label, `others` elsewhere"""
     return np.where(np.arange(K) == labels[..., None], label, others)
+
+
+def from_labels(labels, K, s):
+    """{a mistake that shows only where the last words are no labels: the targets that it gives}"""
+    largest = int(labels.max(initial=0)) + 1
+    made = targets(labels, K, 1 - s + s / largest, s / largest)
+    return {"K is the largest label + 1; it is the number of words": made} if largest < K else {}
 
 
 def wrong_targets(labels, K, s):
@@ -56,8 +65,13 @@ def smoothing_mistakes(logits, labels, weights, s):
         return np.atleast_1d(-(share * (q * log_p).sum(axis=-1)).sum())
 
     found = {says: of(q) for says, q in wrong_targets(labels, K, s).items()} if K > 1 else {}
-    return found | {
+    if weights.ndim > 1:
+        found[OF_SEQUENCES] = of(right, share=of_sequences(weights))
+    first = {says: of(q) for says, q in from_labels(labels, K, s).items()}
+    return first | found | {
         "the sign is wrong": -of(right),
+        "the targets' entropy is taken off: this is the KL divergence":
+            of(right) - of(right, log_p=np.log(np.where(right > 0, right, 1.0))),
         "a sum, which is not divided by Σ w": of(right, share=weights),
         "the mean is over all slots; it must be divided by the sum of the weights":
             of(right, share=weights / weights.size),
@@ -73,7 +87,10 @@ def gradient_mistakes(logits, labels, weights, s, dloss):
     p, K = softmax(logits), logits.shape[-1]
     share, right = shares(weights)[..., None], targets(labels, K, 1 - s + s / K, s / K)
     found = {says: dloss * share * (p - q) for says, q in wrong_targets(labels, K, s).items()} if K > 1 else {}
-    return found | {
+    if weights.ndim > 1:
+        found[OF_SEQUENCES] = dloss * of_sequences(weights)[..., None] * (p - right)
+    first = {says: dloss * share * (p - q) for says, q in from_labels(labels, K, s).items()}
+    return first | found | {
         "q is missing: this is p alone": dloss * share * p,
         "p is missing: this is minus the targets alone": -dloss * share * right,
         "q - p; it must be p - q": dloss * share * (right - p),
@@ -83,3 +100,16 @@ def gradient_mistakes(logits, labels, weights, s, dloss):
             dloss * weights[..., None] * (p - right),
         "dloss is not used": share * (p - right),
     }  # fmt: skip
+
+
+FLOORS = np.array([50.0, 80.0, 88.0, 100.0, 500.0, 700.0, 708.0, 709.0, 745.0, 1000.0, *-np.log(SMALL)])
+
+
+def large_mistakes(logits, labels, weights, s, loss):
+    """smoothing_mistakes, and what a smallest log p makes of large logits. loss: yours, as near to which it is said"""
+    log_p, K = log_softmax(logits), logits.shape[-1]
+    right = targets(labels, K, 1 - s + s / K, s / K)
+    floored = [-(shares(weights) * (right * np.maximum(log_p, -floor)).sum(axis=-1)).sum() for floor in FLOORS]
+    nearest = min(floored, key=lambda found: abs(found - np.sum(loss)))
+    says = "log p is cut off, or is that of a small number, where p is 0; log p must be x - m - log Σ exp"
+    return {says: nearest} | smoothing_mistakes(logits, labels, weights, s)

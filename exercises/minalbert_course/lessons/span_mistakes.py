@@ -97,6 +97,8 @@ def treated(scores, spans):
         "a place below 0 is read as 0; it counts for nothing": Halves(scores, spans * inside, inside | (spans < 0)),
         "a place of T and above is read as the last; it counts for nothing":
             Halves(scores, np.minimum(spans, T - 1) * (spans >= 0), inside | (spans >= T)),
+        "a place T is read as the last token; it is outside":
+            Halves(scores, np.minimum(spans, T - 1) * (spans >= 0), inside | (spans == T)),
         "a start counts only where its end is in the window, too; each counts for itself":
             Halves(scores, spans * both, both),
         "place 0 is left out; it is a token like others": Halves(scores, spans * inside, inside & (spans > 0)),
@@ -112,6 +114,8 @@ def span_losses(scores, spans):
     right = Halves(scores, spans * inside, inside)
     (starts, ends), counts = right.values, inside.sum(axis=0)
     found = {says: sum(halves.values) / 2 for says, halves in treated(scores, spans).items()}
+    if not counts.all():                             # the sum is the other mean alone
+        found["where no start, or no end, is inside, the other mean is taken whole; it counts half"] = starts + ends
     found |= {
         "a sum of the two; it must be their mean": starts + ends,
         "the ends are missing": starts / 2,
@@ -163,6 +167,12 @@ def made_of_all(cases):
     return next((says for says in known if any(says in ways for _, ways in cases[1:])), None)
 
 
+def among(pairs, scores, n):
+    """Those of the n best starts and the n best ends."""
+    starts, ends = (set(np.argsort(-scores[:, column])[:n].tolist()) for column in (0, 1))
+    return [(i, j) for i, j in pairs if i in starts and j in ends]
+
+
 def other_spans(scores, longest):
     """{mistake: (start, end)}"""
     T = len(scores)
@@ -192,9 +202,17 @@ def other_spans(scores, longest):
         "the larger of the two scores counts; it must be their sum":
             best(fits, lambda i, j: max(scores[i, 0], scores[j, 1])),
         "the end is the place after the answer; it must be the last token": (best(fits)[0], best(fits)[1] + 1),
+        **{f"only the {n} best starts and the {n} best ends are looked at": best(among(fits, scores, n) or fits)
+           for n in (3, 5, 10, 20) if n < T},
         "a sum below 0 is never the best; all may be below":
             best(fits) if scores[best(fits), [0, 1]].sum() > 0 else (0, 0),
     }  # fmt: skip
+
+
+def made_one(text, places):
+    """The tokens, and one space for what is between two of them."""
+    for i, (begin, past) in enumerate(places):
+        yield (" " if i and begin > places[i - 1][1] else "") + text[begin:past]
 
 
 def other_texts(text, places, first, start, end):
@@ -211,6 +229,8 @@ def other_texts(text, places, first, start, end):
         "one token too late": cover(start - first + 1, end - first + 1),
         "a span that begins before `first` is no answer, and an index below 0 counts from the back":
             cover(start - first, end - first),
+        "only a span that begins at [CLS] is taken for no answer; one that begins before `first` is none, either":
+            cover(start - first, end - first) if start else "",
         "what is before `first` is cut off; a span that begins there is no answer": cover(0, max(end - first, 0)),
     }  # fmt: skip
     if start >= first:
@@ -229,5 +249,7 @@ def other_texts(text, places, first, start, end):
             "the tokens, with one space between them; the text's own spaces are wanted":
                 " ".join(tokens),
             "the tokens without the text's spaces": "".join(tokens),
+            "what stands between two tokens is made one space; the text's own spaces are wanted":
+                "".join(made_one(text, places[start - first : end - first + 1])),
         }  # fmt: skip
     return ways

@@ -148,6 +148,8 @@ def compare_guesses(yours, draw, logits, k):
     fewer = f"seen: there are never more than {len(guesses)}" if len(guesses) > 5 else None
     if 0 < len(guesses) < k - 1 and [plain(guess[0]) for guess in guesses] == best_first[: len(guesses)]:
         fewer = "perhaps: what is not likely is left out; k words are asked for, however unlikely"
+    if not k and len(guesses) == len(logits):
+        fewer = "no word is asked for: of nothing, [-k:] takes all, because -0 is 0"
     extra = "one guess too many" if len(guesses) == k + 1 else "one guess too few" if len(guesses) == k - 1 else fewer
     equal("the number of guesses", len(guesses), k, extra)
     if not k:

@@ -12,12 +12,12 @@ LIST = "it must be a list of lists of positions"
 SPECIAL = (None, 1, None, MASK, None, 0, None, 1)    # a token among the words of each input
 
 
-def words_of(input_ids, begins, special=ORDINARY, every_first=True, across=False):
+def words_of(input_ids, begins, special=ORDINARY, every_first=True, across=()):
     """The words of an input; with other arguments, what known mistakes make of them."""
     words, inside = [], False
     for place, token in enumerate(input_ids):
         if token < special:
-            inside = inside and across
+            inside = inside and token in across
             continue
         if begins[place] or not (inside or (words and not every_first)):
             words.append([])
@@ -120,7 +120,9 @@ def word_mistakes(ids, begins):
         "the first ordinary token of a part begins a word, whatever `begins` says":
             [word for word in words_of(ids, begins) if begins[word[0]]],
         "a word goes on behind a special token; a special token ends it":
-            words_of(ids, begins, across=True),
+            words_of(ids, begins, across=range(ORDINARY)),
+        "a word goes on behind [UNK]; each special token ends it": words_of(ids, begins, across=[1]),
+        "a word goes on behind [MASK]; each special token ends it": words_of(ids, begins, across=[MASK]),
         "every piece is a word of its own": [[place] for word in right for place in word],
         "these are token ids; the positions are asked for": [[int(ids[i]) for i in word] for word in right],
         "the last word is missing": right[:-1],

@@ -10,7 +10,7 @@ import safetensors.numpy
 from .. import outside
 from ..given import maker
 
-BESIDE = ("adapter_model.safetensors", "training.safetensors")
+BESIDE = ("adapter_model.safetensors", "model_before.safetensors", "training.safetensors")
 folders, sharded = [], []
 
 
@@ -42,7 +42,7 @@ def directory(text, state):
     """Every time the same one, with these two files written again, and others beside them that are not asked for."""
     if not folders:
         folders.append(tempfile.TemporaryDirectory())
-        for name in ("added_tokens.json", "tokenizer_config.json"):
+        for name in ("added_tokens.json", "config_before.json", "tokenizer_config.json"):
             Path(folders[0].name, name).write_text(json.dumps({"[EXTRA]": 30000, "vocab_size": 1}), encoding="utf-8")
         for name in BESIDE:
             nothing = {their: 0 * array for their, array in state.items()}
