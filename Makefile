@@ -8,6 +8,7 @@ BIN    := $(VENV)/bin
 PARITY := .venv-parity
 PIP    := -m pip install --quiet --disable-pip-version-check
 export OMP_NUM_THREADS ?= 1
+unexport PYTHONDONTWRITEBYTECODE  # some thousand processes would compile the library again
 
 .PHONY: help setup parity-setup demo test slow check course notebooks site lint parity golden bench lock clean
 
