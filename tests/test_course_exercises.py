@@ -137,7 +137,7 @@ def test_only_the_wrong_function_is_named_and_no_gradient_where_there_is_none(na
     assert "gradient" not in report
 
 
-@pytest.mark.parametrize("term", [PUBLIC, *SECRETS])
+@pytest.mark.parametrize("term", [PUBLIC, *(pytest.param(term, marks=pytest.mark.slow) for term in SECRETS)])
 @pytest.mark.parametrize(("name", "path"), list(right_answers()))
 def test_other_right_answers_score_all(name, path, term, tmp_path):
     text = SOURCES[name].solution() + "\n\n" + path.read_text(encoding="utf-8")
