@@ -7,6 +7,7 @@ PEERS   ?= torch==2.13.0 transformers==5.23.0 scikit-learn==1.9.1 optax==0.2.8 p
 BIN    := $(VENV)/bin
 PARITY := .venv-parity
 PIP    := -m pip install --quiet --disable-pip-version-check
+LATER   = $(if $(findstring parity,$*),--no-compile)  # Python compiles what is imported, a quarter of it
 export OMP_NUM_THREADS ?= 1
 unexport PYTHONDONTWRITEBYTECODE  # some thousand processes would compile the library again
 
@@ -34,9 +35,10 @@ parity-setup: $(PARITY)/.ready
 	@$(PYTHON) -c "import sys; v = sys.version_info; sys.exit(v < (3, 11) and 'minalbert needs Python 3.11 or later, this is %d.%d: make PYTHON=python3.12' % v[:2])"
 	@echo "setting up $*: some two minutes$(if $(findstring parity,$*), and several more for PyTorch)"
 	@$(PYTHON) -m venv --clear $*
-	@$*/bin/python $(PIP) --require-hashes -r requirements.lock
+	@$*/bin/python $(PIP) $(LATER) --require-hashes -r requirements.lock
 	@$*/bin/python $(PIP) --no-deps --no-build-isolation -e .
-	@$(if $(findstring parity,$*),$*/bin/python $(PIP) $(PEERS))
+	@$*/bin/python -m compileall -q minalbert exercises  # for processes that may read compiled files and write none
+	@$(if $(findstring parity,$*),$*/bin/python $(PIP) $(LATER) $(PEERS))
 	@touch $@
 
 demo: setup
