@@ -7,7 +7,9 @@ PEERS   ?= torch==2.13.0 transformers==5.23.0 scikit-learn==1.9.1 optax==0.2.8 p
 BIN    := $(VENV)/bin
 PARITY := .venv-parity
 PIP    := -m pip install --quiet --disable-pip-version-check
+LATER   = $(if $(findstring parity,$*),--no-compile)  # Python compiles what is imported, a quarter of it
 export OMP_NUM_THREADS ?= 1
+unexport PYTHONDONTWRITEBYTECODE  # some thousand processes would compile the library again
 
 .PHONY: help setup parity-setup demo test slow check course notebooks site lint parity golden bench lock clean
 
@@ -15,7 +17,7 @@ help:
 	@echo "make demo     set up .venv, make a corpus, train a small ALBERT and show what it learnt: some two minutes, and the set-up's"
 	@echo "make setup    set up .venv, some 700 MB, and no more: two minutes the first time; then: . .venv/bin/activate"
 	@echo "make test     set up .venv, run the tests and check every gradient: some five minutes"
-	@echo "make check    all that a change must pass: style, parity, the slow tests (planted mistakes, kills, damaged files, sanitizers, notebooks, site), then make test"
+	@echo "make check    all that a change must pass: style, parity, the slow tests (planted mistakes, kills, damaged files, sanitizers, notebooks, site) and those of make test"
 	@echo "make course   build the exercises for students, instructors, nbgrader, Gradescope and GitHub Classroom; WITHOUT_SOLUTIONS=1: what may be published"
 	@echo "make notebooks  run every notebook and keep what it prints; ONLY=04 for one"
 	@echo "make site     build the pages for a browser: notebooks, walkthrough, course, reference: half a minute"
@@ -33,9 +35,10 @@ parity-setup: $(PARITY)/.ready
 	@$(PYTHON) -c "import sys; v = sys.version_info; sys.exit(v < (3, 11) and 'minalbert needs Python 3.11 or later, this is %d.%d: make PYTHON=python3.12' % v[:2])"
 	@echo "setting up $*: some two minutes$(if $(findstring parity,$*), and several more for PyTorch)"
 	@$(PYTHON) -m venv --clear $*
-	@$*/bin/python $(PIP) --require-hashes -r requirements.lock
+	@$*/bin/python $(PIP) $(LATER) --require-hashes -r requirements.lock
 	@$*/bin/python $(PIP) --no-deps --no-build-isolation -e .
-	@$(if $(findstring parity,$*),$*/bin/python $(PIP) $(PEERS))
+	@$*/bin/python -m compileall -q minalbert exercises  # for processes that may read compiled files and write none
+	@$(if $(findstring parity,$*),$*/bin/python $(PIP) $(LATER) $(PEERS))
 	@touch $@
 
 demo: setup
@@ -47,7 +50,8 @@ test: setup
 slow: setup
 	$(BIN)/python -m pytest -m slow -n $(WORKERS)
 
-check: lint parity slow test
+check: lint parity
+	$(BIN)/python -m pytest --gradcheck -n $(WORKERS)  # slow and test at once: what they share is made once
 
 course: setup
 	$(BIN)/python -m exercises.build catalogue

@@ -73,6 +73,7 @@ class Statements(NamedTuple):
 NOTHING = Statements("", set())
 
 
+@functools.cache
 def statements(text):
     """{name: the Statements that define it}; ALWAYS has those that concern every check."""
     found, body = {}, ast.parse(text).body

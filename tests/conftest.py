@@ -18,8 +18,8 @@ from minalbert.backend import cuda_missing
 
 sys.path.append(str(Path(__file__).parent.parent))  # for `exercises`; last, so that a minalbert from elsewhere stays
 
-# Tests whose names have the same groups here share what takes long to make: the site, or the marks of a solution.
-TOGETHER = re.compile(r"(.*test_(?:site|nbgrader)\.py)|(.*test_course_exercises\.py)::\w+\[(ex\d\d)")
+# Tests whose names have the same groups here share what takes long to make: the site, mutants, the marks of a solution.
+TOGETHER = re.compile(r"(.*test_(?:site|nbgrader|mutants)\.py)|(.*test_course_exercises\.py)::\w+\[(ex\d\d)")
 
 settings.register_profile(  # no test asserts a time: a busy machine is no mistake; in CI the same examples each time
     "minalbert", deadline=None, derandomize="CI" in os.environ

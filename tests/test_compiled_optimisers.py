@@ -112,7 +112,7 @@ def test_a_forked_process_has_threads_of_its_own(monkeypatch):
     twin.step(params, grads, moments, RATE, 1)
     child = os.fork()
     if not child:
-        signal.alarm(20)  # threads of the parent would be waited for for ever
+        signal.alarm(8)  # threads of the parent would be waited for for ever
         twin.step(params, grads, moments, RATE, 2)
         os._exit(0)
     assert os.waitpid(child, 0)[1] == 0

@@ -39,7 +39,7 @@ def start(run, **changes):
 @pytest.mark.parametrize("half", [0, 1])
 def test_killed_runs_end_as_a_run_that_was_not(tmp_path, request, half):
     kills = request.config.getoption("--kills") // 2
-    train(tmp_path / "whole", **LONG)
+    train(tmp_path / "whole", **LONG | {"every": LONG["steps"]})
     run, rng, newest = tmp_path / "run", random.Random(half), 0
     for kill in range(kills):
         child = start(run, **LONG)

@@ -144,7 +144,7 @@ def in_a_fork(work):
     process = context.Process(target=lambda: results.put(work()))
     process.start()
     try:
-        return results.get(timeout=20)
+        return results.get(timeout=8)
     finally:
         process.kill()
         process.join()

@@ -1,6 +1,7 @@
 """All mutants of an exercise's solution, each with a name that stays."""
 
 import ast
+import functools
 import itertools
 import tempfile
 from pathlib import Path
@@ -49,6 +50,7 @@ def mutants_of(f, operators):
             yield Mutant(full, f.lesson, name, f.name, cause, edited(f.text, edits))
 
 
+@functools.cache
 def first_calls(source):
     """({function: {argument: its value in the first call of the checks}}, the same of what it returns)"""
     with tempfile.TemporaryDirectory() as folder:

@@ -20,7 +20,7 @@ from .worlds import JUDGED, TRIED, HeldOut, vars_that_differ, vocabulary
 FULL, QUICK, TRYING = "full", "quick", "tried"
 FIRST_SEED = 100                                     # 0 to 9 are those that recipes were first tried with
 TRIED_SEED = 1000
-QUICK_STORIES, QUICK_INSTANCES = 400, 200
+QUICK_STORIES, QUICK_INSTANCES = 100, 128
 WIDTHS = "hidden_size", "embedding_size", "num_attention_heads", "intermediate_size"
 
 

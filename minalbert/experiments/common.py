@@ -21,7 +21,7 @@ RECIPE = Settings().change(
     mask_fraction=0.1, short_fraction=0.5, steps=2500, batch=64, micro_batch=32,
     optimiser="lamb", beta2=0.98, evaluate_every=500, evaluate_instances=1000, every=500,
 )
-QUICK = {"steps": 10, "evaluate_every": 10, "every": 5, "evaluate_instances": 100}
+QUICK = {"steps": 4, "evaluate_every": 4, "every": 2, "log_every": 2, "evaluate_instances": 50}
 COLUMNS = {"weights": Column("ours: weights", "{:,.0f}"), "mlm loss": Column("loss on masked words, nats"),
            "mlm": Column("accuracy", "{:.1%}"), "sop": Column("SOP", "{:.1%}")}
 

@@ -27,7 +27,7 @@ from .cells import cell_of, cells_of
 from .tables import open_table, reads_text
 from .worlds import HELD_OUT, corpus_of
 
-WAIT = 2.0                                           # seconds between looks at cells that another process is at
+WAIT = 0.5                                           # seconds between looks at cells that another process is at
 
 
 class TableOutcome(NamedTuple):
