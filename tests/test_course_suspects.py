@@ -10,6 +10,7 @@ from minalbert_course.here import Here
 from minalbert_course.lesson import Lesson
 from minalbert_course.lessons.checks import Later
 from minalbert_course.lessons.corners import Corner, CornerDraw, also
+from minalbert_course.lessons.gate_points import compared
 from minalbert_course.lessons.loop_mistakes import slips_of_a_loop
 from minalbert_course.lessons.loops import same_or_own
 from minalbert_course.lessons.matches import matches
@@ -28,6 +29,19 @@ def cause(yours, expected=X, **known):
 def test_a_suspect_is_named_where_it_gives_the_numbers():
     assert cause(X + 1, suspects=lambda: {"two are added": X + 2, "one is added": X + 1}) == "one is added"
     assert cause(X + 1.5, suspects=lambda: {"one is added": X + 1}) != "one is added"
+
+
+def test_where_a_function_of_single_numbers_is_wrong_is_said():
+    x = np.linspace(-6, 6, 97)
+    for wrong, says in (
+        (np.where(x > 3, 7 * x, x), "seen: wrong where x is 3.125 to 6, and right elsewhere"),
+        (np.where(x == 0, 2.0, x), "seen: wrong where x is 0, and right elsewhere"),
+        (np.where(np.abs(x) > 4, np.cos(x), x), "seen: right where x is -4 to 4, and wrong beyond"),
+        (np.where(np.cos(9 * x) > 0, np.cos(x), x), "seen: 47 of 97 entries are wrong"),
+    ):
+        with pytest.raises(Wrong) as found:
+            compared("y", x, wrong, x, 1e-5)
+        assert found.value.cause.startswith(says)
 
 
 def test_no_suspect_is_made_where_the_losses_are_right_by_rates_of_ones_own():

@@ -55,7 +55,8 @@ def wrong_part(x, wrong):
         return None
     (low, high), (first, last) = ((part.min(), part.max()) for part in (x[wrong], x[~wrong]))
     if not ((low <= x) & (x <= high) & ~wrong).any():
-        return f"seen: wrong where x is {low:.4g}" + f" to {high:.4g}" * (high > low) + ", and right elsewhere"
+        end = f" to {high:.4g}" if high > low else ""
+        return f"seen: wrong where x is {low:.4g}{end}, and right elsewhere"
     if not ((first <= x) & (x <= last) & wrong).any():
         return f"seen: right where x is {first:.4g} to {last:.4g}, and wrong beyond"
     return None
