@@ -212,6 +212,7 @@ def one_transfer(yours, draw):
             compare_means(yours, 10 * losses.astype(np.float32))
         compare_means(yours, 0 * losses)
         compare_means(yours, 0.01 * losses)
+        compare_means(yours, 4 - losses)             # of log probabilities, say
     yours.untouched()
 
 

@@ -147,6 +147,10 @@ def first(yours, draw):
         if place is not None:
             ours[place][0, 1, 0] += 0.1
         cases.append((ours, theirs, 1e-3, place))
+    ours, theirs = states(draw, layers=14)
+    ours[2][0, 0, 0] += 0.1
+    ours[10][0, 0, 0] += 0.1                         # as text, 10 comes before 2
+    cases.append((ours, theirs, 1e-3, 2))
     ours, theirs = states(draw)
     ours[2][-1, -1, -1] += 0.1
     cases.append((ours, theirs, 1e-3, 2))

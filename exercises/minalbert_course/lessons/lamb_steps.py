@@ -78,11 +78,14 @@ def special(usual):
     for name in "gmv":
         yield f"{name} = 0", {name: 0 * usual.w}
     yield "g = v = 0, ε = 1e-6", {"g": 0 * usual.g, "v": 0 * usual.v, "eps": 1e-6}
+    for name in "mv":
+        yield f"g = {name} = 0", {"g": 0 * usual.g, name: 0 * usual.w}
     yield "m, √v and g near 1e-6, ε = 0", {"g": 1e-6 * usual.g, "m": 1e-6 * usual.m, "v": 1e-12 * usual.v, "eps": 0.0}
     yield "m = v = 0, t = 1", {"m": 0 * usual.m, "v": 0 * usual.v, "t": 1, "rate": 0.5}
     for t in (usual.t, 150, 2000):
         yield f"β = (0.9, 0.999), t = {t}", {"betas": (0.9, 0.999), "t": t}
     yield "β = (0.99, 0.9999), t = 12000", {"betas": (0.99, 0.9999), "t": 12000}
+    yield "β = (0.9, 0.9)", {"betas": (0.9, 0.9)}
     yield "β = (0.95, 0.8), t = 2", {"betas": (0.95, 0.8), "t": 2}
     settings = {"t": (1, 2, 30, 20000), "eps": (1e-6, 12.0, 1.0, 3000.0, 0.0), "rate": (0.0, 1.0, 12.0),
                 "weight_decay": (0.0, 1.0, 12.0, 3000.0)}  # fmt: skip

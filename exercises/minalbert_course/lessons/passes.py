@@ -52,6 +52,7 @@ LAYERS = (
     Corner(padding="none", L=6, B=1, T=2, N=1, D=3, F=2),
     Corner("large", L=1, B=4, T=1, N=2, D=2, F=3),
     Corner(L=27, B=2, T=4, N=2, D=4, F=9),
+    Corner(L=2, B=1, T=3, N=12, D=1, F=2),
 )
 
 
