@@ -111,7 +111,7 @@ def compare_step(w, g, rate, found):
 
 
 def compare_spoilt(w, g, rate, found):
-    """Of a w with an infinite entry, the others: g is finite, so the step is made."""
+    """The step of a w with one infinite entry, for the other entries: g is finite, so the step is made."""
     others = np.isfinite(w)
     known = {"whether the new w is finite is asked; it must be g": w[others]}
     same("w, but for its infinite entry,", keeps_dtype("w", found, w)[others], (w - rate * g)[others], suspects=known)
