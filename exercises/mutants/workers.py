@@ -1,4 +1,4 @@
-"""Processes that mark texts one after the other, each text within a time limit."""
+"""Processes that mark texts one after the other, each within a limit of processor time."""
 
 import multiprocessing
 import os
@@ -12,13 +12,14 @@ from typing import NamedTuple
 import numpy as np
 
 from minalbert_course import catalogue, files
+from minalbert_course.grade.time_limit import MOMENT, ProcessorTime, TimeLimit
 from minalbert_course.here import Here
 from minalbert_course.marking import mark_and_explain
 
 from .. import unchanged
 from ..source import sources
 
-SECONDS = 30.0                                       # for a text, whose solution takes one, on a quiet machine
+SECONDS = 30.0                                       # of processor time for a text, whose solution takes one
 TERM, OTHER_TERM = "mutants", "mutants once more"
 
 
@@ -90,12 +91,15 @@ class Worker:
             self.process = context.Process(target=serve, args=(theirs,), daemon=True)
             self.process.start()
             theirs.close()
+            self.used = ProcessorTime(self.process.pid)
             self.ask(abs, (0,), 120)                 # importing takes its time
         try:
             self.pipe.send((function, arguments))
-            if self.pipe.poll(seconds):
-                return self.pipe.recv()
-            answer = f"it took more than {seconds:g} seconds"
+            limit = TimeLimit(self, seconds)
+            while not (exceeded := limit.exceeded):
+                if self.pipe.poll(MOMENT):
+                    return self.pipe.recv()
+            answer = f"it {exceeded}"
         except (EOFError, OSError):
             answer = "it ended the process"
         self.stop()
