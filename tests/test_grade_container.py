@@ -16,6 +16,7 @@ from submissions import RIGHT, written
 from minalbert import commands
 from minalbert_course.grade import container, standing
 from minalbert_course.grade.fence import KERNEL
+from minalbert_course.grade.fenced import SubmissionLimits
 
 COURSE = str(Path(container.__file__).parents[1])
 FAKE = f"""#!{sys.executable}
@@ -145,6 +146,16 @@ def test_exercise_12_and_its_pretended_gpu_work_in_containers(program, tmp_path,
     written(tmp_path / "in", "ann", exercise_files.solution("ex12"), exercise_files.file_name("ex12"))
     code, out, err = grade(capsys, tmp_path / "in", "--container")
     assert (code, "10 / 10" in out) == (0, True), out + err
+
+
+def test_a_container_ends_where_the_questions_end(program, tmp_path):
+    """This program does not end what it is told to kill."""
+    program("podman")
+    worker = container.ContainedWorker("podman", SubmissionLimits())
+    (tmp_path / "ex05_attention.py").write_text(RIGHT)
+    worker.take(tmp_path / "ex05_attention.py")
+    worker.stop()
+    assert worker.process.returncode == 0  # it was not killed
 
 
 def test_podman_is_taken_before_docker_and_without_both_it_is_said(program, folder, capsys, monkeypatch):

@@ -83,10 +83,12 @@ class Pipes:
                 return
         raise TimeoutError(exceeded)
 
-    def close(self):
-        if self.talking.acquire(timeout=PATIENCE):
+    def close(self, patience=PATIENCE):
+        """As soon as nobody talks; not at all where somebody talks longer than that."""
+        if self.talking.acquire(timeout=patience):
             self.to.close()
             self.back.close()
+            self.talking.release()
 
 
 class PipesOfWindows(Pipes):
@@ -111,6 +113,6 @@ class PipesOfWindows(Pipes):
     def wait(self, pipe, limit):
         """It waits in the pipe itself, as long as it likes."""
 
-    def close(self):
+    def close(self, patience=PATIENCE):
         self.questions.put(None)
-        self.thread.join(PATIENCE)
+        self.thread.join(patience)

@@ -67,6 +67,8 @@ class WorkerProcess:
         if self.lifeline is not None:
             os.close(self.lifeline)
             self.lifeline = None
+        if self.pipes is not None:
+            self.pipes.close(patience=0)             # where questions end a worker ends, too
         if self.process is not None:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.process.wait(PATIENCE if os.name != "nt" else 0)
