@@ -68,7 +68,7 @@ def answers_otherwise(lesson, yours, names):
 
 
 def is_answered_otherwise(lesson, host, call):
-    """Not asked where it had a cache, which is used up, or what is made anew for each call."""
+    """Does the call, made again, give another answer? No, if an argument is a cache, or is made for each call anew."""
     if any(isinstance(arg, Given | Opaque) for arg in call.args):
         return False
     try:

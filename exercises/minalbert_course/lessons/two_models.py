@@ -143,18 +143,25 @@ def compare_guesses(yours, draw, logits, k):
     first = plain(guesses[0]) if guesses else None
     if first is not None and isinstance(plain(first[1]), str) and not isinstance(plain(first[0]), str):
         raise Wrong(f"a guess is {shown(guesses[0])}", "the word comes first, then its probability")
-    order, p, given, in_alphabet = np.argsort(-logits)[:k], softmax(logits), logits.tolist(), sorted(words)
-    best_first = [words[i] for i in np.argsort(-logits)]
+    compare_number(guesses, [words[i] for i in np.argsort(-logits)], k)
+    if k:
+        compare_words([plain(guess[0]) for guess in guesses], words, logits, k)
+        compare_probabilities([guess[1] for guess in guesses], logits, k)
+
+
+def compare_number(guesses, best_first, k):
     fewer = f"seen: there are never more than {len(guesses)}" if len(guesses) > 5 else None
     if 0 < len(guesses) < k - 1 and [plain(guess[0]) for guess in guesses] == best_first[: len(guesses)]:
         fewer = "perhaps: what is not likely is left out; k words are asked for, however unlikely"
-    if not k and len(guesses) == len(logits):
+    if not k and len(guesses) == len(best_first):
         fewer = "no word is asked for: of nothing, [-k:] takes all, because -0 is 0"
     extra = "one guess too many" if len(guesses) == k + 1 else "one guess too few" if len(guesses) == k - 1 else fewer
     equal("the number of guesses", len(guesses), k, extra)
-    if not k:
-        return
-    found = [plain(guess[0]) for guess in guesses]
+
+
+def compare_words(found, words, logits, k):
+    best_first, given, in_alphabet = [words[i] for i in np.argsort(-logits)], logits.tolist(), sorted(words)
+    order = np.argsort(-logits)[:k]
     right = in_the_order_of(found, [words[i] for i in order], dict(zip(words, given, strict=True)))
     causes = {
         "best last; the largest logit comes first": right[::-1],
@@ -183,7 +190,10 @@ def compare_guesses(yours, draw, logits, k):
     cause = next((says for says, others in causes.items() if found == others), None) if k > 1 else ONE
     for rank, (guess, word) in enumerate(zip(found, right, strict=True)):
         equal(f"guess {rank}", guess, word, cause)
-    found = numbers("probabilities", [guess[1] for guess in guesses], (k,))
+
+
+def compare_probabilities(found, logits, k):
+    order, p, found = np.argsort(-logits)[:k], softmax(logits), numbers("probabilities", found, (k,))
     with np.errstate(all="ignore"):
         suspects = {
             "the k probabilities sum to one; softmax is over all words": softmax(logits[order]),
