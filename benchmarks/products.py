@@ -1,4 +1,4 @@
-"""How long do the matrix products of a step take by themselves, and with NumPy's least loops, beside PyTorch's step?
+"""How long do a step's matrix products take alone, with NumPy's least loops, and with its calls, beside PyTorch's step?
 
     python benchmarks/products.py [--case NAME ...] [--runs 7] [--threads 2] [--json]
 
@@ -9,6 +9,9 @@ can show. The last layer is multiplied for the tokens that a loss reads.
 *loops*: the same, and one pass of NumPy over a tile that stays in the cache for each operation of softmax, GELU, norms,
 biases, residual sums, cross-entropy and AdamW, nothing computed twice. No step that makes these with NumPy's loops can
 be much faster.
+
+*calls*: the same, and in each thread a plain gradient of one example of two tokens: the calls that a step makes of
+Python and of NumPy, with next to no arithmetic.
 """
 
 from collections import Counter
@@ -19,10 +22,11 @@ import numpy as np
 from peer import Peer
 from workloads import CASES, WORKLOADS
 
-from minalbert import Albert
+from minalbert import Albert, Batch
 from minalbert.parallel.threads import blas_threads
 
-TILE, LOOPS = 2**14, ", loops"  # numbers, of 64 KiB
+TILE = 2**14  # numbers, of 64 KiB
+LOOPS, CALLS = ", loops", ", calls"
 SIZES = [name for name, (workload, tuned, bf16) in CASES.items()
          if tuned and not bf16 and not WORKLOADS[workload].padding]  # fmt: skip
 
@@ -95,6 +99,13 @@ def loops(work, examples, workers):
     return run
 
 
+def calls(work):
+    """A function that makes a plain gradient's calls, for one example of two tokens of which one is masked."""
+    model = Albert.init(work.config, kernels="plain")
+    batch, grads = Batch.random(work.config, 1, 2, 1), model.params.zeros_like()
+    return lambda: model.loss_and_grads(batch, into=grads)
+
+
 def with_one_thread(works):
     with blas_threads(1):
         for work in works:
@@ -102,14 +113,15 @@ def with_one_thread(works):
 
 
 def measure(name, runs):
-    case = name.removesuffix(LOOPS)
+    case = name.removesuffix(LOOPS).removesuffix(CALLS)
     work = WORKLOADS[CASES[case][0]]
     workers = int(comparison.THREADS)
     examples = work.size // workers
     parts = [[products(work, examples)] for _ in range(workers)]
-    if name != case:
-        for part in parts:
-            part.append(loops(work, examples, workers))
+    for part in parts if name != case else []:
+        part.append(loops(work, examples, workers))
+        if name.endswith(CALLS):
+            part.append(calls(work))
     theirs = Peer(Albert.init(work.config), work.batch(), tuned=True, bf16=False).step
     with ThreadPoolExecutor(workers) as pool:
 
@@ -121,4 +133,4 @@ def measure(name, runs):
 
 
 if __name__ == "__main__":
-    comparison.main(__doc__, [name + suffix for name in SIZES for suffix in ("", LOOPS)], measure, runs=7)
+    comparison.main(__doc__, [name + suffix for name in SIZES for suffix in ("", LOOPS, CALLS)], measure, runs=7)
