@@ -5,6 +5,7 @@ from contextlib import nullcontext
 
 import numpy as np
 import pytest
+from counting import Counting
 from fingerprint import fingerprint
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,6 +19,7 @@ from minalbert.fused import optimiser_for
 from minalbert.kernels import missing
 from minalbert.optim import AdamW, Lamb, Moments, clip, clip_factor, global_norm
 from minalbert.parallel import ALONE, Gradient, SharedStep, TensorShares, tensor_shares
+from minalbert.parallel.rank_sum import bytes_sent
 from minalbert.params import count, shapes
 from minalbert.train import assemble, pretrain
 
@@ -108,6 +110,24 @@ def test_the_norm_has_the_bits_of_one_process(lengths, ranks, piece, dtype, larg
         patch.setattr(tensor_shares, "PIECE", piece)
         patch.setattr(tensor_shares, "CALLS", 0)
         assert on_threads(ranks, work) == [float(global_norm(summed(found)))] * ranks
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_as_many_bytes_leave_as_for_a_sum_everywhere(ranks):
+    """And what lies before a rank's tensors in their first piece, and one short vector: two numbers, the squares."""
+    model = Albert.init(CONFIG, seed=1)
+    found = gradients(model.params, ranks)
+
+    def sent(each):
+        each.comm = Counting(each.comm)
+        shares, _ = shared(each, found[each.rank])
+        shares.collect(model.params.copy())
+        return each.comm.sent, sum(stop - start for start, stop in shares.before), sum(shares.pieces)
+
+    counted, before, pieces = zip(*on_threads(ranks, sent), strict=True)
+    size, others = model.params.flat.size, ranks - 1
+    assert pieces[0] == -(-size // clip.PIECE)
+    assert sum(counted) == bytes_sent(size, 4, ranks) + others * (4 * before[0] + 8 * (2 * ranks + pieces[0]))
 
 
 # Whole runs
