@@ -2,8 +2,8 @@
 
     mpiexec -n 2 python benchmarks/scaling.py [--case NAME ...] [--kernels plain|fused|compiled] [--turns 40]
 
-A step is forward, backward, the sum over ranks and LAMB; each rank has one core and one thread. The same two processes
-take turns: steps of both, then of rank 0 while rank 1 sleeps.
+A step is forward, backward, the sum over ranks, the norm, clipping and LAMB; each rank has one core and one thread. The
+same two processes take turns: steps of both, then of rank 0 while rank 1 sleeps.
 
     strong     one batch in two micro-batches; efficiency = one rank's time / (2 x two ranks')
     weak       a micro-batch for each rank; efficiency = one rank's time / two ranks'
@@ -26,8 +26,8 @@ from workloads import WORKLOADS  # noqa: E402
 
 from minalbert import Albert, Batch  # noqa: E402
 from minalbert.fused import optimiser_for  # noqa: E402
-from minalbert.optim import Lamb, Moments  # noqa: E402
-from minalbert.parallel import ALONE, Ranks, Workers, gradient_over  # noqa: E402
+from minalbert.optim import Lamb, Moments, clip_factor  # noqa: E402
+from minalbert.parallel import ALONE, Ranks, SharedStep, TensorShares, Workers, gradient_over  # noqa: E402
 
 CASES = ("the demo, 64 × 32, padded", "ALBERT-base, 8 × 128")
 SECONDS = 0.3  # of steps in a turn
@@ -39,12 +39,15 @@ def step_of(work, kernels, micro_batches, ranks):
     parts = slice(0, work.size // 2), slice(work.size // 2, None)
     halves = [Batch(*(array[part] for array in batch)) for part in parts]
     own = halves[:micro_batches][ranks.share(micro_batches)]
-    workers, moments = Workers(model, 1), Moments.zeros(model.params)
-    optimiser = optimiser_for(Lamb(), model.params, kernels, 1)
+    workers, shares = Workers(model, 1), TensorShares(ranks, model.params)
+    stepped = shares.own(model.params)
+    optimiser, moments = optimiser_for(Lamb(), stepped, kernels, 1), Moments.zeros(stepped)
+    optimiser = SharedStep(optimiser, shares) if ranks.size > 1 else optimiser
 
     def step():
-        found = gradient_over(ranks, workers, workers.slices_of(own))
-        optimiser.step(model.params, found.grads, moments, 1e-6, 1)
+        found = gradient_over(shares, workers, workers.slices_of(own))
+        factor = clip_factor(shares.norm(found), 1.0)
+        optimiser.step(model.params, found.grads, moments, 1e-6, 1, factor)
         workers.release(found.grads)
 
     return step

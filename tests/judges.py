@@ -55,7 +55,7 @@ JUDGES = {
     "reversible": judge_of("reversible"),
     "compiled": judge_of("compiled_optimisers"),
     "speed": judge_of("rates", "bench"),
-    "ranks": judge_of("ranks"),
+    "ranks": judge_of("ranks", "tensor_shares"),
     "split": judge_of("split", "split_runs"),
     "supervisor": judge_of("supervisor"),
     "tasks": judge_of("task"),

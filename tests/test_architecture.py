@@ -43,7 +43,7 @@ MAY_IMPORT = {
     "compute": "errors fused kernels model",
     "split": "backend errors layers model optim params",
     "gradcheck": "arguments backend batch config errors fused layers model params",
-    "parallel": "backend capacity errors model params",
+    "parallel": "backend capacity errors model optim params",
     "analysis": "arguments backend config errors layers model parallel params",
     "encoding": "arguments backend batch errors model parallel params",
     "albert": "arguments backend batch compute config encoding errors interop layers model parallel params sealed",

@@ -16,7 +16,17 @@ from minalbert import Albert, Batch, Params
 from minalbert.data.instances import Instances
 from minalbert.data.order import batches
 from minalbert.errors import ConfigError, DeviceError, MissingLibraryError, TrainError
-from minalbert.parallel import ALONE, Gradient, Workers, gradient_over, rank_sum, sum_gradients, world
+from minalbert.parallel import (
+    ALONE,
+    UNSHARED,
+    Gradient,
+    TensorShares,
+    Workers,
+    gradient_over,
+    rank_sum,
+    sum_gradients,
+    world,
+)
 from minalbert.parallel.ranks import Alone
 from minalbert.tasks.gradient import gradient_function
 from minalbert.train import together
@@ -27,16 +37,20 @@ WHOLE = Batch.random(CONFIG, 4 * BATCHES, 12, 3)
 MICRO_BATCHES = [Batch(*(array[4 * i : 4 * i + 4] for array in WHOLE)) for i in range(BATCHES)]
 
 
-def bits(found):
-    """A hash of a gradient and its losses."""
+def bits(shares, found):
+    """A hash of a gradient, whose sums lie on the ranks, and of its losses."""
+    if shares.ranks.size > 1:
+        shares.collect(found.grads)
     return hashlib.sha256(found.grads.flat.tobytes() + b"".join(loss.tobytes() for loss in found.losses)).hexdigest()
 
 
 def gradient(ranks, kernels="plain"):
-    with Workers(Albert.init(CONFIG, kernels=kernels), 1) as workers:
+    model = Albert.init(CONFIG, kernels=kernels)
+    shares = TensorShares(ranks, model.params)
+    with Workers(model, 1) as workers:
         slices = workers.slices_of(MICRO_BATCHES[ranks.share(BATCHES)])
-        found = gradient_over(ranks, workers, slices, KEY)
-    return bits(found)
+        found = gradient_over(shares, workers, slices, KEY)
+    return bits(shares, found)
 
 
 @pytest.mark.parametrize("kernels", ["plain", "fused"])
@@ -47,13 +61,15 @@ def test_a_gradient_has_the_bits_of_one_process_on_every_rank(count, kernels):
 
 def test_one_process_leaves_its_losses_on_their_device():
     found = Gradient(("a loss",), Params.zeros({"w": (2,)}), 0.5, 0.5)
-    assert sum_gradients(ALONE, found) is found
+    assert sum_gradients(UNSHARED, found) is found
 
 
 def test_a_loss_that_a_model_lacks_is_none_on_every_rank():
     def losses(ranks):
-        with Workers(Albert.init(CONFIG, heads=("mlm",)), 1) as workers:
-            return gradient_over(ranks, workers, workers.slices_of(MICRO_BATCHES[ranks.share(BATCHES)])).losses
+        model = Albert.init(CONFIG, heads=("mlm",))
+        with Workers(model, 1) as workers:
+            slices = workers.slices_of(MICRO_BATCHES[ranks.share(BATCHES)])
+            return gradient_over(TensorShares(ranks, model.params), workers, slices).losses
 
     alone = losses(ALONE)
     assert alone.sop is None
@@ -83,10 +99,12 @@ def test_a_tasks_gradient_has_the_bits_of_one_process_on_every_rank(count, kind)
     objective, labels = OBJECTIVES[kind]
 
     def gradient(ranks):
-        with Workers(model_for(objective, "float32"), 1) as workers:
-            gradient_of = gradient_function(workers, objective, rate=0.3, ranks=ranks)
+        model = model_for(objective, "float32")
+        shares = TensorShares(ranks, model.params)
+        with Workers(model, 1) as workers:
+            gradient_of = gradient_function(workers, objective, rate=0.3, shares=shares)
             found = gradient_of(in_slices(labels, 4)[ranks.share(4)], KEY)
-        return bits(found)
+        return bits(shares, found)
 
     assert on_threads(count, gradient) == [gradient(ALONE)] * count
 

@@ -15,7 +15,7 @@ from minalbert.errors import ConfigError
 from minalbert.gradcheck.cases import hard_batch, hard_params
 from minalbert.model import PLAIN
 from minalbert.optim import AdamW, Lamb, Moments, global_norm
-from minalbert.parallel import ALONE, Workers
+from minalbert.parallel import ALONE, UNSHARED, SharedStep, TensorShares, Workers
 from minalbert.split import check_split, model_share, norm_over, optimiser_over, share_of, whole_of
 from minalbert.split.weights import axis_of
 from minalbert.tasks.gradient import gradient_function
@@ -131,7 +131,7 @@ def test_steps_are_those_of_one_process(optimiser):
         stepper, moments = optimiser_over(ranks, optimiser), Moments.zeros(own)
         for t in (1, 2, 3):
             found = stepper.step(own, own_grads, moments, 0.1, t, 0.5)
-        return whole_of(own, params.shapes, ranks), found, norm_over(ranks, own_grads)
+        return whole_of(own, params.shapes, ranks), found, norm_over(ranks, UNSHARED.squares(own_grads))
 
     for whole, found, norm in on_threads(2, work):
         assert_close(whole, expected)
@@ -145,14 +145,17 @@ def tuned(ranks, kind, frozen):
     (objective, labels), rows, group = OBJECTIVES[kind], ranks.data_group, ranks.model_group
     model, optimiser, losses, found = model_for(objective), AdamW(), [], []
     own = model_share(model.config, model.params, group) if group.size > 1 else model
-    moments = Moments.zeros(own.params)
+    shares = TensorShares(rows, own.params, model.params.shapes)
+    moments = Moments.zeros(shares.own(own.params))
+    if rows.size > 1:
+        optimiser = SharedStep(optimiser, shares)
     with Workers(own, 1) as workers:
-        gradient_of = gradient_function(workers, objective, 0.3, ranks=rows, frozen=frozen)
+        gradient_of = gradient_function(workers, objective, 0.3, shares=shares, frozen=frozen)
         for t in (1, 2, 3):
             loss, grads, *_ = gradient_of(in_slices(labels, 4)[rows.share(4)], KEY.at(step=t))
             losses.append(float(loss.total))
             optimiser.step(own.params, grads, moments, 0.01, t)
-            found.append(grads)
+            found.append(shares.whole_of(shares.own(grads), grads.shapes))
     every = b"".join(own.params[name].tobytes() for name in own.params if axis_of(name) is None)
     whole = [whole_of(one, model.params.shapes, group) for one in (*found, own.params)]
     return losses, whole, fingerprint(np.frombuffer(every))

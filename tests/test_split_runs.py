@@ -1,5 +1,6 @@
 """Runs of ranks that share a model: the run of one process, in any layout. The ranks are threads here."""
 
+import functools
 import shutil
 from contextlib import nullcontext
 
@@ -125,15 +126,21 @@ def test_a_run_goes_back_to_a_checkpoint(tmp_path):
 
 def test_the_first_bad_number_is_found_where_ranks_share_a_model(tmp_path, monkeypatch):
     """It is in the first batch's gradient of a word that rank 1 has."""
-    norm_over, well = assemble.norm_over, []
+    step_of, well = assemble.step_of, []
 
-    def poisoned(ranks, grads):
-        if ranks.rank == 1 and not well:
-            well.append(True)
-            grads["mlm.bias"][-1] = np.nan
-        return norm_over(ranks, grads)
+    def poisoned(job, workers, state, own_code, ranks):
+        step = step_of(job, workers, state, own_code, ranks)
 
-    monkeypatch.setattr(assemble, "norm_over", poisoned)
+        def gradient_of(*arguments):
+            gradient = step.keywords["gradient_of"](*arguments)
+            if ranks.model_group.rank == 1 and not well:
+                well.append(True)
+                gradient.grads["mlm.bias"][-1] = np.nan
+            return gradient
+
+        return functools.partial(step, gradient_of=gradient_of)
+
+    monkeypatch.setattr(assemble, "step_of", poisoned)
     train(tmp_path, 2, 2, steps=2)
     (event,) = events(tmp_path, "not finite")
     assert event["text"].endswith("the first bad gradient is that of mlm.bias; no step was made")

@@ -34,7 +34,8 @@ def test_three_terms_by_hand():
     found = step_time.step_time(SMALL, 8, 6, Machines(4, rate=1000.0, bandwidth=10.0, memory=70.0))
     assert found.computing == pytest.approx(operations / (4 * 1000))
     assert found.sending == pytest.approx(2 * 3 / 4 * 4 * weights / 10)
-    assert found.updating == pytest.approx(7 * 4 * weights / 70)
+    own = 4 + (4 * 8 + 8) + (8 * 4 + 4) + 2 * 4 + 4 * 4  # from attention's last bias to the pooler's w
+    assert found.updating == pytest.approx(7 * 4 * own / 70)
     assert found.total == pytest.approx(sum(found))
 
 

@@ -1,10 +1,11 @@
 """The time of a training step on W machines that share its batch: a model of three terms.
 
-    t  =  operations / (W rate)  +  2 (W - 1) / W · gradients / bandwidth  +  7 weights / memory
+    t  =  operations / (W rate)  +  2 (W - 1) / W · gradients / bandwidth  +  7 own / memory
 
     operations   of a forward and a backward pass over the whole batch; each machine computes its share
-    gradients    their bytes. Each machine sends (W - 1) / W of them twice, as in a ring (parallel/rank_sum.py)
-    7 weights    the optimiser reads weights, gradients and two moments, and writes weights and moments
+    gradients    their bytes. Each machine sends (W - 1) / W of them, and of the new weights (parallel/rank_sum.py)
+    7 own        the optimiser reads weights, gradients and two moments, and writes weights and moments: a machine those
+                 of its own tensors (parallel/tensor_shares.py). All wait for the one that has most of them
 
 The terms are added: nothing is sent while backward runs, because a shared layer's gradient is complete only when it has
 ended. Latency is left out, so are the reads and writes of activations, and all products run at one rate, however large.
@@ -19,6 +20,8 @@ from typing import NamedTuple
 from ..arguments import number, of_kind, whole
 from ..config import PRESETS
 from ..errors import InputError
+from ..parallel.tensor_shares import shared_out
+from ..params import shapes, size_of
 from .cost import all_reduced_bytes, training_operations
 
 PAPER = {                                            # table 2: how many times as fast as BERT-large
@@ -54,14 +57,19 @@ def step_time(config, batch, length, machines):
     ranks, batch = whole("ranks", machines.ranks, 1), whole("batch", batch, 1)
     rate, bandwidth = (number(name, getattr(machines, name), above=0) for name in ("rate", "bandwidth"))
     operations = batch * training_operations(config, length)
-    weights = all_reduced_bytes(config)
     return StepTime(operations / (ranks * rate), sent_bytes(config, ranks) / bandwidth,
-                    OPTIMISER * weights / machines.memory)  # fmt: skip
+                    OPTIMISER * own_bytes(config, ranks) / machines.memory)  # fmt: skip
 
 
 def sent_bytes(config, ranks, itemsize=4):
     """The bytes that each rank sends in a step."""
     return 2 * (ranks - 1) * all_reduced_bytes(config, itemsize) / ranks
+
+
+def own_bytes(config, ranks, itemsize=4):
+    """The bytes of the tensors that a rank steps, of the one that has most; twice as many are its moments."""
+    table = shapes(config)
+    return itemsize * max(size_of({name: table[name] for name in names}) for names in shared_out(table, ranks))
 
 
 def bandwidth_of_equal_steps(one, other, batch, length, machines):
@@ -100,7 +108,8 @@ def table(models, batch, length, machines):
         time, paper = step_time(config, batch, length, machines), PAPER.get(name)
         speed = standard.total / time.total
         rows[name] = {
-            "sent_bytes": sent_bytes(config, machines.ranks), **time._asdict(), "total": time.total,
+            "sent_bytes": sent_bytes(config, machines.ranks),
+            "moment_bytes": 2 * own_bytes(config, machines.ranks), **time._asdict(), "total": time.total,
             "speed": speed, "speed_by_operations": standard.computing / time.computing, "paper": paper,
             "unexplained": paper and paper / speed,
         }  # fmt: skip

@@ -24,21 +24,43 @@ def sum_of_squares(x):
     """Σ x² of a vector, a float64 on its device."""
     if array_module(x) is not np:
         return array_module(x).square(x.astype("float64")).sum()
-    with np.errstate(over="ignore", invalid="ignore"):
-        whole = len(x) - len(x) % PIECE
-        pieces, rest = x[:whole].reshape(-1, PIECE), x[whole:]
-        total = np.vecdot(pieces, pieces).sum(dtype=np.float64)
-        if len(rest):
-            total += np.vecdot(rest, rest)
-        if not math.isfinite(total):                 # squares of 1e20 are beyond float32, though not beyond float64
-            total = np.square(x, dtype=np.float64).sum()
-    return total
+    return added(lambda dtype: squares(x, dtype), len(x))
 
 
 def global_norm(grads):
     """√(Σ g²) over all tensors, on their device."""
-    of_kind("grads", grads, Params)
-    return array_module(grads.flat).sqrt(sum_of_squares(grads.flat))
+    flat = of_kind("grads", grads, Params).flat
+    return array_module(flat).sqrt(added(lambda dtype: squares(flat, dtype), len(flat)))
+
+
+def added(squares_of, length):
+    """Σ x² of a vector of this length, a float64. squares_of(dtype) -> the vector's `squares`"""
+    total = in_order(squares_of(None), length)
+    if isinstance(total, float) and not math.isfinite(total):    # on the host: squares of 1e20 are beyond float32
+        total = in_order(squares_of("float64"), length)
+    return total
+
+
+def in_order(found, length):
+    """The sum of a vector's `squares`: of all whole pieces, then of the rest."""
+    whole = length // PIECE
+    total = found[:whole].sum(dtype="float64") if whole else 0.0
+    return total + found[whole].astype("float64") if len(found) > whole else total
+
+
+def squares(x, dtype=None):
+    """Σ x² of each piece of a vector, of which the last may be shorter. dtype: None for the vector's own precision."""
+    whole, xp = len(x) - len(x) % PIECE, array_module(x)
+    pieces, rest = x[:whole].reshape(-1, PIECE), x[whole:]
+
+    def sums(part):
+        return xp.square(part.astype("float64")).sum(axis=-1) if dtype or xp is not np else np.vecdot(part, part)
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        if not len(rest):
+            return sums(pieces)
+        last = sums(rest).reshape(1)
+        return xp.concatenate([sums(pieces), last]) if whole else last
 
 
 def clip_factor(norm, limit):

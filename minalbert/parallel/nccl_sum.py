@@ -1,7 +1,7 @@
 """The sum of `rank_sum` for vectors that lie on GPUs, one GPU for each rank: NCCL copies from GPU to GPU.
 
-    exchange     rank i receives the i-th share of every rank's vector
-    the tree     adds the R shares, on the GPU
+    exchange     rank i receives its own place of every rank's vector
+    the tree     adds the R numbers for each, on the GPU
     exchange     every rank receives all the sums
 
 NCCL only copies bytes, because the order of its own sums changes with the number of ranks. The same numbers are added
@@ -12,10 +12,9 @@ This is written against CuPy's documented interface and tested with a stand-in f
 """
 
 import operator
-from itertools import accumulate, pairwise
 
 from ..backend import array_module
-from .rank_sum import shares
+from .rank_sum import even_places
 from .tree import TreeSum
 
 
@@ -28,18 +27,27 @@ class NcclSum:
 
     def add(self, vector):
         """Replace a vector on a GPU by its sum over all ranks, the same bits on each."""
-        xp = array_module(vector)
-        parts = [vector[i:j] for i, j in pairwise(accumulate(shares(len(vector), self.size), initial=0))]
-        mine, stream = parts[self.rank], xp.cuda.get_current_stream()
-        received = xp.empty((self.size, len(mine)), vector.dtype)
-        received[self.rank] = mine
-        self.exchange(parts, received, stream)
-        tree = TreeSum(operator.iadd)
-        for share in received:
-            tree.push(share)
-        mine[...] = tree.total()
-        self.exchange([mine] * self.size, parts, stream)
+        places = even_places(len(vector), self.size)
+        self.add_places(vector, places, vector[slice(*places[self.rank])])
+        self.collect(vector, places)
+
+    def add_places(self, vector, places, own):
+        """Replace `own`, this rank's place of a vector or a copy of it, by its sum over all ranks."""
+        xp, stream = array_module(vector), array_module(vector).cuda.get_current_stream()
+        received = xp.empty((self.size, len(own)), vector.dtype)
+        received[self.rank] = own
+        self.exchange([vector[slice(*place)] for place in places], received, stream)
         stream.synchronize()                         # so that the heartbeat says `waits` as long as other ranks do
+        tree = TreeSum(operator.iadd)
+        for numbers in received:
+            tree.push(numbers)
+        own[...] = tree.total()
+
+    def collect(self, vector, places):
+        """Replace all other ranks' places of a vector by theirs."""
+        parts, stream = [vector[slice(*place)] for place in places], array_module(vector).cuda.get_current_stream()
+        self.exchange([parts[self.rank]] * self.size, parts, stream)
+        stream.synchronize()
 
     def exchange(self, sent, received, stream):
         """Send sent[k] to each other rank k, and receive received[k] from it."""

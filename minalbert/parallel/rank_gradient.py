@@ -1,4 +1,7 @@
-"""The gradient of a batch of which each rank has its share: the bits of one process that has all of it."""
+"""The gradient of a batch of which each rank has its share: the bits of one process that has all of it.
+
+Each rank receives the gradient of its own tensors alone, which is all that it steps with (tensor_shares.py).
+"""
 
 import numpy as np
 
@@ -6,14 +9,18 @@ from ..model.pretraining import Totals
 from .workers import Gradient
 
 
-def gradient_over(ranks, workers, slices, dropout=None, scale=1.0, recompute=False):
-    """The whole batch's Gradient, on all ranks. slices: this rank's. Other arguments as those of `Workers.gradient`."""
+def gradient_over(shares, workers, slices, dropout=None, scale=1.0, recompute=False):
+    """The whole batch's Gradient, as `sum_gradients` has it.
+
+    shares: TensorShares   slices: this rank's   others: those of `Workers.gradient`
+    """
+    ranks = shares.ranks
     if ranks.size == 1:
         return workers.gradient(slices, dropout, scale=scale, recompute=recompute)
     examples = sum(len(part.batch.sop_labels) for parts in slices for part in parts)
     own_key = dropout and dropout.at(example=ranks.rank * examples)
     totals = totals_over(ranks, [part.batch for parts in slices for part in parts])
-    return sum_gradients(ranks, workers.gradient(slices, own_key, totals, scale=scale, recompute=recompute))
+    return sum_gradients(shares, workers.gradient(slices, own_key, totals, scale=scale, recompute=recompute))
 
 
 def totals_over(ranks, batches):
@@ -24,14 +31,14 @@ def totals_over(ranks, batches):
     return Totals(targets or None, float(sequences))
 
 
-def sum_gradients(ranks, gradient):
-    """The sum of all ranks' Gradients, in this one's vector. Their numbers are a short vector, on its way with it."""
-    if ranks.size == 1:
+def sum_gradients(shares, gradient):
+    """The sum of all ranks' Gradients; that of the vectors is in this rank's own tensors alone."""
+    if shares.ranks.size == 1:
         return gradient                              # its losses stay on their device
     there = [loss for loss in gradient.losses if loss is not None]
     seconds = gradient.forward_seconds, gradient.backward_seconds
     numbers = np.array([*map(float, there), *seconds], there[0].dtype)
-    ranks.add(gradient.grads.flat, numbers)
+    numbers, pieces = shares.add(gradient.grads, numbers)
     losses = iter(numbers)
     losses = type(gradient.losses)(*(None if loss is None else next(losses) for loss in gradient.losses))
-    return Gradient(losses, gradient.grads, *map(float, numbers[-2:]))
+    return Gradient(losses, gradient.grads, *map(float, numbers[-2:]), pieces)

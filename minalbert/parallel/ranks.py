@@ -2,9 +2,9 @@
 
     mpiexec -n 4 minalbert pretrain RUN          four processes, of ranks 0 to 3; rank 0 alone writes and prints
 
-Every rank has all weights and makes every step. They exchange their gradients, which are added, and a few small
-objects; at the start all receive the state of rank 0. MPI (mpi4py, in the extra `mpi`) only copies bytes. All ranks
-call the same methods in the same order; one that does not call keeps the others waiting.
+Every rank has all weights. They add their gradients, share the optimiser's step (tensor_shares.py), and exchange a few
+small objects; at the start all receive the state of rank 0. MPI (mpi4py, in the extra `mpi`) only copies bytes. All
+ranks call the same methods in the same order; one that does not call keeps the others waiting.
 """
 
 import os
@@ -13,11 +13,11 @@ import time
 import traceback
 from contextlib import ExitStack, contextmanager
 
-from ..backend import device_of, nccl, to_host
+from ..backend import device_of, nccl, to_device, to_host
 from ..errors import MinalbertError, MissingLibraryError, TrainError
 from .heartbeat import Unwatched, heartbeat_of
 from .nccl_sum import NcclSum
-from .rank_sum import add_over_ranks
+from .rank_sum import Summed, add_over_ranks, collect, summed_everywhere
 
 LAUNCHERS = {                                        # what says how many processes were started
     "PMI_SIZE": "mpiexec", "OMPI_COMM_WORLD_SIZE": "mpirun", "SLURM_STEP_NUM_TASKS": "srun",
@@ -55,6 +55,15 @@ class Alone:
 
     def add(self, *vectors):
         """Replace each vector by its sum over all ranks."""
+
+    def add_places(self, vector, places, before):
+        """Replace this rank's place of a vector by its sum over all ranks.
+
+        Returns the sum of another place, which `before` has for each rank; in the vector it stays as it is.
+        """
+
+    def collect(self, vector, places):
+        """Replace all other ranks' places of a vector by theirs."""
 
     def copy_first(self, vector):
         """Replace a vector by rank 0's."""
@@ -109,11 +118,40 @@ class Ranks(Alone):
         with ExitStack() as copies:
             on_hosts = []
             for vector in vectors:
-                if self._nccl_sum and device_of(vector) == "cuda":
+                if self._by_nccl(vector):
                     self._nccl_sum.add(vector)
                 else:
-                    on_hosts.append(copies.enter_context(on_host(vector)))
+                    on_hosts.append(summed_everywhere(copies.enter_context(on_host(vector)), self.comm))
             add_over_ranks(on_hosts, self.comm, self._rooms)
+
+    def add_places(self, vector, places, before):
+        return self._together(lambda: self._add_places(vector, places, before))
+
+    def _add_places(self, vector, places, before):
+        own, copied = (slice(*where[self.rank]) for where in (places, before))
+        if self._by_nccl(vector):
+            found = vector[copied].copy()
+            self._nccl_sum.add_places(vector, before, found)
+            self._nccl_sum.add_places(vector, places, vector[own])
+            return found
+        with on_host(vector) as host:
+            found = host[copied].copy()
+            sums = Summed(host, before, found, False), Summed(host, places, host[own], False)
+            add_over_ranks(sums, self.comm, self._rooms)     # in this order: what is sent for `found` is not yet a sum
+        return to_device(found, device_of(vector))
+
+    def collect(self, vector, places):
+        self._together(lambda: self._collect(vector, places))
+
+    def _collect(self, vector, places):
+        if self._by_nccl(vector):
+            self._nccl_sum.collect(vector, places)
+        else:
+            with on_host(vector) as host:
+                collect(host, places, self.comm)
+
+    def _by_nccl(self, vector):
+        return self._nccl_sum and device_of(vector) == "cuda"
 
     def use_nccl(self):
         """From now on add vectors that are on GPUs there, if all ranks have NCCL. Have they?"""

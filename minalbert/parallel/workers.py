@@ -23,6 +23,7 @@ class Gradient(NamedTuple):
     grads: Params
     forward_seconds: float                           # of all workers together
     backward_seconds: float
+    pieces: Any = None                               # of several ranks: what TensorShares.norm is made from
 
 
 class Workers:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..optim import AdamW, Lamb
-from ..optim.clip import sum_of_squares
 from .weights import axis_of
 
 
@@ -27,8 +26,8 @@ def optimiser_over(ranks, optimiser):
     return optimiser if isinstance(optimiser, AdamW) else SplitLamb(**vars(optimiser), ranks=ranks)
 
 
-def norm_over(ranks, grads):
-    """√(Σ g²) over the tensors of the whole model."""
-    split = sum(sum_of_squares(grad.reshape(-1)) for name, grad in grads.items() if axis_of(name) is not None)
-    every = sum(sum_of_squares(grad.reshape(-1)) for name, grad in grads.items() if axis_of(name) is None)
+def norm_over(ranks, squares):
+    """√(Σ g²) over the tensors of the whole model. squares: {name: Σ g²} of this rank's share"""
+    split = sum(value for name, value in squares.items() if axis_of(name) is not None)
+    every = sum(value for name, value in squares.items() if axis_of(name) is None)
     return math.sqrt(sum(ranks.gather(split)) + every)

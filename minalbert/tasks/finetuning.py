@@ -108,10 +108,10 @@ class FineTuning:
         dropout = self.settings.task.dropout
         return found.replace(hidden_dropout_prob=dropout, attention_probs_dropout_prob=dropout)
 
-    def gradient_of(self, workers):
+    def gradient_of(self, workers, shares):
         self.trained = None                          # whose weights nobody reads from here on
         return gradient_function(workers, self.task.objective(), self.settings.task.classifier_dropout,
-                                 self.settings.training.recompute, self.ranks.data_group, self.settings.task.frozen)
+                                 self.settings.training.recompute, shares, self.settings.task.frozen)
 
     def learning(self, params):
         """The names of the weights that learn; None: all. The pooler is one of the heads."""

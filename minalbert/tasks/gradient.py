@@ -12,7 +12,7 @@ import numpy as np
 from ..backend import to_device
 from ..batch import Inputs
 from ..encoding import Encoding, FrozenEncoding
-from ..parallel import ALONE, Gradient, SliceWorker, sum_gradients
+from ..parallel import UNSHARED, Gradient, SliceWorker, sum_gradients
 from ..params import Params
 from .objectives import Answers, HeadContext, positions_read
 
@@ -60,14 +60,14 @@ def loss_and_grads(model, objective, inputs, labels, dropout=None, rate=0.0, int
     return TaskGradient(loss, encoding.backward(**{f"d{objective.reads}": dx}, into=grads))
 
 
-def gradient_function(workers, objective, rate=0.0, recompute=0, ranks=ALONE, frozen=False):
+def gradient_function(workers, objective, rate=0.0, recompute=0, shares=UNSHARED, frozen=False):
     """gradient_of(micro_batches, dropout, scale) -> Gradient, of the mean loss over all examples of the TaskBatches.
 
     rate     of the head's dropout
-    ranks    who share a batch; the TaskBatches are this rank's
+    shares   TensorShares of the ranks that share a batch; the TaskBatches are this rank's
     frozen   is the gradient wanted of the heads alone, and the encoder without dropout?
     """
-    worker, params, config = SliceWorker(workers), workers.params, workers.config
+    worker, params, config, ranks = SliceWorker(workers), workers.params, workers.config, shares.ranks
 
     def slice_gradient(batch, first, dropout, total, scale, grads):
         """first: the number of its first sequence in the whole batch"""
@@ -91,7 +91,7 @@ def gradient_function(workers, objective, rate=0.0, recompute=0, ranks=ALONE, fr
         firsts = np.cumsum([before, *sizes])
         slices = [(batch, int(first), dropout, total, scale)
                   for batch, first in zip(micro_batches, firsts, strict=False)]
-        return sum_gradients(ranks, workers.sum_of(slice_gradient, slices))
+        return sum_gradients(shares, workers.sum_of(slice_gradient, slices))
 
     return gradient_of
 

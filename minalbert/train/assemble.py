@@ -16,7 +16,7 @@ What only one kind of run has is its job: pretraining.py has one, tasks/finetuni
     job.fresh_model(compute)                         # the model before the first step
     job.config_of(found, where)                      # the model's config, from that of a checkpoint
     job.batches(index)                               # the batches from this one on, without end: this rank's share
-    job.gradient_of(workers)                         # gradient_of(micro-batches, dropout, scale) -> the whole Gradient
+    job.gradient_of(workers, shares)                 # gradient_of(micro-batches, dropout, scale) -> a batch's Gradient
     job.learning(params)                             # the names of the weights that a step changes; None: all
     job.test                                         # test(model) -> scores; see Records
     job.selection                                    # (metric, tests to wait for a better one), or () if all are alike
@@ -31,8 +31,8 @@ from contextlib import ExitStack, closing
 from ..arguments import like, of_kind, path_of, whole
 from ..errors import ConfigError, TrainError
 from ..fused import optimiser_for
-from ..optim import global_norm, rate_warning
-from ..parallel import ALONE, Workers, blas_threads
+from ..optim import rate_warning
+from ..parallel import ALONE, SharedStep, Workers, blas_threads
 from ..split import norm_over, optimiser_over
 from . import checkpoint, run_directory
 from .begin import begin
@@ -82,12 +82,12 @@ def train_run(open_job, settings, run, observer=None, from_step=None, own_code=N
         state, resumed = begin_together(
             ranks, lambda: begin(job, facts, run, place.newest, place.name, from_step, own_code), job, own_code
         )
-        state.divide(ranks.model_group)
+        state.divide(ranks.model_group, ranks.data_group)
         origin = {"run": place.name, "settings": settings.tables()}
         records = held.enter_context(closing(make_records(job, run, state, observer, origin, place, ranks)))
         workers = held.enter_context(Workers(state.model, workers_for(settings, ranks)))
         trainer = Trainer(
-            state, job.batches, step_of(job, workers, state.model.params, own_code, ranks),
+            state, job.batches, step_of(job, workers, state, own_code, ranks),
             settings.make_schedule(), settings.training.seed, records,
             Checkpoints(run, state, facts, settings.checkpoints.every, settings.checkpoints.keep, origin, place.spare,
                         observer.alert, job.config_json),
@@ -123,17 +123,23 @@ def observer_of(observer):
     return Observer() if observer is None else of_kind("observer", observer, Observer)
 
 
-def step_of(job, workers, params, own_code=None, ranks=ALONE):
+def step_of(job, workers, state, own_code=None, ranks=ALONE):
     """gradient_step with all of its arguments that stay the same through a run."""
-    settings, optimiser = job.settings, job.settings.make_optimiser()
+    settings, optimiser, params, shares = job.settings, job.settings.make_optimiser(), state.model.params, state.shares
     if own_code and settings.optimiser.optimiser == "lamb":
         optimiser = own_code.optimiser(optimiser) or optimiser
     else:
-        optimiser = optimiser_for(optimiser, params, settings.training.kernels, workers.count)
-    norm_of, group = global_norm, ranks.model_group
+        optimiser = optimiser_for(optimiser, shares.own(params), settings.training.kernels, workers.count)
+    norm_of, group = shares.norm, ranks.model_group
     if group.size > 1:
-        norm_of, optimiser = functools.partial(norm_over, group), optimiser_over(group, optimiser)
-    return functools.partial(gradient_step, gradient_of=job.gradient_of(workers), release=workers.release,
+        optimiser = optimiser_over(group, optimiser)
+
+        def norm_of(gradient):
+            return norm_over(group, shares.squares(gradient.grads))
+
+    if shares.ranks.size > 1:
+        optimiser = SharedStep(optimiser, shares)
+    return functools.partial(gradient_step, gradient_of=job.gradient_of(workers, shares), release=workers.release,
                              optimiser=optimiser, norm_of=norm_of, clip=settings.optimiser.clip, ranks=ranks,
                              only=job.learning(params))
 

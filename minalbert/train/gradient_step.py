@@ -15,8 +15,8 @@ import math
 import time
 from typing import Any, NamedTuple
 
-from ..optim import clip_factor, global_norm
-from ..parallel import ALONE
+from ..optim import clip_factor
+from ..parallel import ALONE, UNSHARED
 from .watch import Verdict, locate_nonfinite
 
 FIRST = 2.0**16
@@ -32,7 +32,7 @@ class StepResult(NamedTuple):
 
 
 def gradient_step(
-    state, batches, dropout, rate, judge, gradient_of, release, optimiser, norm_of=global_norm, clip=0.0, ranks=ALONE,
+    state, batches, dropout, rate, judge, gradient_of, release, optimiser, norm_of=UNSHARED.norm, clip=0.0, ranks=ALONE,
     only=None,
 ):
     """Compute the gradient of a batch, which comes in micro-batches, and make a step with it unless it is refused.
@@ -40,12 +40,12 @@ def gradient_step(
     judge(loss, norm) -> Verdict, of a gradient that does not overflow. The caller counts state.step and batch_index.
     gradient_of(batches, dropout, scale) -> Gradient, of the batch's loss times scale; its losses as they are
     release(grads)     takes the gradient's vector back
-    norm_of(grads)     of the whole gradient
+    norm_of(gradient)  of all tensors, of which another rank may have the sum over ranks
     only               the names of the weights to change; None: all
     """
     begin, scale = time.perf_counter(), state.loss_scale.value
     gradient = gradient_of(batches, dropout, scale)
-    norm = norm_of(gradient.grads) / scale
+    norm = norm_of(gradient) / scale
     losses, length, ratios = gradient.losses.numbers(), float(norm), None    # which waits for a GPU
     computed = time.perf_counter()
     if state.loss_scale.overflowed(losses["loss"], length):
@@ -54,8 +54,8 @@ def gradient_step(
     else:
         verdict = judge(losses["loss"], length)
     if verdict.event == "not finite":
-        with state.whole():
-            where = locate_nonfinite(state.model, batches, gradient.grads, ranks)
+        with state.whole_model():
+            where = locate_nonfinite(state.model, batches, state.shares.own(gradient.grads), ranks)
         verdict = verdict._replace(text=f"{verdict.text}; {where}")
     if not verdict.refused:
         factor = clip_factor(norm, clip) / scale

@@ -112,8 +112,14 @@ class Trainer:
                 self.roll_back()
             return False
         state.step += 1
-        self.records.step(step.losses, step.norm, rate, step.ratios, tokens / seconds)
+        ratios = self.all_ratios(step.ratios) if self.records.due else {}
+        self.records.step(step.losses, step.norm, rate, ratios, tokens / seconds)
         return True
+
+    def all_ratios(self, ratios):
+        """The trust ratios of all tensors, from those of each rank's own."""
+        found = self.ranks.gather({name: float(ratio) for name, ratio in ratios.items()})
+        return {name: ratio for known in found for name, ratio in known.items()}
 
     def next_batch(self):
         """The slices of batch `batch_index`, after those that are passed over."""

@@ -63,10 +63,10 @@ class Pretraining:
         check_sizes(found, self.config, where)
         return self.config
 
-    def gradient_of(self, workers):
+    def gradient_of(self, workers, shares):
         def gradient_of(micro_batches, dropout, scale):
             slices, recompute = workers.slices_of(micro_batches), self.settings.training.recompute
-            return gradient_over(self.ranks.data_group, workers, slices, dropout, scale, recompute)
+            return gradient_over(shares, workers, slices, dropout, scale, recompute)
 
         return gradient_of
 

@@ -54,16 +54,21 @@ class Records:
         step = self.state.step
         self.observer.message(f"step {step:,}: {text}" if step else text)
 
+    @property
+    def due(self):
+        """Is the step that was just made to be written down?"""
+        return self.state.step % self.log_every == 0
+
     def step(self, losses, norm, rate, ratios, tokens):
         """`tokens`: of text, a second."""
-        if self.state.step % self.log_every == 0:
-            trust = {"trust_ratios": {name: float(ratio) for name, ratio in ratios.items()}} if ratios else {}
+        if self.due:
+            trust = {"trust_ratios": ratios} if ratios else {}
             self.write("train", **losses, rate=rate, gradient_norm=norm, tokens_per_second=round(tokens),
                        seconds=round(self.state.seconds, 3), **trust)
         self.observer.step(self.state.step, losses, tokens)
 
     def evaluate(self):
-        with self.state.whole():
+        with self.state.whole_model():
             self.latest, self.evaluated = self.test(self.state.model), self.state.step
         self.before = self.before or self.latest
         self.write("eval", **self.latest._asdict())

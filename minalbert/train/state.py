@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 from ..albert import Albert
 from ..errors import NoRoomError, TrainError
 from ..optim import Moments
+from ..parallel import UNSHARED, TensorShares
 from ..split import model_share, share_of, whole_of
 from . import checkpoint, saved_steps
 from .best import BestStep
@@ -30,31 +31,56 @@ class RunState:
         """
         self.model, self.steps, self.minutes, self.precision = model, steps, minutes, precision
         self.rules, self.pass_over, self.fresh, self.selection = rules, pass_over, fresh, selection
-        self.weights, self.model_group, self.shapes = model.params.flat.size, None, model.params.shapes
+        self.weights, self.shapes = model.params.flat.size, model.params.shapes
+        self.model_group, self.shares = None, UNSHARED
         self.take(saved)
 
-    def divide(self, ranks):
-        """Let the ranks of a group share the model and its moments: this one's are its share from now on."""
-        if ranks.size > 1:
-            self.model_group = ranks
-            self.model = model_share(self.model.config, self.model.params, ranks)
-            self.moments = Moments(*(share_of(moment, ranks.rank, ranks.size) for moment in self.moments))
+    def divide(self, model_group, data_group):
+        """Let the ranks of one group share the model, and those of the other the optimiser's step and its moments."""
+        if model_group.size > 1:
+            self.model_group = model_group
+            self.model = model_share(self.model.config, self.model.params, model_group)
+        self.shares = TensorShares(data_group, self.model.params, self.shapes)
+        self.moments = Moments(*map(self.own_moment, self.moments))
+
+    def own_moment(self, whole):
+        """What this rank has of a moment."""
+        group = self.model_group
+        return self.shares.own_copy(share_of(whole, group.rank, group.size) if group else whole)
+
+    def whole_moment(self, own):
+        """A moment of all weights, on every rank."""
+        found = self.shares.whole_of(own, self.model.params.shapes)
+        return whole_of(found, self.shapes, self.model_group) if self.model_group else found
 
     @contextmanager
-    def whole(self):
-        """A context in which the model and its moments are whole on every rank, to be saved, tested or replaced."""
+    def whole_model(self):
+        """A context in which the model is whole on every rank, to be tested."""
         if self.model_group is None:
             yield
             return
-        model, moments, ranks = self.model, self.moments, self.model_group
+        model, ranks = self.model, self.model_group
         self.model = Albert(model.config, whole_of(model.params, self.shapes, ranks))
-        self.moments = Moments(*(whole_of(moment, self.shapes, ranks) for moment in moments))
         try:
             yield
         finally:
-            for own, whole in zip((model.params, *moments), (self.model.params, *self.moments), strict=True):
-                own.flat[...] = share_of(whole, ranks.rank, ranks.size).flat
-            self.model, self.moments = model, moments
+            model.params.flat[...] = share_of(self.model.params, ranks.rank, ranks.size).flat
+            self.model = model
+
+    @contextmanager
+    def whole(self):
+        """A context in which the model and its moments are whole on every rank, to be saved or replaced."""
+        if self.model_group is None and self.shares.ranks.size == 1:
+            yield
+            return
+        moments, self.moments = self.moments, Moments(*map(self.whole_moment, self.moments))
+        with self.whole_model():
+            try:
+                yield
+            finally:
+                for own, whole in zip(moments, self.moments, strict=True):
+                    own.flat[...] = self.own_moment(whole).flat
+                self.moments = moments
 
     def take(self, saved):
         """Go to where this state was saved."""

@@ -66,7 +66,7 @@ def open_trial(settings, trials, corpus=None, held_out=None, observer=None, own_
     try:
         with (blas_threads(1), without_numpy_warnings(),
               Workers(state.model, settings.training.workers) as workers):
-            step = step_of(job, workers, state.model.params, own_code)
+            step = step_of(job, workers, state, own_code)
             yield Trial(state, job.batches, step, settings.training.seed, observer)
     finally:
         observer.close()

@@ -8,7 +8,7 @@ from ranks_of_mpi import on_ranks
 
 from minalbert.analysis import step_time
 from minalbert.config import PRESETS
-from minalbert.parallel.rank_sum import bytes_sent, shares
+from minalbert.parallel.rank_sum import bytes_sent, even_places
 from minalbert.params import count
 
 pytest.importorskip("mpi4py", reason="mpi4py is not installed (pip install 'minalbert[mpi]')")
@@ -60,6 +60,6 @@ def test_the_step_time_model_counts_the_bytes_that_leave(sums, ranks):
 
 @pytest.mark.parametrize("length", [0, 1, 5, 8, 1001])
 def test_shares_are_alike(length):
-    counts = shares(length, 4)
+    counts = [stop - start for start, stop in even_places(length, 4)]
     assert sum(counts) == length
     assert max(counts) - min(counts) <= 1

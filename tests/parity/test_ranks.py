@@ -28,6 +28,13 @@ def test_the_bits_are_those_of_one_process(tmp_path, alone, ranks):
     assert computed(tmp_path / "run") == alone
 
 
+def test_other_optimisers_kernels_and_clipping_have_the_bits_of_one_process(tmp_path):
+    changes = {"optimiser": "adamw", "rate": 0.001, "clip": 0.0, "kernels": "compiled", "steps": 12}
+    train(tmp_path / "alone", workers=1, **changes)
+    on_ranks(2, SCRIPT, tmp_path / "run", *words(**changes))
+    assert computed(tmp_path / "run") == computed(tmp_path / "alone")
+
+
 def test_ranks_with_a_gpu_each_have_the_bits_of_one_process_with_a_gpu(tmp_path):
     """Pretended GPUs, which the kernels in CUDA C run on; without NCCL and with it."""
     found = []
