@@ -1,9 +1,11 @@
 """What a check hands to a function beside arrays and numbers, as a description that both sides can build it from.
 
 A student's code may run in another process; functions, generators and models do not travel there, but their
-descriptions do: `Given("rng", 7)` is numpy.random.default_rng(7) where it arrives.
+descriptions do: `Given("rng", 7)` is numpy.random.default_rng(7) where it arrives, and `Given("one rng", 7)` is one
+such generator in all calls, as the calls before leave it.
 """
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +18,8 @@ def array(numbers, way):
     return np.stack([numbers, np.flip(numbers)], axis=-1)[..., 0]
 
 
-MAKERS = {"rng": np.random.default_rng, "array": array}
+GENERATORS = {"rng": np.random.default_rng, "one rng": cache(np.random.default_rng)}
+MAKERS = {**GENERATORS, "array": array}
 
 
 class Given(NamedTuple):

@@ -9,7 +9,7 @@ or gives the other numbers the same answer.
 import numpy as np
 
 from .compare import Wrong
-from .given import Given
+from .given import GENERATORS, Given
 from .here import EARLIER
 from .yours import NotWritten, OnDevice, Opaque, Stopped, unpacked
 
@@ -38,7 +38,11 @@ def in_turns(lists):
 
 def repeatable(calls):
     """Without those that draw: what they do twice is asked by a check of its own."""
-    return [call for call in calls if not any(isinstance(arg, Given) and arg.kind == "rng" for arg in call.args)][:MOST]
+    return [call for call in calls if not any(map(is_generator, call.args))][:MOST]
+
+
+def is_generator(value):
+    return isinstance(value, Given) and value.kind in GENERATORS
 
 
 def again(lesson, host, call, caches):

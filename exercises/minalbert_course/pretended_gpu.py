@@ -177,6 +177,9 @@ class Ufunc:
         self.__name__ = name
 
     def __call__(self, *args, **kwargs):
+        for arg in args:
+            if isinstance(arg, list | tuple):
+                raise TypeError(f"Unsupported type {type(arg)}: {self.__name__} takes arrays and numbers")
         return do("numpy", self.__name__, *args, **kwargs)
 
     def __getattr__(self, name):

@@ -104,7 +104,10 @@ def evidence(count, n, p):
 
 
 def repeats(name, call, draw):
-    """Raise Wrong unless the same seed gives the same answer, and others give others. call(rng) -> anything"""
+    """Raise Wrong unless the same seed gives the same answer, others give others, and one generator does not repeat.
+
+    call(rng) -> anything
+    """
     answers = []
     for given in (rng(draw) for _ in range(8)):
         answers.append(plain(call(given)))
@@ -115,6 +118,11 @@ def repeats(name, call, draw):
         plain(call(rng(draw))) == answers[0] for _ in range(17)
     ):
         raise Wrong(f"{name}: 25 generators gave the same answer", "nothing is drawn from rng", name)
+    one = Given.of("one rng", int(draw.integers(0, 2**31)))
+    first, *others = (plain(call(one)) for _ in range(25))
+    if all(other == first for other in others):
+        cause = "the generator stays as it was: draw from `rng` itself, not from a copy, nor from another made of it"
+        raise Wrong(f"{name}: one generator gave the same answer in 25 calls", cause, name)
 
 
 def plain(value):

@@ -67,7 +67,7 @@ def weights_of(draw, H):
 def points(draw):
     """As usual; without a batch or a second token; few numbers; many layers; a high rate."""
     B, T, H = draw.sizes(B=2, T=3, H=5, least=2)
-    cases = ((B, T, H, 0.25, 3), (1, 1, 4, 0.5, 2), (3, 1, 2, 0.1, 1), (1, 4, 6, 0.625, 6), (B, T, 13, 0.4, 4))
+    cases = ((B, T, H, 0.25, 3), (1, 1, 4, 0.5, 2), (3, 1, 2, 0.1, 1), (1, 4, 6, 0.625, 12), (B, T, 13, 0.4, 4))
     for (B, T, H, rate, layers), key in zip(cases, [*keys(draw), (0, 0)], strict=True):
         x, dy = draw.normal(B, T, H), draw.normal(B, T, H)
         yield DroppedPoint(x, weights_of(draw, H), 0.1 + draw.number / 64, rate, key, dy, layers)

@@ -125,11 +125,11 @@ def dropout_gradient(yours, draw):
 
 @lesson.check(0.5, "nothing dropped", of="dropout_forward", formula="y = x where key is None, or rate is 0")
 def evaluation(yours, draw):
-    p = point(draw)
-    for rate, key, when in ((p.rate, None, "without a key"), (0.0, p.key, "at rate 0"), (0.0, None, "at rate 0")):
-        for name, function, given in (("y", yours.dropout_forward, p.x), ("dx", yours.dropout_backward, p.dy)):
-            divided = {"divided by 1 - rate, though nothing is dropped": given / (1 - rate)} if rate else {}
-            same(f"{name} {when}", function(given, rate, key), given, "bth", suspects=divided)
+    for p in points(draw):
+        for rate, key, when in ((p.rate, None, "without a key"), (0.0, p.key, "at rate 0"), (0.0, None, "at rate 0")):
+            for name, function, given in (("y", yours.dropout_forward, p.x), ("dx", yours.dropout_backward, p.dy)):
+                divided = {"divided by 1 - rate, though nothing is dropped": given / (1 - rate)} if rate else {}
+                same(f"{name} {when}", function(given, rate, key), given, "bth", suspects=divided)
 
 
 # A layer

@@ -78,7 +78,7 @@ def fair_next(yours, draw):
 def elsewhere(yours, draw):
     sizes, calls, number = [3, *draw.rng.permutation([1, 2, 8]).tolist()], 400, 0
     if draw.number < 2:
-        sizes, calls, number = (([3, 3, 3, 3], 1600), ([5, 2] + [5] * 9, 400))[draw.number] + (1,)
+        sizes, calls, number = (([3, 3, 3, 3], 1600, 1), ([5, 2] + [5] * 10, 400, 11))[draw.number]
     documents, D = [written(draw, size, start=100 * (i + 1)) for i, size in enumerate(sizes)], len(sizes)
     homes, begins = {i: 0 for i in range(D) if i != number}, {i: [] for i in range(D)}
     places = {tuple(tail): place for document in documents for place, tail in enumerate(tails(document))}

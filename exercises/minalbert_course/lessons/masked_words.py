@@ -164,24 +164,33 @@ def check_rates(yours, draw):
     alone = [masked[positions] for masked, positions, _ in asked if len(positions) == 1]
     count = sum(MASK in masked for masked in alone)
     share("[MASK] where one token is chosen", count, len(alone), 0.8, "seen: where one is chosen, other chances hold")
-    words = 20 if draw.first else 2 if draw.number == 1 else int(draw.integers(15, 21))
-    texts, vocab_size = [], ORDINARY + words
-    for _ in range(20):                              # of half of the vocabulary alone, unless it is very small
-        ids = text(draw, 2000, words=(ORDINARY, ORDINARY + max(2, words // 2)))
-        masked, positions, _ = ask(yours, draw, ids, vocab_size)
-        texts.append(list(zip(ids[positions].tolist(), masked[positions].tolist(), strict=True)))
-    compare_rates(texts, words)
+    for words in ((20,), (2, 1))[draw.number] if draw.number < 2 else draw.integers(15, 21, 1).tolist():
+        compare_rates([rates_of(yours, draw, words) for _ in range(20)], words)
     check_large_vocabulary(yours, draw)
 
 
+def rates_of(yours, draw, words):
+    """[(a chosen ordinary token, what it became)] of a text with half of the vocabulary, unless that is very small."""
+    ids = text(draw, 2000, words=(ORDINARY, ORDINARY + max(min(words, 2), words // 2)))
+    masked, positions, _ = ask(yours, draw, ids, ORDINARY + words)
+    positions = positions[ids[positions] >= ORDINARY]
+    return list(zip(ids[positions].tolist(), masked[positions].tolist(), strict=True))
+
+
 def check_large_vocabulary(yours, draw):
-    """Random tokens come from each quarter of the vocabulary equally often, also where ids need more than 16 bits."""
+    """Random tokens come from each quarter of the vocabulary equally often, also where ids need more than 16 bits.
+
+    Few come twice: of some 180, fewer than one pair is alike.
+    """
     vocab_size, found = 200000 if draw.first else 30000, []
     for _ in range(6):
         ids = text(draw, 2000, words=(vocab_size - 1000, vocab_size))
         masked, positions, _ = ask(yours, draw, ids, vocab_size)
         changed = (masked[positions] != MASK) & (masked[positions] != ids[positions])
         found += masked[positions][changed].tolist()
+    if len(set(found)) < 0.8 * len(found):
+        raise Wrong(f"{len(found)} random tokens of 6 texts are {len(set(found))} of {vocab_size} words",
+                    "the same random tokens are drawn in every call: draw them from rng, too")  # fmt: skip
     quarters = [sum(4 * (new - ORDINARY) // (vocab_size - ORDINARY) == i for new in found) for i in range(4)]
     even(f"random tokens of each quarter of {vocab_size} words", quarters,
          "seen: not every ordinary token has the same chance")  # fmt: skip
@@ -208,7 +217,7 @@ def compare_rates(texts, words):
     left = [new == MASK for pairs in texts for _, new in pairs[: len(pairs) // 2]]
     share("[MASK] among the chosen tokens of a text's first half", sum(left), len(left), 0.8,
           "seen: what becomes of a token depends on its place; each must have a draw of its own")  # fmt: skip
-    if missing := sorted(set(range(ORDINARY, last + 1)) - drawn):
+    if words > 1 and (missing := sorted(set(range(ORDINARY, last + 1)) - drawn)):
         cause = "seen: some ordinary token can never be drawn"
         if missing == list(range(ORDINARY + words // 2, last + 1)):
             cause = "random tokens are drawn from the text; they must be from the whole vocabulary"

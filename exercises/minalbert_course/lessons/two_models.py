@@ -16,7 +16,8 @@ def states(draw, size=1.0, layers=5):
 
 def plain(value):
     """A number or a word of NumPy's as Python's."""
-    return value.item() if isinstance(value, np.generic | np.ndarray) and np.ndim(value) == 0 else value
+    single = isinstance(value, np.generic | np.ndarray) and np.ndim(value) == 0 and value.dtype != object
+    return value.item() if single else value
 
 
 def compare_places(yours, cases):
