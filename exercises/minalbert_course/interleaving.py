@@ -11,13 +11,9 @@ import numpy as np
 from .compare import Wrong
 from .given import GENERATORS, Given
 from .here import EARLIER
-from .yours import NotWritten, OnDevice, Opaque, Stopped, unpacked
+from .yours import RETURNED, NotWritten, OnDevice, Opaque, Stopped, unpacked
 
 KEPT = "the result depends on calls in between: something is kept outside the cache, in a global variable, say"
-RETURNED = (
-    "an array of the cache, or one that is kept from call to call, is returned itself, and written into again: return "
-    "a new one"
-)
 AGAIN = "made again, the same call gives another answer: something is kept from call to call, in a global variable, say"
 CLOSE = 1e-6                                         # relative: sums may be rounded in another way
 MOST = 40                                            # calls of one draw that are made again

@@ -10,6 +10,7 @@ import functools
 from typing import Any, NamedTuple
 
 from .compare import Wrong, shown
+from .here import EARLIER
 from .values import NotWritten, Opaque, Stopped
 from .values import OnDevice as OnDevice  # for the lessons
 
@@ -17,6 +18,10 @@ KEPT = 100                                           # calls in the history
 IN_PLACE = (
     "something that works in place on what was given: +=, *=, out=, x[...] =, and with lists and dicts pop, append or "
     "an assignment; make a new one first"
+)
+RETURNED = (
+    "an array of the cache, or one that is kept from call to call, is returned itself, and written into again: return "
+    "a new one"
 )
 
 
@@ -52,7 +57,8 @@ class Yours:
     def untouched(self):
         """Raise Wrong if a function wrote into what it was given."""
         if self.wrote:
-            raise Wrong(self.wrote, IN_PLACE, of=self._written[0][0])
+            name, what = self._written[0]
+            raise Wrong(self.wrote, RETURNED if what == EARLIER else IN_PLACE, of=name)
 
     @property
     def wrote(self):

@@ -129,7 +129,7 @@ def ngram_lengths(count, rng):
 
 # %%
 def find_words(input_ids, begins):
-    """input_ids (T,); begins (T,): True where a token begins a word
+    """input_ids (T,); begins (T,): True where a token begins a word, never at a special token
 
     Returns the words from left to right: a list of lists, each the positions of a word's tokens.
     """

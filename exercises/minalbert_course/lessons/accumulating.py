@@ -13,6 +13,8 @@ from ..makers.ex11 import small_model
 from .checks import Later
 from .training_mistakes import combined, sum_mistakes
 
+STALE = "an earlier answer is handed out again"
+
 
 def slices_of(draw, all_have_targets=True):
     """seed of the model, batches"""
@@ -46,7 +48,7 @@ def compare_without_targets(yours, draw):
 
 
 def compare_again(yours, draw):
-    """Twice with one model and the same batches: accumulating changes neither."""
+    """Twice with one model and the same batches: accumulating changes neither. Then with other batches."""
     seed, slices = slices_of(draw)
     keep = [Given.of("to keep", f"{draw.seed}.{i}", one) for i, one in enumerate(slices)]
     kept = [Given.of("kept", one.args[0]) for one in keep]
@@ -58,9 +60,13 @@ def compare_again(yours, draw):
     except Wrong as error:
         cause = "the first call changed the model's weights or a batch; `accumulate` only adds up gradients"
         raise Wrong(f"called a second time with the same model and batches, {error.seen}", cause) from error
+    others = [Given.of("a batch", one.args[0] + 1, *one.args[1:]) for one in slices]
+    try:
+        compare(yours.accumulate(Given.of("kept", str(draw.seed)), others), 0, seed, others)
+    except Wrong as error:
+        raise Wrong(f"with the same model and other batches, {error.seen}", STALE) from error
     if alike(again, yours.accumulate(Given.of("trained on", str(draw.seed)), kept)):
-        raise Wrong("loss and gradient of the same model, trained on, are what they were before the training",
-                    "an earlier answer is handed out again")  # fmt: skip
+        raise Wrong("loss and gradient of the same model, trained on, are what they were before the training", STALE)
 
 
 def compare(answers, which, seed, given):

@@ -43,6 +43,9 @@ RATES = {
     "the root is of what is left of the fall; it is 1 - √(done / decay)": otherwise_in_the_fall(
         lambda done: (1 - done) ** 0.5),
     "the fall is √(done / decay); it is 1 less that": otherwise_in_the_fall(lambda done: done**0.5),
+    "the fall begins a step too late: step - d - 1 stands where step - d must": lambda step, steps, warmup, decay, peak:
+        rate_of(step, steps, warmup, decay, peak) if step <= steps - decay or step >= steps else
+        peak * (1 - ((step - steps + decay - 1) / decay) ** 0.5),
     "the fall is a cosine": otherwise_in_the_fall(lambda done: (1 + np.cos(np.pi * done)) / 2),
     "the rise is step / warmup; the first update has peak / warmup": otherwise_in_the_rise(
         lambda step, warmup: step / warmup),
@@ -220,7 +223,8 @@ def average_mistakes(first, weights, beta):
     sums = shares @ np.asarray(weights)
     gone = 1 - shares.sum()
     return {
-        "these are the last weights: is `average` the model's own memory, which goes on changing?": weights[-1],
+        "these are the last weights: `average` is the model's own memory, which goes on changing, or it begins anew":
+            weights[-1],
         "these are the weights before the run": first,
         "the average is taken before each step; it must be after": average_of(ahead, beta),
         "the mean of all steps with equal shares; later ones count more": np.mean(weights, axis=0),
@@ -278,7 +282,7 @@ def compare_held_out(yours, draw):
     given = [Given.of("a batch", int(draw.integers(0, 1000)), *size) for size in sizes]
     empty = Given.of("a batch", *given[1].args, False)
     cases, right = [], []
-    for asked in (given, given[:1], [given[0], empty, given[2]]):
+    for asked in (given, given[:1], [Given.of("a batch", 7, 2, 6, 1)], [given[0], empty, given[2]]):
         seed, other = (int(seed) for seed in draw.integers(0, 1000, 2))
         weights = small_model(other + 1000).params.flat.copy()
         found = yours.held_out_loss(Given.of("a small model", seed), asked, weights)
@@ -316,6 +320,10 @@ def compare_put_back(yours, draw):
     if not equals(found, before, 1e-11):
         seen = f"loss by the weights that the model has after it was measured: {found:.12g}, and {before:.12g} before"
         raise Wrong(seen, f"{PERHAPS}its weights are rounded, as to float32: keep a copy of them as they are")
+    yours.held_out_loss(Given.of("kept", name), batches, 1e15 * weights)
+    found = yours.held_out_loss(Given.of("a small model", seed + 1), batches, left)
+    suspects = {"the weights are not put back as they were: keep a copy, and add or subtract nothing": found}
+    same("loss by the weights that it has after it was measured with large ones", found, before, suspects=suspects)
     yours.untouched()
 
 

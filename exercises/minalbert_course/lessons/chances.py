@@ -61,6 +61,37 @@ def even(what, counts, cause=None):
             raise Wrong(f"{what}: χ² is {found:.0f}; for equal chances it is near {k - 1}, and below {most:.0f}", cause)
 
 
+def pairs_alike(what, rows, chance, cause):
+    """Raise Wrong where two draws of a row are alike more often, or less often, than independent ones are.
+
+    rows: lists of draws; chance: of two that are alike. Two draws are one to three places apart, or half a row, or as
+    far from the beginning as from the end. No draw is in two pairs of one count.
+    """
+    counts = {}
+    for row in rows:
+        half = len(row) // 2
+        ways = {f"{lag} apart": [(i, i + lag) for i in range(len(row) - lag) if i // lag % 2 == 0] for lag in (1, 2, 3)}
+        ways["1 apart, from the second on"] = [(i, i + 1) for i in range(1, len(row) - 1, 2)]
+        ways["half of all apart"] = [(i, i + half) for i in range(half)]
+        ways["as far from the ends"] = [(i, len(row) - 1 - i) for i in range(half)]
+        for way, pairs in ways.items():
+            counts[way] = counts.get(way, []) + [row[a] == row[b] for a, b in pairs]
+    for way, same in counts.items():
+        share(f"{what}, {way}, are alike", sum(same), len(same), chance, cause)
+
+
+def unrelated(what, pairs, cause):
+    """Raise Wrong where the second of a pair depends on the first. pairs: [(anything, number)], each number as likely
+
+    what: words with a place for the number and one for the first
+    """
+    numbers = sorted({number for _, number in pairs})
+    for first in sorted({first for first, _ in pairs}):
+        found = [number for other, number in pairs if other == first]
+        for number in numbers:
+            share(what.format(number, first), found.count(number), len(found), 1 / len(numbers), cause)
+
+
 def sequential(events, chances, causes, other=lambda: None):
     """Raise Wrong where something has not the chance it should have; draw as often as it takes to know.
 

@@ -13,7 +13,7 @@ FIELDS = {field.name for field in dataclasses.fields(AlbertConfig)}
 
 def config_text(draw, **changes):
     """(config.json, what of it AlbertConfig has)"""
-    D, F, L, V = draw.sizes(D=4, F=20, L=3, V=32)
+    D, F, L, V = draw.sizes(D=4, F=20, L=3, V=32, least=2)
     known = {
         "vocab_size": V, "hidden_size": 3 * D, "num_attention_heads": 3, "num_hidden_layers": L, "intermediate_size": F,
         "hidden_act": "gelu_new", "layer_norm_eps": 1e-12, "hidden_dropout_prob": 0, "num_hidden_groups": 1,

@@ -1,13 +1,12 @@
 """Exercise 8: what ALBERT learns from: sentence order and masked words. `ex08_nsp` has BERT's next sentences."""
 
 import math
-from itertools import pairwise
 
 from minalbert.data import masking, released
 
 from ..compare import Wrong, shown
 from ..lesson import Lesson
-from .chances import repeats, rng, share, shares
+from .chances import pairs_alike, repeats, rng, share, shares
 from .documents import compare_draws, joined, repeating, starts, two_parts, written
 from .inputs import ASSEMBLE, MASK_TOKENS, add_inputs
 from .masked_words import text
@@ -90,21 +89,23 @@ def ngrams(yours, draw):
     chances = {n: lengths.count(n) for n in (1, 2, 3)}
     one = "one draw stands for all; each length needs its own"
     shares("lengths of {}", chances, PUBLISHED, LENGTHS, one if count in chances.values() else None)
-    alike = sum(a == b for a, b in pairwise(lengths))
-    share("a length like the one before", alike, count - 1, sum(p * p for p in PUBLISHED), DEPENDENT)
-    few = []
-    for number in range(60):
-        size = 1 + number % 3 if number < 9 else 11
-        found = whole("lengths", yours.ngram_lengths(size, rng(draw)))
-        if len(found) != size:
-            raise Wrong(f"there are {len(found)} lengths; it must be {size}")
-        few += [found.count(1) == 6] if size == 11 else []
+    pairs_alike("two lengths", [lengths], sum(p * p for p in PUBLISHED), DEPENDENT)
+    sizes = [1, 2] * (60 if draw.number < 2 else 3) + [3] * 3 + [11] * 51
+    found = [whole("lengths", yours.ngram_lengths(size, rng(draw))) for size in sizes]
+    for size, row in zip(sizes, found, strict=True):
+        if len(row) != size:
+            raise Wrong(f"there are {len(row)} lengths; it must be {size}")
+    few = [row.count(1) == 6 for row in found if len(row) == 11]
     exactly = math.comb(11, 6) * PUBLISHED[0] ** 6 * (1 - PUBLISHED[0]) ** 5
     share("6 of 11 lengths are 1", sum(few), len(few), exactly,
           "the lengths are dealt out in fixed shares; each must be drawn by itself")  # fmt: skip
+    for size in (1, 2):
+        rows = [row for row in found if len(row) == size]
+        share(f"lengths of 1, where {size} are asked for", [n for row in rows for n in row].count(1), size * len(rows),
+              PUBLISHED[0], "seen: where few lengths are asked for, other chances hold")  # fmt: skip
 
 
-DEPENDENT = "seen: a length depends on the one before it; each must be drawn by itself"
+DEPENDENT = "seen: a length depends on another one; each must be drawn by itself"
 PUBLISHED = 6 / 11, 3 / 11, 2 / 11
 LENGTHS = {
     "all lengths have the same chance; a length of n must have 1/n times the chance of 1": (1 / 3, 1 / 3, 1 / 3),

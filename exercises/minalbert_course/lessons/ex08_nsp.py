@@ -2,7 +2,7 @@
 
 from ..compare import Wrong, shown
 from ..lesson import Lesson
-from .chances import even, repeats, rng, share, shares
+from .chances import even, repeats, rng, share, shares, unrelated
 from .documents import compare_draws, joined, starts, two_parts, written
 from .inputs import ASSEMBLE, MASK_TOKENS, add_inputs
 from .masked_words import text
@@ -74,6 +74,9 @@ def fair_next(yours, draw):
     compare_draws(draw, pair_of, "second parts of another document", causes)
 
 
+DEPENDENT = "where the second part begins depends on where the first ends; each needs a draw of its own"
+
+
 @variant.check(1, "another document", of="nsp_pair", formula="each other document, and each of its sentences, alike")
 def elsewhere(yours, draw):
     sizes, calls, number = [3, *draw.rng.permutation([1, 2, 8]).tolist()], 400, 0
@@ -82,7 +85,7 @@ def elsewhere(yours, draw):
     documents, D = [written(draw, size, start=100 * (i + 1)) for i, size in enumerate(sizes)], len(sizes)
     homes, begins = {i: 0 for i in range(D) if i != number}, {i: [] for i in range(D)}
     places = {tuple(tail): place for document in documents for place, tail in enumerate(tails(document))}
-    own = joined(documents[number])
+    own, ends, cuts = joined(documents[number]), starts(documents[number]), []
     for _ in range(calls):
         first, second, is_random = yours.nsp_pair(documents, number, rng(draw))
         first, second = two_parts(first, second)
@@ -92,14 +95,19 @@ def elsewhere(yours, draw):
             cause = "its own is among those that are drawn from" if is_random else None
             raise Wrong("a second part is from the same document, and not what follows first", cause)
         homes[home(second)] = homes.get(home(second), 0) + 1
-        begins[home(second)] += [places[tuple(second)]] if tuple(second) in places else []
+        if tuple(second) in places:
+            begins[home(second)].append(places[tuple(second)])
+            cuts.append((ends.index(len(first)) if len(first) in ends else 0, home(second), places[tuple(second)]))
     if sum(map(len, begins.values())) < calls // 8:
         found = sum(map(len, begins.values()))
         raise Wrong(f"{found} of {calls} second parts are another document's sentences up to its end; "
                     "it must be about half of them")  # fmt: skip
     by_length = [sizes[i] / (sum(sizes) - sizes[number]) for i in homes]
     known = {"long documents are drawn more often; each must have the same chance": by_length}
-    shares(f"from document {{}}, of {D - 1} others", homes, [1 / (D - 1)] * (D - 1), {} if draw.number < 2 else known)
+    doubled = [(2 if i == (number + 1) % D else 1) / D for i in homes]
+    known = {} if draw.number < 2 else known
+    known["where the own number is drawn the next one stands for it, which then has twice the chance"] = doubled
+    shares(f"from document {{}}, of {D - 1} others", homes, [1 / (D - 1)] * (D - 1), known)
     even(f"from {D - 1} other documents", list(homes.values()))
     for i, found in begins.items():
         for sentence in range(sizes[i]):
@@ -110,6 +118,9 @@ def elsewhere(yours, draw):
     for sentence in range(size):
         share(f"from sentence {sentence + 1} of {size} on", together.count(sentence), len(together), 1 / size,
               "seen: every sentence must have the same chance to be the first")  # fmt: skip
+    unrelated("from document {}, where first has {} sentences", [(cut, other) for cut, other, _ in cuts], DEPENDENT)
+    of_one_size = [(cut, place + 1) for cut, other, place in cuts if sizes[other] == size]
+    unrelated(f"from sentence {{}} of {size} on, where first has {{}} sentences", of_one_size, DEPENDENT)
     if draw.first:
         compare_equal_texts(yours, draw)
 

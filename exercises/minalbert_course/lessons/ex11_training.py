@@ -157,7 +157,7 @@ def plateau(yours, draw):
     counts = np.array([5, 3, 1, 1, 0]) if draw.first else draw.integers(0, 50, int(draw.integers(6, 20)))
     counts[-1], counts[0] = 0, 7
     for asked in (counts, 1 + counts, 100000 * counts, 0 * counts + 4, np.array([0, 3, 0]), draw.integers(0, 9, 3000),
-                  counts.astype(float)):  # fmt: skip
+                  counts.astype(float), 10**9 * counts):  # fmt: skip
         p = asked[asked > 0] / asked.sum()
         right = unigram_loss(asked)
         found = yours.unigram_loss(asked)

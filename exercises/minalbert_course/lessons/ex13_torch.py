@@ -61,8 +61,9 @@ def translated(yours, state):
 @variant.check(1, "names", of="translate", formula=NAMES)
 def names(yours, draw):
     for state, right in files(draw):
-        more = {"decoder.weight": state["word.weight"], "steps": np.array([7]), "layer.norm3.bias": np.ones(3),
-                "average.word.weight": 2 * state["word.weight"], "average.sop.bias": np.ones(2)}  # fmt: skip
+        more = {"decoder.weight": state["word.weight"], "steps": np.array([7]), "layer.norm3.bias": np.ones(3)}
+        for front in ("average", "average.module"):
+            more |= {f"{front}.{name}": 2 * array for name, array in state.items() if "in_proj" not in name}
         params = translated(yours, state | more)
         compare_names(params, right)
         if not alike(params, translated(yours, state)):

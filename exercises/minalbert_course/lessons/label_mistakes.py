@@ -26,9 +26,15 @@ def other_orders(labels, names):
         found = {READ: [-1 if label is None else int(label) for label in labels]} | found
     found["a name in which the label stands is taken; it must be the label itself"] = [
         -1 if label is None else next(k for k, name in enumerate(names) if label in name) for label in labels]
+    for kind in (np.int8, np.uint8):
+        found[f"the numbers are kept as {kind.__name__}, which is too small for them"] = (
+            np.array(right).astype(kind).tolist())  # fmt: skip
     found["None is numbered 0, which is the first name; it must be -1"] = [max(number, 0) for number in right]
     found["None is left out; it must be -1"] = [number for number in right if number >= 0]
     return found
+
+
+COMMON = "of negative labels -1 and -100 alone are taken for none; every negative one is"
 
 
 def label_losses(scores, labels):
@@ -37,6 +43,7 @@ def label_losses(scores, labels):
     count, log_p = there.sum(), log_softmax(scores)
     each = -np.take_along_axis(log_p, (labels * there)[..., None], axis=-1)[..., 0]
     last = -np.take_along_axis(log_p, np.where(there, labels, -1)[..., None] % scores.shape[-1], axis=-1)[..., 0]
+    wrapped = -np.take_along_axis(log_p, labels[..., None] % scores.shape[-1], axis=-1)[..., 0]
     found = {
         "examples without a label count as if they had label 0": each.mean(),
         "examples without a label count as if they had the last label: an index of -1 is the last": last.mean(),
@@ -48,6 +55,7 @@ def label_losses(scores, labels):
         "the probability, not its logarithm": -(np.exp(-each) * there).sum() / count,
         "divided by the number of labels twice": (each * there).sum() / count**2,
         WHOLE: (each * whole).sum() / max(whole.sum(), 1),
+        COMMON: wrapped[(labels != -1) & (labels != -100)].mean(),
     }  # fmt: skip
     return {says: np.atleast_1d(value) for says, value in found.items()}
 
@@ -56,7 +64,7 @@ def label_gradients(scores, labels, dloss):
     there, K = labels >= 0, scores.shape[-1]
     whole = there & there.all(axis=-1, keepdims=True)
     count, onehot = there.sum(), np.eye(K)[labels * there]
-    step = dloss * (softmax(scores) - onehot)
+    step, common = dloss * (softmax(scores) - onehot), (labels != -1) & (labels != -100)
     return without_sign(dloss, step * there[..., None] / max(count, 1)) | {
         "examples without a label have a gradient, as if they had label 0": step / labels.size,
         "examples without a label have a gradient; it must be 0": step / count,
@@ -69,6 +77,7 @@ def label_gradients(scores, labels, dloss):
             step * (labels > 0)[..., None] / max((labels > 0).sum(), 1),
         "divided by the number of labels twice": step * there[..., None] / count**2,
         WHOLE: step * whole[..., None] / max(whole.sum(), 1),
+        COMMON: dloss * (softmax(scores) - np.eye(K)[labels % K]) * common[..., None] / max(common.sum(), 1),
     }  # fmt: skip
 
 

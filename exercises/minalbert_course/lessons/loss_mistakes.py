@@ -42,6 +42,16 @@ def ways(labels, weights):
                 yield "; ".join(part for part in (use, division) if part), used / by
     if weights.ndim > 1:
         yield OF_SEQUENCES, of_sequences(weights)
+    yield from floors(weights)
+
+
+def floors(weights):
+    """(says, each target's share) where the divisor has a small number in it."""
+    total = weights.sum()
+    for small in 10.0 ** -np.arange(1, 17):
+        yield f"divided by Σ w + {small:g}: where Σ w is small, too, it must be Σ w alone", weights / (total + small)
+        if total < small:
+            yield f"divided by no less than {small:g}; where Σ w is less it must be Σ w", weights / small
 
 
 OF_SEQUENCES = "each sequence has a mean of its own, of which the mean is taken; all targets have one mean"

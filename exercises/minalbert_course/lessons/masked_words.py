@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from ..compare import Wrong, equal, shown
-from .chances import even, likely, rng, share, shares
+from .chances import even, likely, pairs_alike, rng, share, shares
 from .sentences import CLS, MASK, ORDINARY, SEP, UNK, whole
 
 
@@ -106,8 +106,14 @@ def check_places(yours, draw):
     share("two neighbours chosen", neighbours, calls, 2 / size, dependent)
     halves = chosen >= size / 2
     share("two of one half chosen", int((halves[:, 0] == halves[:, 1]).sum()), calls, 5 / 11, dependent)
-    places = np.concatenate([ask(yours, draw, text(draw, 1000))[1] for _ in range(8)])
-    share("chosen in the first half of the text", int((places <= 500).sum()), len(places), 0.5, cause)
+    long = [text(draw, 1000) for _ in range(8)]
+    ordinary = [np.flatnonzero(ids >= ORDINARY) for ids in long]
+    places = np.concatenate([np.searchsorted(*each) for each in zip(
+        ordinary, (ask(yours, draw, ids)[1] for ids in long), strict=True)])  # fmt: skip
+    for where, these, p in (("in the first half of the text", places < 500, 0.5),
+                            ("among the first 20 ordinary tokens of 1000", places < 20, 0.02),
+                            ("among the last 20 ordinary tokens of 1000", places >= 980, 0.02)):  # fmt: skip
+        share(f"chosen {where}", int(these.sum()), len(places), p, cause)
     few = text(draw, 5)
     chosen = [int(ask(yours, draw, few)[1][0]) for _ in range(100 if draw.number < 2 else 0)]
     even("the one that is chosen of 5", [chosen.count(place) for place in np.flatnonzero(few >= ORDINARY)],
@@ -217,6 +223,9 @@ def compare_rates(texts, words):
     left = [new == MASK for pairs in texts for _, new in pairs[: len(pairs) // 2]]
     share("[MASK] among the chosen tokens of a text's first half", sum(left), len(left), 0.8,
           "seen: what becomes of a token depends on its place; each must have a draw of its own")  # fmt: skip
+    rows = [[new == MASK for _, new in pairs] for pairs in texts]
+    pairs_alike("two chosen tokens of one text, [MASK] or not", rows, 0.68,
+                "what becomes of a token depends on that of another; each must have a draw of its own")  # fmt: skip
     if words > 1 and (missing := sorted(set(range(ORDINARY, last + 1)) - drawn)):
         cause = "seen: some ordinary token can never be drawn"
         if missing == list(range(ORDINARY + words // 2, last + 1)):

@@ -31,7 +31,8 @@ def compare_held_out(yours, draw):
     given = [Given.of("a batch", int(draw.integers(0, 1000)), *size) for size in sizes]
     empty = Given.of("a batch", *given[1].args, False)
     cases, rights = [], []
-    for asked in (given, given[:1], [*given, given[0], given[2]], [given[0], empty, given[2]]):
+    two_words = Given.of("a batch", 7, 2, 6, 1)
+    for asked in (given, given[:1], [two_words], [*given, given[0], given[2]], [given[0], empty, given[2]]):
         seed = int(draw.integers(0, 1000))
         found = yours.held_out_loss(Given.of("a small model", seed), asked)
         made = [one.make() for one in asked]
@@ -58,15 +59,19 @@ def gives(wrong, found):
 
 
 def compare_once_more(yours, draw, seed, asked, right):
-    """The same model and batches again, and then once more after the model has been trained on."""
+    """The same model and batches again, other batches, and then once more after the model has been trained on."""
     keep = [Given.of("to keep", f"{draw.seed}.{i}", one) for i, one in enumerate(asked)]
     kept = Given.of("the same list", *(one.args[0] for one in keep))
     yours.held_out_loss(Given.of("to keep", str(draw.seed), Given.of("a small model", seed)), keep)
     again = yours.held_out_loss(Given.of("kept", str(draw.seed)), kept)
     same("loss of a second call with the same model", again, right,
          suspects={"the first call changed the model's weights; measuring must not": again})  # fmt: skip
+    others = [Given.of("a batch", one.args[0] + 1, *one.args[1:]) for one in asked]
+    found, model = yours.held_out_loss(Given.of("kept", str(draw.seed)), others), small_model(seed)
+    stale = {"this is the loss of other batches: an earlier answer is handed out again": again}
+    same("loss of the same model on other batches", found, mean_mlm(model, [one.make() for one in others]),
+         suspects=stale)  # fmt: skip
     found = yours.held_out_loss(Given.of("trained on", str(draw.seed)), kept)
-    model = small_model(seed)
     model.params.flat[...] *= 0.8
     stale = {"this is the loss from before the training: an earlier answer is handed out again": again}
     same("loss of the same model, trained on,", found, mean_mlm(model, [one.make() for one in asked]), suspects=stale)
@@ -88,6 +93,8 @@ def held_out_mistakes(model, batches):
         "the batches' means are added": mlm.sum(),
         "weighed by sequences; MLM's mean is over masked words":
             np.average(mlm, weights=[len(batch.sop_labels) for batch in batches]),
+        "weighed by sequences, of batches that have a masked word; MLM's mean is over masked words":
+            weighed(mlm, np.array([len(batch.sop_labels) for batch in batches]) * (n > 0)),
         "weighed by all places for masked words, unused ones too": np.average(
             mlm, weights=[batch.mlm_weights.size for batch in batches]),
         "the median of the batches' means": np.median(mlm) if len(mlm) > 2 else mlm.mean(),

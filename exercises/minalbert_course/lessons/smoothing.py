@@ -7,7 +7,7 @@ import numpy as np
 
 from minalbert.layers import cross_entropy_backward, cross_entropy_forward, log_softmax, softmax
 
-from .loss_mistakes import OF_SEQUENCES, SMALL, of_sequences
+from .loss_mistakes import NO_SIGN, OF_SEQUENCES, SMALL, floors, of_sequences
 
 
 def smoothed_loss_forward(logits, labels, weights, smoothing):
@@ -77,6 +77,7 @@ def smoothing_mistakes(logits, labels, weights, s):
             of(right, share=weights / weights.size),
         "divided by the number of targets, not by the sum of their weights":
             of(right, share=weights / np.count_nonzero(weights)),
+        **{says: of(right, share=share) for says, share in floors(weights)},
         "the weights are not used": of(right, share=np.full(weights.shape, 1 / weights.size)),
         "divided by K as well": of(right) / K,
         "the logits themselves: log Σ exp is not subtracted": of(right, log_p=logits),
@@ -90,6 +91,7 @@ def gradient_mistakes(logits, labels, weights, s, dloss):
     if weights.ndim > 1:
         found[OF_SEQUENCES] = dloss * of_sequences(weights)[..., None] * (p - right)
     first = {says: dloss * share * (p - q) for says, q in from_labels(labels, K, s).items()}
+    first |= {NO_SIGN: dloss * share * (right - p)} if dloss < 0 else {}     # otherwise a wrong sign was seen before
     return first | found | {
         "q is missing: this is p alone": dloss * share * p,
         "p is missing: this is minus the targets alone": -dloss * share * right,

@@ -20,6 +20,8 @@ def wrong_bars(scores, barred, right):
         return "barred places have 0, which is a score like others; they must have -1e30"
     if np.ptp(mine) <= 1e-6 * np.abs(mine).max() and mine.max() < -100:
         return f"barred places have {mine.flat[0]:g}; it must be -1e30"
+    if np.allclose(mine, right[barred] - 1e30):
+        return "-1e30 is added to the scores; it must stand in their place"
     if (mine[:, 0] == -1e30).all() or (mine[:, 1] == -1e30).all():
         return "only one of the two columns is barred; no answer begins there, and none ends there"
     return None

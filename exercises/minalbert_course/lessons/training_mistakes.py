@@ -189,6 +189,14 @@ def sum_mistakes(model, slices, which):
 # The plateau
 
 
+def of_32_bits(counts):
+    """The entropy where whole numbers above 2³¹ go round."""
+    used = np.asarray(counts).astype(np.int32)
+    used = used[used > 0]
+    p = used / used.sum(dtype=np.int32)
+    return -(p * np.log(np.where(p > 0, p, np.nan))).sum()
+
+
 def plateau_mistakes(counts, p, right):
     V, used, N = len(counts), counts[counts > 0], counts.sum()
     few = counts[counts > 1]
@@ -209,6 +217,7 @@ def plateau_mistakes(counts, p, right):
         "the logarithm is of the counts, not of the frequencies": -(p * np.log(used)).sum(),
         "counts are divided by the number of words, not by their sum": -(used / V * np.log(used / V)).sum(),
         "counts are divided by the largest, not by their sum": -(used / used.max() * np.log(used / used.max())).sum(),
+        "the counts, or their sum, are kept in 32 bits, which these are too large for": of_32_bits(counts),
         "one is added to every count": -((counts + 1) / (N + V) * np.log((counts + 1) / (N + V))).sum(),
         "words that occur once are left out": -(few / few.sum() * np.log(few / few.sum())).sum(),
         "words that occur once are left out of the sum": -(few / N * np.log(few / N)).sum(),

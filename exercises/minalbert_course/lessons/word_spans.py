@@ -36,6 +36,8 @@ def spans_of(words, order, lengths, budget, mistake=None):
             following = words[word + len(span)]
             if mistake != "gaps" and following[0] != span[-1][-1] + 1:
                 break
+            if mistake == "taken" and not taken.isdisjoint(following):
+                break
             span.append(following)
         if mistake == "late" and not taken.isdisjoint(joined(span)):
             continue
@@ -47,6 +49,8 @@ def spans_of(words, order, lengths, budget, mistake=None):
             span = [] if mistake == "left out" else span[1:] if mistake == "front" else span[:-1]
         if mistake == "cut word" and left and not span:
             span = [words[word][:left]]
+        if mistake == "stops at nothing" and not span:
+            break
         if not span or (mistake != "twice" and not taken.isdisjoint(joined(span))):
             continue
         spans.append(joined(span))
@@ -123,6 +127,7 @@ def word_mistakes(ids, begins):
             words_of(ids, begins, across=range(ORDINARY)),
         "a word goes on behind [UNK]; each special token ends it": words_of(ids, begins, across=[1]),
         "a word goes on behind [MASK]; each special token ends it": words_of(ids, begins, across=[MASK]),
+        "a word goes on behind [UNK] and [MASK]; each special token ends it": words_of(ids, begins, across=[1, MASK]),
         "every piece is a word of its own": [[place] for word in right for place in word],
         "these are token ids; the positions are asked for": [[int(ids[i]) for i in word] for word in right],
         "the last word is missing": right[:-1],
@@ -185,6 +190,8 @@ MISTAKES = {
     "twice": "words are taken twice: a span with a word that is taken must be left out",
     "late": "a span is left out for a word that it loses where it is shortened: shorten it first, then look",
     "stops": "it stops at the first span that is too long; it must be shortened, and others may still fit",
+    "stops at nothing": "it stops where nothing of a span remains; that one is left out, and others may still fit",
+    "taken": "a span ends before a word that is taken; as a whole it must be left out",
     "words": "the budget counts words; it must count tokens",
     "tokens": "the lengths count tokens; they must count words",
     "budget": "the budget is not looked at",
