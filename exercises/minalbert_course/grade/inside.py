@@ -29,7 +29,7 @@ def serve(fences):
 
     def read():
         text, body = codec.sizes(incoming.read(codec.HEAD.size))
-        return codec.loads(incoming.read(text), incoming.read(body))
+        return codec.loads(incoming.read(text + body), text)
 
     def write(message):
         """A value, or the bytes that codec has made of it."""
@@ -99,9 +99,9 @@ class Worker(Process):
         name = call["name"]
         try:
             host.namespace = {name: self.watched(name)}
-            args, static = self.unwrapped(call["args"]), self.unwrapped(call["static"])
-            result, written = host.call(name, args, static, call["opaque"])
-            return codec.dumps({"result": self.wrapped(result), "written": written, "after": self.after(call)})
+            sent = codec.unpacked(call["given"])
+            result, written = host.call(name, *self.unwrapped(sent), call["opaque"])
+            return codec.dumps({"result": self.wrapped(result), "written": written, "after": self.after(*sent)})
         except NotWritten as error:
             return {"error": "not written", "text": str(error)}
         except Stopped as error:
@@ -125,13 +125,13 @@ class Worker(Process):
         self.watching[name] = call
         return call
 
-    def after(self, call):
-        """The arguments after the call; None for those that did not come as plain values."""
-        args, static = self.given
-        return [
-            [None if special(sent) else got for sent, got in zip(call["args"], args, strict=False)],
-            {key: None if special(sent) else static.get(key) for key, sent in call["static"].items()},
-        ]
+    def after(self, args, static):
+        """The arguments after the call, as they came; of what is not plain values, what was sent."""
+        new_args, new_static = self.given
+        return codec.packed((
+            tuple(sent if special(sent) else got for sent, got in zip(args, new_args, strict=False)),
+            {key: sent if special(sent) else new_static.get(key) for key, sent in static.items()},
+        ))  # fmt: skip
 
     def wrapped(self, result):
         """Caches stay here; the grader gets their numbers."""
