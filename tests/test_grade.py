@@ -127,7 +127,7 @@ def test_what_is_not_written_into_comes_back_byte_for_byte(writes, same):
     exec(f"def f(x, rng, more, cache, *, mask):\n    {writes}\n    return rng.random()", worker.namespace)
     arguments = (np.arange(3.0), Given.of("rng", 3), [(1, "a"), [2.5, None]], Opaque(0)), {"mask": np.ones(2, bool)}
     sent = codec.packed(arguments)
-    answer = back(worker.answer(Here({}, ""), {"name": "f", "given": sent, "opaque": []}))
+    answer = back(worker.answer(Here({}, made=worker.made), {"name": "f", "given": sent, "opaque": []}))
     assert (answer["after"].tobytes() == sent.tobytes()) is same
     assert bool(differing(arguments, codec.unpacked(answer["after"]))) is not same
 

@@ -52,9 +52,7 @@ def unpacked(array):
 
 
 def tree(value, arrays):
-    if type(value) in PLAIN:
-        return value
-    if plain_lists(value):
+    if type(value) in PLAIN or plain_lists(value):
         return value
     if type(value) is tuple and PLAIN.issuperset(map(type, value)):
         return {"tuple": value}

@@ -136,6 +136,8 @@ class Fenced:
 
     def put(self, value):
         """Arguments as the worker gets them: of an array of the device its number."""
+        if codec.plain_lists(value):
+            return value
         if is_there(value):
             array, transfers = (*value.args, None)[:2]
             alone = value.kind == "on the device"

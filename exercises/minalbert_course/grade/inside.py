@@ -83,7 +83,7 @@ class Worker(Process):
             self.namespace, remark = {}, str(error)
         there = [name for name in task["functions"] if callable(self.namespace.get(name))]
         self.write({"remark": remark, "functions": there})
-        host = Here({}, task["path"])
+        host = Here({}, task["path"], made=self.made)
         while True:
             self.write(self.answer(host, self.read()))
 
@@ -100,7 +100,7 @@ class Worker(Process):
         try:
             host.namespace = {name: self.watched(name)}
             sent = codec.unpacked(call["given"])
-            result, written = host.call(name, *self.unwrapped(sent), call["opaque"])
+            result, written = host.call(name, *sent, call["opaque"])
             return codec.dumps({"result": self.wrapped(result), "written": written, "after": self.after(*sent)})
         except NotWritten as error:
             return {"error": "not written", "text": str(error)}
@@ -140,12 +140,15 @@ class Worker(Process):
             return Opaque(len(self.caches) - 1)
         return tuple(self.wrapped(part) for part in result) if type(result) is tuple else result
 
-    def unwrapped(self, value):
+    def made(self, value):
+        """What was sent, as the function gets it; no other code has these arrays, so that none is copied."""
         if isinstance(value, Opaque):
-            return Opaque(self.caches[value.value])
+            return self.caches[value.value]
+        if isinstance(value, Given):
+            return value.make()
         if type(value) in (tuple, list):
-            return value if flat(value) else type(value)(map(self.unwrapped, value))
-        return {key: self.unwrapped(part) for key, part in value.items()} if isinstance(value, dict) else value
+            return value if flat(value) or codec.plain_lists(value) else type(value)(map(self.made, value))
+        return {key: self.made(part) for key, part in value.items()} if isinstance(value, dict) else value
 
 
 def special(value):
