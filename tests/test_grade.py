@@ -18,7 +18,9 @@ from minalbert_course.catalogue import find
 from minalbert_course.given import Given
 from minalbert_course.grade import codec, inside, keeper
 from minalbert_course.grade.batch import best, graded, grades
+from minalbert_course.grade.fenced import differing
 from minalbert_course.grade.submissions import found
+from minalbert_course.here import Here
 from minalbert_course.yours import OnDevice, Opaque
 
 LESSON = find("ex05")
@@ -117,30 +119,41 @@ def test_the_function_that_a_name_has_now_is_called():
     assert (kept(), worker.watched("one")()) == (1, 2)
 
 
+@pytest.mark.parametrize(("writes", "same"), [("pass", True), ("x[0] = 5", False), ("more[1].pop()", False)])
+def test_what_is_not_written_into_comes_back_byte_for_byte(writes, same):
+    """Beside a generator and a cache, which the grader only describes."""
+    worker = inside.Worker(None, None, {})
+    worker.caches, worker.watching, worker.namespace = [{"a": 1}], {}, {}
+    exec(f"def f(x, rng, more, cache, *, mask):\n    {writes}\n    return rng.random()", worker.namespace)
+    arguments = (np.arange(3.0), Given.of("rng", 3), [(1, "a"), [2.5, None]], Opaque(0)), {"mask": np.ones(2, bool)}
+    sent = codec.packed(arguments)
+    answer = back(worker.answer(Here({}, made=worker.made), {"name": "f", "given": sent, "opaque": []}))
+    assert (answer["after"].tobytes() == sent.tobytes()) is same
+    assert bool(differing(arguments, codec.unpacked(answer["after"]))) is not same
+
+
 def test_values_travel_and_nothing_else_does():
     arrays = np.arange(6.0).reshape(2, 3), np.array(2, np.float32), np.zeros(0, int)
     value = {"a": [1, 2.5, None, True, "ß"], (1, 2): arrays, "lists": [[1, [2]], [], ([3], [(4,)])],
              "given": Given.of("rng", 3), "cache": Opaque(4), "gpu": OnDevice(np.ones(2))}  # fmt: skip
     message = codec.dumps(value)
     text, body = codec.sizes(message[: codec.HEAD.size])
-    rest = message[codec.HEAD.size :]
-    back = codec.loads(rest[:text], rest[text:])
-    assert len(rest) == text + body
-    assert repr(back) == repr(value)
-    assert repr(codec.loads(*parts(codec.dumps({1, 2})))) == "a set"
+    assert len(message) == codec.HEAD.size + text + body
+    assert repr(back(message)) == repr(value)
+    assert repr(back(codec.dumps({1, 2}))) == "a set"
     for scalar, plain in ((np.int64(3), 3), (np.float32(0.5), 0.5), (np.bool_(True), True), (np.str_("a"), "a")):
-        assert codec.loads(*parts(codec.dumps(scalar))) == plain
+        assert back(codec.dumps(scalar)) == plain
     for broken in (b"", b"{", b'{"array": ["<f8", [3]]}', b'{"array": ["O", [1]]}', b'{"array": ["<f8", [-1]]}',
                    b'{"list": 3}', b'{"what": 1}', b"[" * 10**5):  # fmt: skip
         with pytest.raises(codec.CodecError):
-            codec.loads(broken, b"12345678")
+            codec.loads(broken + b"12345678", len(broken))
     with pytest.raises(codec.CodecError, match="64 are allowed"):
         codec.sizes(codec.HEAD.pack(10, 2**40))
 
 
-def parts(message):
+def back(message):
     text, _ = codec.sizes(message[: codec.HEAD.size])
-    return message[codec.HEAD.size :][:text], message[codec.HEAD.size :][text:]
+    return codec.loads(message[codec.HEAD.size :], text)
 
 
 def test_whose_file_it_is_and_of_which_exercise(tmp_path):

@@ -36,6 +36,7 @@ def temporary(tmp_path, monkeypatch):
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    monkeypatch.setenv("TMPDIR", str(folder))  # of the grader's other processes
     return folder
 
 
@@ -101,7 +102,7 @@ def test_writing_into_arguments_is_seen_by_the_grader_when_the_worker_is_made_bl
     blind = (
         "\nimport sys\nright = softmax_forward\ndef softmax_forward(x):\n    result = right(x.copy())\n    x += 1\n"
         "    frame = sys._getframe()\n    while frame:\n"
-        "        if 'written' in frame.f_globals:\n            frame.f_globals['written'] = lambda *_: []\n"
+        "        if 'changed' in frame.f_globals:\n            frame.f_globals['changed'] = lambda *_: False\n"
         "        frame = frame.f_back\n    return result\n"
     )
     text = exercise_files.solution("ex05") + blind

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from minalbert_course import files
-from minalbert_course.here import Here, made
+from minalbert_course.here import Here, copies
 from minalbert_course.marking import mark
 
 from ..source import sources
@@ -73,7 +73,7 @@ class Listening(Here):
         result, written = super().call(name, args, static, opaque)
         if name not in self.given:
             names = self.namespace[name].__code__.co_varnames
-            self.given[name] = dict(zip(names, made(args), strict=False)) | made(static)
+            self.given[name] = dict(zip(names, copies(args), strict=False)) | copies(static)
             returns = self.lesson.functions[name]
             self.made[name] = dict(zip(returns, result if len(returns) > 1 else [result], strict=False))
         return result, written

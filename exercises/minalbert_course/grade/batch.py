@@ -1,6 +1,14 @@
-"""Many submissions, some of them at a time. Whatever one of them does, the others get their marks."""
+"""Many submissions, some of them at a time. Whatever one of them does, the others get their marks.
 
-from concurrent.futures import ThreadPoolExecutor
+Each worker is asked from a process of the grader's own: in threads of one process, one would wait for the other.
+"""
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import threading
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, as_completed
 from typing import Any, NamedTuple
 
 from .. import marking
@@ -8,6 +16,8 @@ from ..catalogue import find
 from ..draw import PUBLIC
 from ..errors import CourseError
 from .fenced import Fenced, Refused, SubmissionLimits, stop_all
+
+MOST = 61                                            # processes that Windows can wait for
 
 
 class Grade(NamedTuple):
@@ -21,22 +31,51 @@ class Grade(NamedTuple):
         return self.submission.student, self.submission.exercise
 
 
-def grades(submissions, lessons, term=PUBLIC, workers=2, limits=SubmissionLimits(), done=lambda grade: None,
+def grades(submissions, lessons, term=PUBLIC, workers=2, limits=SubmissionLimits(), done=lambda: None,
            new_worker=None):  # fmt: skip
-    """A Grade each, in order. lessons: exercise -> Lesson, as this term has it."""
-
-    def one(submission):
-        grade = graded(submission, lessons[submission.exercise], term, limits, new_worker)
-        done(grade)
-        return grade
-
-    with ThreadPoolExecutor(workers) as pool:
+    """A Grade each, in order. lessons: exercise -> Lesson, as this term has it; done: called when one is marked"""
+    spawn = multiprocessing.get_context("spawn")
+    end, lifeline = spawn.Pipe(duplex=False)
+    with end, lifeline, ProcessPoolExecutor(min(workers, MOST), spawn, end_with, (end,)) as pool:
         try:
-            return list(pool.map(one, submissions))
-        except KeyboardInterrupt:
-            pool.shutdown(wait=False, cancel_futures=True)
-            stop_all()
+            marked = [pool.submit(graded_here, submission, lessons[submission.exercise].name, term, limits, new_worker)
+                      for submission in submissions]  # fmt: skip
+            for _ in as_completed(marked):
+                done()
+            return [with_lesson(future.result(), lessons) for future in marked]
+        except BrokenExecutor as error:
+            raise CourseError("a process that marks submissions died: is memory short, or are grades() asked for "
+                              "outside of `if __name__ == '__main__':`?") from error  # fmt: skip
+        except BaseException:
+            lifeline.close()
             raise
+
+
+def end_with(lifeline):
+    """In a process of the pool: when the other end of the pipe is closed, stop everything; leave interrupts to that."""
+
+    def wait():
+        with contextlib.suppress(EOFError):
+            lifeline.recv_bytes()
+        stop_all()
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
+    signal.signal(signal.SIGINT, lambda *_: None)
+
+
+def graded_here(submission, name, term, limits, new_worker):
+    """What `with_lesson` makes a Grade of: checks are functions, which do not travel."""
+    grade = graded(submission, find(name), term, limits, new_worker)
+    outcomes = [outcome._replace(check=None) for outcome in grade.marks.outcomes]
+    return grade._replace(marks=grade.marks._replace(lesson=None, outcomes=outcomes))
+
+
+def with_lesson(grade, lessons):
+    lesson = lessons[grade.submission.exercise]
+    pairs = zip(lesson.checks, grade.marks.outcomes, strict=True)
+    outcomes = [outcome._replace(check=check) for check, outcome in pairs]
+    return grade._replace(marks=grade.marks._replace(lesson=lesson, outcomes=outcomes))
 
 
 def graded(submission, lesson, term=PUBLIC, limits=SubmissionLimits(), new_worker=None):

@@ -6,6 +6,7 @@ Pickle would run what a submission put into it. Here whatever has no place in th
 """
 
 import json
+import math
 import struct
 from typing import NamedTuple
 
@@ -39,10 +40,19 @@ def dumps(value):
     return HEAD.pack(len(text), len(body)) + text + body
 
 
+def packed(value):
+    """A message as an array, which may be a part of another one: equal values have equal bytes, as a rule."""
+    return np.frombuffer(dumps(value), np.uint8)
+
+
+def unpacked(array):
+    message = array.tobytes()
+    text, _ = sizes(message[: HEAD.size])
+    return loads(message[HEAD.size :], text)
+
+
 def tree(value, arrays):
-    if type(value) in PLAIN:
-        return value
-    if plain_lists(value):
+    if type(value) in PLAIN or plain_lists(value):
         return value
     if type(value) is tuple and PLAIN.issuperset(map(type, value)):
         return {"tuple": value}
@@ -82,9 +92,10 @@ def sizes(head):
     return text, body
 
 
-def loads(text, body):
+def loads(message, text):
+    """The value of a message without its head; text: bytes of it that are JSON"""
     try:
-        return value_of(json.loads(text), memoryview(body), [0])
+        return value_of(json.loads(message[:text]), memoryview(message)[text:], [0])
     except Exception as error:                       # nobody knows what was sent
         raise CodecError(f"bytes that are no answer: {type(error).__name__}") from error
 
@@ -116,9 +127,8 @@ def array_of(described, body, place):
     dtype, shape = np.dtype(described[0]), [int(n) for n in described[1]]
     if dtype.kind not in "fiubc" or min(shape, default=0) < 0:
         raise CodecError("an array of what is no number")
-    end = place[0] + dtype.itemsize * int(np.prod(shape, dtype=object))
-    if end > len(body):
+    start, count = place[0], math.prod(shape)
+    place[0] += count * dtype.itemsize
+    if place[0] > len(body):
         raise CodecError("an array that is not there")
-    array = np.frombuffer(body[place[0] : end], dtype).reshape(shape).copy()
-    place[0] = end
-    return array
+    return np.frombuffer(body, dtype, count, start).reshape(shape).copy()

@@ -76,7 +76,7 @@ def run(options):
     limits = SubmissionLimits(options.call_seconds, 12 * options.call_seconds, options.memory)
     new_worker, standing = fenced_off(options, term, limits)
     with tqdm(total=len(submissions), desc="grading", leave=False, disable=not sys.stderr.isatty()) as bar:
-        done = grades(submissions, lessons, term, options.workers, limits, lambda grade: bar.update(), new_worker)
+        done = grades(submissions, lessons, term, options.workers, limits, bar.update, new_worker)
     marked = best(done)
     seconds = time.monotonic() - start
     if options.gradescope:

@@ -10,6 +10,7 @@ import numpy as np
 from ..given import Given
 from ..here import changed, copied, flat
 from ..values import NotWritten, OnDevice, OutOfTime, Stopped
+from . import codec
 from .pipes import Ended, Late
 from .process import WorkerProcess
 from .tasks import task_of
@@ -95,13 +96,15 @@ class Fenced:
         if self.left <= 0:
             raise OutOfTime(self.used_up)
         given = self.put((tuple(args), static))
-        question = {"name": name, "args": given[0], "static": given[1], "opaque": opaque}
+        question = {"name": name, "given": codec.packed(given), "opaque": opaque}
         answer = self.answer(question, name, min(self.limits.call, self.left))
         if answer.get("error"):
             raise (NotWritten if answer["error"] == "not written" else Stopped)(str(answer.get("text", "")))
         try:
             result, written = self.fetched(answer["result"]), [str(what) for what in answer["written"]]
-            return result, written or differing(given, answer["after"]) or self.differing_there(args, given[0])
+            same = answer["after"].tobytes() == question["given"].tobytes()
+            written = written or ([] if same else differing(given, codec.unpacked(answer["after"])))
+            return result, written or self.differing_there(args, given[0])
         except JUNK:
             self.stop()
             raise Stopped(f"{name} did not answer as a function does") from None
@@ -133,6 +136,8 @@ class Fenced:
 
     def put(self, value):
         """Arguments as the worker gets them: of an array of the device its number."""
+        if codec.plain_lists(value):
+            return value
         if is_there(value):
             array, transfers = (*value.args, None)[:2]
             alone = value.kind == "on the device"
@@ -209,7 +214,7 @@ def differing(given, after):
     (args, static), (new_args, new_static) = given, after
     pairs = [(f"its argument {i + 1}", old, new) for i, (old, new) in enumerate(zip(args, new_args, strict=True))]
     pairs += [(f"its argument {name}", old, new_static[name]) for name, old in static.items()]
-    return [name for name, old, new in pairs if new is not None and not alike(copied(old), new)]
+    return [name for name, old, new in pairs if not alike(copied(old), new)]
 
 
 def alike(old, new):

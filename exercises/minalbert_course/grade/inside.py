@@ -29,7 +29,7 @@ def serve(fences):
 
     def read():
         text, body = codec.sizes(incoming.read(codec.HEAD.size))
-        return codec.loads(incoming.read(text), incoming.read(body))
+        return codec.loads(incoming.read(text + body), text)
 
     def write(message):
         """A value, or the bytes that codec has made of it."""
@@ -83,7 +83,7 @@ class Worker(Process):
             self.namespace, remark = {}, str(error)
         there = [name for name in task["functions"] if callable(self.namespace.get(name))]
         self.write({"remark": remark, "functions": there})
-        host = Here({}, task["path"])
+        host = Here({}, task["path"], made=self.made)
         while True:
             self.write(self.answer(host, self.read()))
 
@@ -99,9 +99,9 @@ class Worker(Process):
         name = call["name"]
         try:
             host.namespace = {name: self.watched(name)}
-            args, static = self.unwrapped(call["args"]), self.unwrapped(call["static"])
-            result, written = host.call(name, args, static, call["opaque"])
-            return codec.dumps({"result": self.wrapped(result), "written": written, "after": self.after(call)})
+            sent = codec.unpacked(call["given"])
+            result, written = host.call(name, *sent, call["opaque"])
+            return codec.dumps({"result": self.wrapped(result), "written": written, "after": self.after(*sent)})
         except NotWritten as error:
             return {"error": "not written", "text": str(error)}
         except Stopped as error:
@@ -125,13 +125,13 @@ class Worker(Process):
         self.watching[name] = call
         return call
 
-    def after(self, call):
-        """The arguments after the call; None for those that did not come as plain values."""
-        args, static = self.given
-        return [
-            [None if special(sent) else got for sent, got in zip(call["args"], args, strict=False)],
-            {key: None if special(sent) else static.get(key) for key, sent in call["static"].items()},
-        ]
+    def after(self, args, static):
+        """The arguments after the call, as they came; of what is not plain values, what was sent."""
+        new_args, new_static = self.given
+        return codec.packed((
+            tuple(sent if special(sent) else got for sent, got in zip(args, new_args, strict=False)),
+            {key: sent if special(sent) else new_static.get(key) for key, sent in static.items()},
+        ))  # fmt: skip
 
     def wrapped(self, result):
         """Caches stay here; the grader gets their numbers."""
@@ -140,12 +140,15 @@ class Worker(Process):
             return Opaque(len(self.caches) - 1)
         return tuple(self.wrapped(part) for part in result) if type(result) is tuple else result
 
-    def unwrapped(self, value):
+    def made(self, value):
+        """What was sent, as the function gets it; no other code has these arrays, so that none is copied."""
         if isinstance(value, Opaque):
-            return Opaque(self.caches[value.value])
+            return self.caches[value.value]
+        if isinstance(value, Given):
+            return value.make()
         if type(value) in (tuple, list):
-            return value if flat(value) else type(value)(map(self.unwrapped, value))
-        return {key: self.unwrapped(part) for key, part in value.items()} if isinstance(value, dict) else value
+            return value if flat(value) or codec.plain_lists(value) else type(value)(map(self.made, value))
+        return {key: self.made(part) for key, part in value.items()} if isinstance(value, dict) else value
 
 
 def special(value):

@@ -57,20 +57,23 @@ class Pipes:
         if len(head) < codec.HEAD.size:
             return Ended("ended the whole process (os._exit, too much memory, or a crash)")
         text, body = codec.sizes(head)
-        return codec.loads(self.read(text, limit), self.read(body, limit))
+        return codec.loads(self.read(text + body, limit), text)
 
     def write(self, message, limit):
         message = memoryview(message)
         while message:
-            self.wait(self.to, limit)
-            message = message[self.to.write(message) or 0 :]
+            if not (count := self.to.write(message)):
+                self.wait(self.to, limit)
+            message = message[count or 0 :]
 
     def read(self, count, limit):
         """So many bytes, or fewer at the end."""
         pieces = []
         while count:
-            self.wait(self.back, limit)
-            if not (piece := self.back.read(count)):
+            if (piece := self.back.read(count)) is None:             # nothing yet
+                self.wait(self.back, limit)
+                continue
+            if not piece:
                 break
             pieces.append(piece)
             count -= len(piece)
