@@ -1,6 +1,7 @@
 """A folder of submissions: whose they are, what they get, and what the instructor is given."""
 
 import csv
+import functools
 import importlib.util
 import json
 import os
@@ -15,6 +16,7 @@ from submissions import LIMITS, RIGHT, STUB, written
 
 from minalbert import commands
 from minalbert_course.catalogue import find
+from minalbert_course.errors import CourseError
 from minalbert_course.given import Given
 from minalbert_course.grade import codec, inside, keeper
 from minalbert_course.grade.batch import best, graded, grades
@@ -179,6 +181,12 @@ def test_of_several_files_the_best_counts(tmp_path):
     submissions = [written(tmp_path, "ann", STUB), written(tmp_path / "x", "ann", RIGHT)]
     marked = best(grades([s._replace(student="ann") for s in submissions], {"ex05": LESSON}, limits=LIMITS))
     assert [grade.marks.points for grade in marked] == [10]
+
+
+def test_a_process_of_the_grader_that_dies_is_said_in_a_sentence(tmp_path):
+    submissions = [written(tmp_path, "ann", RIGHT)]
+    with pytest.raises(CourseError, match="a process that marks submissions died: is memory short"):
+        grades(submissions, {"ex05": LESSON}, limits=LIMITS, new_worker=functools.partial(os._exit, 3))
 
 
 def test_the_command_writes_grades_that_a_spreadsheet_can_be_given(tmp_path, capsys):
