@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..given import Given
-from ..here import changed, copied, flat
+from ..here import MEMORY_OF, changed, copied, flat
 from ..values import NotWritten, OnDevice, OutOfTime, Stopped
 from .pipes import Ended, Late
 from .process import WorkerProcess
@@ -101,7 +101,9 @@ class Fenced:
             raise (NotWritten if answer["error"] == "not written" else Stopped)(str(answer.get("text", "")))
         try:
             result, written = self.fetched(answer["result"]), [str(what) for what in answer["written"]]
-            return result, written or differing(given, answer["after"]) or self.differing_there(args, given[0])
+            shared = [what for what in written if what.startswith(MEMORY_OF)]
+            wrote = written[: len(written) - len(shared)]
+            return result, (wrote or differing(given, answer["after"]) or self.differing_there(args, given[0])) + shared
         except JUNK:
             self.stop()
             raise Stopped(f"{name} did not answer as a function does") from None

@@ -43,11 +43,13 @@ lesson = Lesson(
     "ex10", "LAMB", minutes=60,
     functions={"lamb_step": STEP, "clip": "clipped, norm", "sqrt_rate": "rate"}, withheld=WITHHELD,
     references=REFERENCES,
+    own_results=("lamb_step",),
 )  # fmt: skip
 variant = Lesson(
     "ex10-corrected", "LAMB, corrected and clamped", minutes=60, variant_of="ex10",
     functions={"lamb_step": STEP, "clip": "clipped, norm", "sqrt_rate": "rate"}, withheld=WITHHELD,
     references=REFERENCES,
+    own_results=("lamb_step",),
 )  # fmt: skip
 LESSONS = [lesson, variant]
 
