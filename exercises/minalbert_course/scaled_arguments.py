@@ -68,11 +68,14 @@ def right(lesson, call, start, args):
             answer = unpacked(call.name, answer, lesson.functions[call.name])
     except Exception:                                # it takes other arguments than the student's
         return None
-    return answer if isinstance(answer, tuple) else (answer,)
+    answer = answer if isinstance(answer, tuple) else (answer,)
+    return answer if len(answer) == len(lesson.functions[call.name]) else None
 
 
 def ask(lesson, host, call, start, factor, args):
     expected = right(lesson, call, start, args)
+    if expected is None:
+        return
     try:
         answer, _ = host.call(start.name, args, start.static, lesson.opaque(start.name))
         if call is not start:

@@ -137,7 +137,7 @@ def evaluation(yours, draw):
             divided = {"divided by 1 - rate, though nothing is dropped": given / (1 - rate)} if rate else {}
             same(f"{name} {when}", function(given, rate, key), given, "bth", suspects=divided)
     x, rate = np.ones((3, 5)), 2.0**-11
-    with guessing("perhaps: a small rate is taken for 0"):
+    with guessing("perhaps: a small rate is taken for 0", few=15):
         same("y of ones at a rate of 2⁻¹¹", yours.dropout_forward(x, rate, (5, 1)),
              x * mask_of(x.shape, rate, (5, 1)) / (1 - rate))  # fmt: skip
 
