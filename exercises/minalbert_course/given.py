@@ -38,7 +38,7 @@ def fits(held, value):
         return held.keys() == value.keys() and all(fits(held[key], part) for key, part in value.items())
     if isinstance(value, list):
         return len(held) == len(value) and all(map(fits, held, value))
-    return held is value or bool(held == value)
+    return isinstance(value, int | float | str | None) and held == value
 
 
 def fill(held, value):

@@ -25,7 +25,7 @@ def points(draw):
     yield "", *point(draw)
     if draw.first:
         for i, shape in enumerate(SHAPES):
-            scale = (1.0, 1e-40, 1e5)[i % 3]
+            scale = (1.0, 1e-12, 1e5)[i % 3]
             yield f" at x of shape {shape}{f', f times {scale:g}' * (scale != 1)}", *point(draw, 0.0, shape, scale)
         given, f, x, _ = point(draw)
         yield " at x = 0", given, f, 0 * x, given.args[1]

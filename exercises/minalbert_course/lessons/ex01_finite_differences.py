@@ -81,8 +81,6 @@ def complex_value(yours, draw):
     for where, given, _, x, exact in points(draw):
         with guessing(OF_SHAPES if where else None):
             exactly(f"the gradient{where}", x, yours.complex_step(given, x), exact, 1e-12)
-    x, given = draw.normal(3), Given.of("function", "ripples")
-    exactly("the gradient of a fast wave", x, yours.complex_step(given, x), 10000 * np.cos(10000 * x), 1e-10)
 
 
 @lesson.check(0.5, "Squire and Trapp's", of="complex_step", formula=f"{STEP}; f = exp(x) / (sin³x + cos³x), x = 1.5")
