@@ -16,6 +16,7 @@ from .values import NotWritten, OnDevice, Opaque, Stopped
 from .withholding import is_ours, withholding
 
 EARLIER = "what it had returned before"
+MEMORY_OF = "memory of "
 SIMPLE = (str, bytes, int, float, complex, np.generic, type(None))
 UNCHANGEABLE = {str, bytes, int, float, complex, bool, type(None)}
 
@@ -66,7 +67,8 @@ class Here:
         several = isinstance(result, tuple | list)
         returned = [part for i, part in enumerate(result) if i not in opaque] if several else [result]
         self.last[name] = given, returned
-        return kept(result, opaque), [what for what, old in before.items() if changed(old, others_need[what])]
+        wrote = [what for what, old in before.items() if changed(old, others_need[what])]
+        return kept(result, opaque), wrote + shared(returned, others_need)
 
     def of_earlier_calls(self, name):
         """Arrays that a call must leave alone, in words: those of forward can be reached through a cache."""
@@ -78,6 +80,36 @@ class Here:
             found |= {f"{key}, an argument of {forward}": value for key, value in given.items()}
             found[f"what {forward} had returned"] = returned
         return found
+
+
+def shared(returned, others_need):
+    """What the arrays that were returned share their memory with, in words."""
+    arrays = [array for part in returned for array in arrays_in(part)]
+    found = [what for what, value in others_need.items() if overlap(arrays, list(arrays_in(value)))]
+    if any(overlap(arrays[:i], [array]) for i, array in enumerate(arrays)):
+        found.append("another of its results")
+    return [f"{MEMORY_OF}{what}" for what in found]
+
+
+def arrays_in(value):
+    if isinstance(value, np.ndarray):
+        yield value
+    elif isinstance(value, dict | list | tuple) and not (isinstance(value, list | tuple) and flat(value)):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from arrays_in(part)
+
+
+def overlap(arrays, others):
+    return any(shares(one, other) for one in arrays for other in others)
+
+
+def shares(one, other):
+    if not np.may_share_memory(one, other):
+        return False
+    try:
+        return np.shares_memory(one, other, max_work=10000)
+    except np.exceptions.TooHardError:
+        return False
 
 
 def copies(value):

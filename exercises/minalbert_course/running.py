@@ -4,6 +4,8 @@ from .draw import draws
 from .interleaving import interleave
 from .memory_orders import in_other_orders
 from .pretended_gpu import pretending
+from .same_objects import in_same_objects
+from .scaled_arguments import with_scaled_arguments
 from .scaled_upstream import with_scaled_upstream
 
 
@@ -17,6 +19,8 @@ def run_check(lesson, check, yours, term):
         interleave(lesson, yours.host, made)
         if check is not lesson.checks[-1]:           # which asks for nothing that depends on dy
             with_scaled_upstream(lesson, yours.host, made[1], check.of, gradients_of(lesson, check))
+        in_same_objects(lesson, yours.host, made[1], check.of)
+        with_scaled_arguments(lesson, yours.host, made[1], check.of)
         in_other_orders(lesson, yours.host, made[1], lying_otherwise(lesson, check))
 
 

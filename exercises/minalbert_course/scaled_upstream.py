@@ -1,4 +1,4 @@
-"""A backward pass is linear: of -4096 dy it gives -4096 times what it gives of dy.
+"""A backward pass is linear: of -2⁴⁰ dy it gives minus 2⁴⁰ times what it gives of dy.
 
 It is asked for both after forward passes of its own, and before both for that of other numbers in the same shapes.
 Whoever keeps what a backward pass returned and hands it out again, by shape, say, then answers differently.
@@ -13,8 +13,8 @@ from .here import EARLIER
 from .interleaving import KEPT, RETURNED, alike, by_name, other, repeatable
 from .yours import NotWritten, Opaque, Stopped, says_something
 
-FACTOR = -4096.0                                     # a power of two, which rounds nothing
-DIFFERS = {1.0: "is another where other calls come in between", FACTOR: f"is not {FACTOR:g} times as large where dy is"}
+FACTOR = -(2.0**40)                                  # a power of two, which rounds nothing
+DIFFERS = {1.0: "is another where other calls come in between", FACTOR: "is not minus 2⁴⁰ times as large where dy is"}
 CAUSES = {1.0: KEPT, FACTOR: "perhaps: dy is not multiplied in everywhere, or cut off where it is large"}
 MOST = 6                                             # backward passes of a check
 
@@ -59,7 +59,7 @@ def ask(lesson, host, call, forward, asked):
                 raise Wrong(f"{name} of {call.name} {DIFFERS[factor]}", CAUSES[factor], call.name)
     with contextlib.suppress(NotWritten, Stopped):   # a backward pass may use its cache up
         if handed_out_again(gradients(dy, scaled)):
-            raise Wrong(f"{call.name} returns for dy what it had returned for {FACTOR:g} dy", KEPT, call.name)
+            raise Wrong(f"{call.name} returns for dy what it had returned for minus 2⁴⁰ dy", KEPT, call.name)
 
 
 def handed_out_again(pairs):

@@ -10,7 +10,7 @@ import functools
 from typing import Any, NamedTuple
 
 from .compare import Wrong, shown
-from .here import EARLIER
+from .here import EARLIER, MEMORY_OF
 from .values import NotWritten, Opaque, Stopped
 from .values import OnDevice as OnDevice  # for the lessons
 
@@ -22,6 +22,11 @@ IN_PLACE = (
 RETURNED = (
     "an array of the cache, or one that is kept from call to call, is returned itself, and written into again: return "
     "a new one"
+)
+
+LENT = (
+    "a later += on the result changes that array, too: an array of its own is asked for, made by a computation, by "
+    "np.array or copy; x[...], reshape and T are views"
 )
 
 
@@ -41,6 +46,7 @@ class Yours:
 
     def __init__(self, lesson, host):
         self._lesson, self.host, self.history = lesson, host, []
+        self._wrote_once, self._lent = [], []
         self.forget()
 
     def __getattr__(self, name):
@@ -55,10 +61,11 @@ class Yours:
         return self._call(call.name, *call.args, **call.static)
 
     def untouched(self):
-        """Raise Wrong if a function wrote into what it was given."""
-        if self.wrote:
-            name, what = self._written[0]
-            raise Wrong(self.wrote, RETURNED if what == EARLIER else IN_PLACE, of=name)
+        """Raise Wrong if a function wrote into what it was given, or returned that itself, in any check so far."""
+        for name, what in self._wrote_once:
+            raise Wrong(f"{name} wrote into {what}", RETURNED if what == EARLIER else IN_PLACE, of=name)
+        for name, what in self._lent:
+            raise Wrong(f"{name} returned {what}", LENT, of=name)
 
     @property
     def wrote(self):
@@ -77,7 +84,10 @@ class Yours:
         except (NotWritten, Stopped) as error:
             error.of = name
             raise
-        self._written += [(name, what) for what in written]
+        if name in self._lesson.own_results:
+            self._lent += [(name, what) for what in written if what.startswith(MEMORY_OF)]
+        self._written += [(name, what) for what in written if not what.startswith(MEMORY_OF)]
+        self._wrote_once += self._written[:1]
         result = unpacked(name, result, returns)
         self.made.append(Call(name, args, static, result))
         self.history = [*self.history[1 - KEPT :], self.made[-1]]

@@ -11,7 +11,8 @@
 # (..., H), `gain` and `bias` (H,). The dots stand for any number of axes, at least one.
 #
 # A backward function is handed `dy`, how the loss changes with `y`, and whatever you put into `cache`; it returns how
-# the loss changes with each of the first arguments of forward, in their order. Do not write into arguments.
+# the loss changes with each of the first arguments of forward, in their order. Do not write into arguments, and
+# return arrays of their own, no views of arguments.
 
 # %%
 import numpy as np

@@ -11,7 +11,7 @@
 #
 # A backward function is handed `dy`, how the loss changes with the output, and whatever you put into `cache`; it
 # returns how the loss changes with each input, in the order of forward's arguments. Do not write into arguments:
-# others still need them.
+# others still need them. Return arrays of their own, no views of arguments or of each other.
 
 # %%
 import numpy as np

@@ -10,7 +10,7 @@
 # generator that gives the same numbers each time it is made with the same key. The mask need not be kept.
 #
 # Nothing here has a cache: a backward function is given what forward was given. It returns how the loss changes with
-# x and with the weights. Do not write into arguments.
+# x and with the weights. Do not write into arguments. Masks, layers and gradients of layers are arrays of their own.
 
 # %%
 import numpy as np
@@ -22,7 +22,7 @@ from minalbert.layers import linear_backward, linear_forward
 # ## The mask
 #
 # Sample one number $u$ for each place, from the key's generator, with one call of its method `random(shape)`; $u$ is
-# uniform in [0, 1). A place is kept where $u \ge$ `rate`.
+# uniform in [0, 1). A place is kept where $u \ge$ `rate`, both in float64.
 
 # %%
 def dropout_mask(shape, rate, key):

@@ -29,6 +29,7 @@
 #     dx, dwq, dbq, dwk, dbk, dwv, dbv, dwo, dbo, none = multi_head_backward(dy, cache)
 #
 # There is no dropout here. Do not write into arguments, the cache included: others still need them.
+# Return arrays of their own, no views of arguments.
 
 # %%
 import numpy as np

@@ -5,7 +5,7 @@
 # trained with, the clipping that comes before it, and the rule by which its rate follows the batch.
 #
 # `w`, `g`, `m`, `v` have one shape, that of a single tensor of the model. Do not write into arguments: return new
-# arrays.
+# arrays, which share no memory with them.
 
 # %%
 import numpy as np

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..given import Given
-from ..here import changed, copied, flat
+from ..here import MEMORY_OF, changed, copied, flat
 from ..values import NotWritten, OnDevice, OutOfTime, Stopped
 from . import codec
 from .pipes import Ended, Late
@@ -102,9 +102,11 @@ class Fenced:
             raise (NotWritten if answer["error"] == "not written" else Stopped)(str(answer.get("text", "")))
         try:
             result, written = self.fetched(answer["result"]), [str(what) for what in answer["written"]]
-            same = answer["after"].tobytes() == question["given"].tobytes()
-            written = written or ([] if same else differing(given, codec.unpacked(answer["after"])))
-            return result, written or self.differing_there(args, given[0])
+            shared = [what for what in written if what.startswith(MEMORY_OF)]
+            wrote = written[: len(written) - len(shared)]
+            if not wrote and answer["after"].tobytes() != question["given"].tobytes():
+                wrote = differing(given, codec.unpacked(answer["after"]))
+            return result, (wrote or self.differing_there(args, given[0])) + shared
         except JUNK:
             self.stop()
             raise Stopped(f"{name} did not answer as a function does") from None

@@ -28,6 +28,8 @@ def held(yours, expected):
     """What a type that cannot hold the number makes of it."""
     if abs(expected) >= 2**31 and (yours - expected) % 2**32 == 0:
         return "an int32 is too small for it: it holds numbers below 2³¹"
+    if abs(expected) > 2**53 and yours != expected and abs(yours - expected) < 1e-12 * abs(expected):
+        return "perhaps: / makes a float, which holds 53 bits, and the count has more; // keeps whole numbers"
     if expected > 2**24 and abs(yours - expected) < 1e-6 * expected and float(np.float32(yours)) == yours:
         guess = "" if yours == float(np.float32(expected)) else "perhaps: "
         return f"{guess}float32 crept in: it holds 24 bits, and the count has more"

@@ -35,6 +35,7 @@ lesson = Lesson(
         "find_wrong": "names",
     },
     withheld=(slope, gradient),
+    own_results=("central_difference", "complex_step"),
 )  # fmt: skip
 LESSONS = [lesson]
 
@@ -52,10 +53,12 @@ def central(yours, draw):
             suspects = functools.partial(other_differences, f, x, h, exact)
             matches(f"the gradient for h = {h:.3g}{where}", answer, right, "ij" if x.ndim == 2 else None, suspects,
                     known={"2h": 2 * h}, limit=1e-8 if where else 1e-9)  # fmt: skip
-    x, h, given = draw.normal(3), 1e-5, Given.of("function", "ripples")
-    with guessing("perhaps: another h is used than the one that is given, where that is small", few=3):
-        right = (moved(given.make(), x, h) - moved(given.make(), x, -h)) / (2 * h)
-        same("the gradient for h = 1e-05", gradient_of("the gradient", x, yours.central_difference(given, x, h)), right)
+    x, given = draw.normal(3), Given.of("function", "ripples")
+    for h in (1e-5, 1e-8):
+        with guessing("perhaps: another h is used than the one that is given, where that is small", few=3):
+            right = (moved(given.make(), x, h) - moved(given.make(), x, -h)) / (2 * h)
+            answer = gradient_of("the gradient", x, yours.central_difference(given, x, h))
+            same(f"the gradient for h = {h:g}", answer, right, limit=1e-6)
 
 
 @lesson.check(1, "order", of="central_difference", formula=f"{CENTRAL}: half the step, a quarter of the error")

@@ -32,6 +32,7 @@ lesson = Lesson(
     "ex03", "layer normalisation", minutes=75,
     functions={"layer_norm_forward": "y, cache", "layer_norm_backward": "dx, dgain, dbias"},
     withheld=(layer_norm_forward, layer_norm_backward),
+    own_results=("layer_norm_forward", "layer_norm_backward"),
 )  # fmt: skip
 LESSONS = [lesson]
 

@@ -34,6 +34,7 @@ variant = Lesson(
     "ex03-rms", "RMS normalisation", minutes=60, variant_of="ex03",
     functions={"rms_norm_forward": "y, cache", "rms_norm_backward": "dx, dgain"},
     withheld=(layer_norm_forward, layer_norm_backward, slope, gradient),
+    own_results=("rms_norm_forward", "rms_norm_backward"),
 )  # fmt: skip
 LESSONS = [variant]
 

@@ -9,7 +9,7 @@ from ..compare import Wrong, same
 from ..interleaving import alike
 from ..lesson import Lesson
 from ..outside import numbers as stored
-from .corners import something
+from .corners import guessing, something
 from .drop_mistakes import (
     wrong_backs,
     wrong_drops,
@@ -47,6 +47,7 @@ lesson = Lesson(
         "encoder_backward": "dx, dweights",
     },
     withheld=(dropout_mask, dropout_forward, dropout_backward, *ENCODERS),
+    own_results=("dropout_mask", "layer_forward", "layer_backward", "encoder_backward"),
 )  # fmt: skip
 LESSONS = [lesson]
 
@@ -86,6 +87,11 @@ def mask_value(yours, draw):
         steady(yours)
         matches("mask", mask, mask_of(shape, rate, key), "bnth"[-len(shape) :],
                 lambda given=(shape, rate, key): wrong_masks(*given))  # fmt: skip
+    u = np.random.default_rng((5, 1)).random(9)
+    for rate, says in ((u[4], "a u that equals the rate is kept"), (np.nextafter(u[4], 1), "u and rate are float64")):
+        with guessing(f"perhaps: {says}"):
+            same(f"mask for a rate of {float(rate):.17g}, beside a u", yours.dropout_mask((9,), float(rate), (5, 1)),
+                 (u >= rate) * 1.0, "n")  # fmt: skip
 
 
 def compare_dropped(name, found, yours, given):
@@ -130,6 +136,10 @@ def evaluation(yours, draw):
             for name, function, given in (("y", yours.dropout_forward, p.x), ("dx", yours.dropout_backward, p.dy)):
                 divided = {"divided by 1 - rate, though nothing is dropped": given / (1 - rate)} if rate else {}
                 same(f"{name} {when}", function(given, rate, key), given, "bth", suspects=divided)
+    x, rate = np.ones((3, 5)), 2.0**-11
+    with guessing("perhaps: a small rate is taken for 0", few=15):
+        same("y of ones at a rate of 2⁻¹¹", yours.dropout_forward(x, rate, (5, 1)),
+             x * mask_of(x.shape, rate, (5, 1)) / (1 - rate))  # fmt: skip
 
 
 # A layer

@@ -36,6 +36,7 @@ from .passes import (
 lesson = Lesson(
     "ex06-ffn", "layers that share attention alone", minutes=60, variant_of="ex06", withheld=ENCODERS,
     functions={"encoder_forward": "y, cache", "encoder_backward": "dx, dattention, dffns"},
+    own_results=("encoder_forward", "encoder_backward"),
 )  # fmt: skip
 LESSONS = [lesson]
 

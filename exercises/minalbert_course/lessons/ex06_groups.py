@@ -34,6 +34,7 @@ from .passes import (
 lesson = Lesson(
     "ex06-groups", "groups of layers that share", minutes=60, variant_of="ex06", withheld=ENCODERS,
     functions={"encoder_forward": "y, cache", "encoder_backward": "dx, dweights"},
+    own_results=("encoder_forward", "encoder_backward"),
 )  # fmt: skip
 LESSONS = [lesson]
 

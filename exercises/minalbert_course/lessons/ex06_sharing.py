@@ -51,6 +51,7 @@ lesson = Lesson(
         "encoder_backward": "dx, dweights",
     },
     withheld=ENCODERS + GIVEN_BLOCKS,
+    own_results=("block_forward", "block_backward", "encoder_forward", "encoder_backward"),
 )  # fmt: skip
 LESSONS = [lesson]
 

@@ -199,6 +199,7 @@ def of_operations(yours, draw):
         whole_in_corner(f"flops_per_token({H}, {F}, {L}, {T})", yours.flops_per_token(H, F, L, T), right)
 
 
+
 @lesson.check(1, "break-even", of="break_even", formula="the largest whole E with V E + E H < V H")
 def of_break_even(yours, draw):
     V, _, H, _, _, _ = drawn_sizes(draw)

@@ -43,11 +43,13 @@ lesson = Lesson(
     "ex10", "LAMB", minutes=60,
     functions={"lamb_step": STEP, "clip": "clipped, norm", "sqrt_rate": "rate"}, withheld=WITHHELD,
     references=REFERENCES,
+    own_results=("lamb_step",),
 )  # fmt: skip
 variant = Lesson(
     "ex10-corrected", "LAMB, corrected and clamped", minutes=60, variant_of="ex10",
     functions={"lamb_step": STEP, "clip": "clipped, norm", "sqrt_rate": "rate"}, withheld=WITHHELD,
     references=REFERENCES,
+    own_results=("lamb_step",),
 )  # fmt: skip
 LESSONS = [lesson, variant]
 
@@ -146,6 +148,7 @@ def add_others(lesson):
     def purity(yours, draw):
         yours.lamb_step(*case(draw, lesson is variant).asked())
         yours.lamb_step(*case(draw, lesson is variant, shape=(5,)).asked())
+        yours.lamb_step(*case(draw, lesson is variant)._replace(betas=(0.0, 0.0)).asked())
         yours.clip(gradients(draw, 2.0), 0.5)
         yours.untouched()
 

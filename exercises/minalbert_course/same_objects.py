@@ -1,0 +1,67 @@
+"""The calls of a check once more, with the very objects of an earlier call, which have other numbers by then.
+
+In training the weights stay the same arrays, and every step writes into them. Whoever keeps something for an array's
+`id`, or for that of a dict, then answers with what it was for other numbers.
+"""
+
+import contextlib
+
+import numpy as np
+
+from .compare import Wrong
+from .given import Given
+from .interleaving import alike, by_name, other, repeatable
+from .scaled_upstream import results
+from .yours import NotWritten, Opaque, Stopped
+
+KEPT = "something is kept for an object, by its id, say: the same array or dict may have other numbers in the next call"
+CLOSE = 1e-4
+
+
+def in_same_objects(lesson, host, calls, of):
+    """Raise Wrong where the function of that name answers for what its arguments' objects held before."""
+    makers = {id(part): call for call in calls for part in results(call) if isinstance(part, Opaque)}
+    asked = [call for call in repeatable(calls) if call.name == of and not holds_given(call.args)]
+    for call in asked[:1]:
+        steps = [makers[id(arg)] for arg in call.args if isinstance(arg, Opaque) and id(arg) in makers] + [call]
+        if len(steps) > 2 or any(holds_given(step.args) for step in steps):
+            continue
+        for changed in [i for i, arg in enumerate(steps[0].args) if isinstance(arg, np.ndarray | dict | list)]:
+            ask(lesson, host, steps, changed)
+
+
+def ask(lesson, host, steps, changed):
+    """changed: which argument of the first call held other numbers before"""
+    call = steps[-1]
+    with contextlib.suppress(NotWritten, Stopped):
+        answer(lesson, host, steps, changed, lambda i, arg: other(arg) if i == changed else arg)
+    try:
+        result = answer(lesson, host, steps, changed, lambda _, arg: arg)
+    except (NotWritten, Stopped) as error:
+        raise Wrong(f"called again with the same objects, {error}", KEPT, call.name) from error
+    for name, before, after in by_name(lesson, call, result):
+        if not isinstance(before, Opaque) and not alike(before, after, CLOSE):
+            seen = f"{name} of {call.name} is another where the same objects held other numbers before"
+            raise Wrong(seen, KEPT, call.name)
+
+
+def answer(lesson, host, steps, changed, numbers):
+    """What the last of these calls returns, with other numbers in the same objects."""
+    caches = {}
+    for step in steps:
+        args = tuple(
+            caches.get(id(arg), arg)
+            if isinstance(arg, Opaque)
+            else Given.of("filled", f"{changed} {step.name} {i}", numbers(i, arg))
+            for i, arg in enumerate(step.args)
+        )
+        result, _ = host.call(step.name, args, step.static, lesson.opaque(step.name))
+        made = result if isinstance(result, tuple) else (result,)
+        caches |= {id(old): new for old, new in zip(results(step), made, strict=False) if isinstance(old, Opaque)}
+    return result
+
+
+def holds_given(value):
+    """Is anything in it made where it is handed over?"""
+    parts = value.values() if isinstance(value, dict) else value if type(value) in (tuple, list) else ()
+    return isinstance(value, Given) or any(map(holds_given, parts))

@@ -1,0 +1,115 @@
+"""A check's function once more, with arguments that are very small or large, against the answer that is known for them.
+
+Whoever adds something tiny to a divisor, cuts numbers off, or takes what is small for zero then answers differently.
+"""
+
+import inspect
+
+import numpy as np
+
+from .compare import Wrong
+from .interleaving import alike, by_name, repeatable
+from .memory_orders import largest
+from .same_objects import holds_given
+from .scaled_upstream import results
+from .yours import NotWritten, Opaque, Stopped, unpacked
+
+SMALL, LEAST, LARGE = 2.0**-28, 2.0**-50, 2.0**24
+WORDS = {SMALL: "2⁻²⁸ times as large", LEAST: "2⁻⁵⁰ times as large", LARGE: "2²⁴ times as large"}
+LOST = "perhaps: what is small is taken for zero, or lost beside something larger; or something tiny is added"
+CUT = "perhaps: large numbers are cut off, or something overflows"
+CLOSE = 1e-4
+CANCELLED = 1e-6                                     # a result that is so small beside the arguments is a difference
+MOST = 2                                             # calls of a check
+
+
+def with_scaled_arguments(lesson, host, calls, of):
+    """Raise Wrong where the function of that name is wrong for small or large arguments."""
+    makers = {id(part): call for call in calls for part in results(call) if isinstance(part, Opaque)}
+    asked = [call for call in repeatable(calls) if call.name == of and not holds_given(call.args)]
+    for call in asked[:MOST]:
+        start = next((makers[id(arg)] for arg in call.args if isinstance(arg, Opaque) and id(arg) in makers), call)
+        for factor, numbers in scaled(lesson, call, start):
+            ask(lesson, host, call, start, factor, numbers)
+
+
+def scaled(lesson, call, start):
+    """(factor, arguments of the first call), if the right answer for them is known."""
+    forward = lesson.references.get(start.name)
+    usual = right(lesson, call, start, start.args)
+    if usual is None or not any(map(holds_floats, start.args)) or not all(
+        isinstance(before, Opaque) or (alike(answer, before, CLOSE) and not vanishes(answer, start.args))
+        for before, answer in zip(results(call), usual, strict=True)
+    ):
+        return
+    names = list(inspect.signature(forward).parameters)
+    first = next((i for i, arg in enumerate(start.args) if is_floats(arg)), None)
+    weights = any(isinstance(arg, dict | list) for arg in start.args)
+    if call is start or not weights:                 # in a block, differences of nearly equal numbers would be left
+        kept = {name: arg for name, arg in zip(names, start.args, strict=False) if name == "mask"}
+        yield SMALL, tuple(kept.get(name, resized(SMALL, arg)) for name, arg in zip(names, start.args, strict=False))
+    for factor in (LEAST, LARGE) if first is not None and call is start else ():
+        if factor == LEAST or "mask" not in names:
+            yield factor, tuple(resized(factor, arg) if i == first else arg for i, arg in enumerate(start.args))
+
+
+def right(lesson, call, start, args):
+    """What the references return, or None."""
+    forward, backward = lesson.references.get(start.name), lesson.references.get(call.name)
+    if forward is None or backward is None:
+        return None
+    try:
+        with np.errstate(all="ignore"):
+            answer = forward(*args, **start.static)
+            if call is not start:
+                cache = unpacked(start.name, answer, lesson.functions[start.name])[-1]
+                upstream = [cache if isinstance(arg, Opaque) else arg for arg in call.args]
+                answer = backward(*upstream, **call.static)
+            answer = unpacked(call.name, answer, lesson.functions[call.name])
+    except Exception:                                # it takes other arguments than the student's
+        return None
+    answer = answer if isinstance(answer, tuple) else (answer,)
+    return answer if len(answer) == len(lesson.functions[call.name]) else None
+
+
+def ask(lesson, host, call, start, factor, args):
+    expected = right(lesson, call, start, args)
+    if expected is None:
+        return
+    try:
+        answer, _ = host.call(start.name, args, start.static, lesson.opaque(start.name))
+        if call is not start:
+            caches = {id(old): new for old, new in zip(results(start), answer, strict=True)}
+            upstream = tuple(caches.get(id(arg), arg) for arg in call.args)
+            answer, _ = host.call(call.name, upstream, call.static, lesson.opaque(call.name))
+    except (NotWritten, Stopped) as error:
+        raise Wrong(f"given arguments that are {WORDS[factor]}, {error}", None, call.name) from error
+    cause = CUT if factor == LARGE else LOST
+    for (name, _, after), known in zip(by_name(lesson, call, answer), expected, strict=True):
+        if not isinstance(after, Opaque) and largest(known) and not alike(known, after, CLOSE):
+            raise Wrong(f"{name} of {call.name} is wrong where arguments are {WORDS[factor]}", cause, call.name)
+
+
+def vanishes(answer, args):
+    return largest(answer) < CANCELLED * largest(args)
+
+
+def holds_floats(value):
+    return is_floats(value) or (isinstance(value, dict | list) and any(map(holds_floats, parts_of(value))))
+
+
+def parts_of(value):
+    return value.values() if isinstance(value, dict) else value
+
+
+def resized(factor, value):
+    """With other arrays of floats; numbers, and what lists and dicts hold beside such arrays, stay."""
+    if isinstance(value, dict):
+        return {key: resized(factor, part) for key, part in value.items()}
+    if type(value) in (tuple, list):
+        return type(value)(resized(factor, part) for part in value)
+    return np.asarray(factor * value) if is_floats(value) else value
+
+
+def is_floats(value):
+    return isinstance(value, np.ndarray) and value.dtype.kind == "f"
