@@ -48,10 +48,10 @@ variant = Lesson(
 )  # fmt: skip
 LESSONS = [variant]
 
-MACHINES = ((1, 1), (7, 7), (7, 8), (8, 3), (257, 256), (11683584, 64), (357898112, 1000), (10**12 + 1, 8),
+MACHINES = ((1, 1), (1000, 1), (7, 7), (7, 8), (8, 3), (257, 256), (11683584, 64), (357898112, 1000), (10**12 + 1, 8),
             (10**17 + 1, 3))
 WIDTHS = ((8, 32), (1, 1), (1, 2), (2, 1), (3, 4), (5, 3),
-          (768, 3072), (4096, 16384), (2, 100), (100, 2), (12289, 49157), (100000001, 1000000004))
+          (768, 3072), (4096, 16384), (2, 100), (100, 2), (1, 3000), (12289, 49157))
 
 
 def compare(yours, name, right, mistakes, letters, sizes, corners, degree=3):
@@ -135,9 +135,9 @@ def of_cache(yours, draw):
     yours.untouched()
     whole(f"cache_bytes(config, {T})", answer, cache(sizes, T), cache_mistakes(sizes, T))
     before = []
-    for sizes in CORNERS if draw.first else ():
-        answer = yours.cache_bytes(Given.of("one dict", sizes.config), 5)
-        whole_in_corner(f"cache_bytes(config, 5) of {sizes.words}", answer, cache(sizes, 5), before=before)
+    for T, sizes in enumerate(CORNERS if draw.first else (), 1):
+        answer = yours.cache_bytes(Given.of("one dict", sizes.config), T)
+        whole_in_corner(f"cache_bytes(config, {T}) of {sizes.words}", answer, cache(sizes, T), before=before)
         before.append(answer)
 
 
