@@ -20,18 +20,24 @@ def run_check(lesson, check, yours, term):
         if check is not lesson.checks[-1]:           # which asks for nothing that depends on dy
             with_scaled_upstream(lesson, yours.host, made[1], check.of, gradients_of(lesson, check))
         in_same_objects(lesson, yours.host, made[1], check.of)
-        with_scaled_arguments(lesson, yours.host, made[1], check.of)
+        if is_last(lesson, check):
+            with_scaled_arguments(lesson, yours.host, made[1], check.of)
         in_other_orders(lesson, yours.host, made[1], lying_otherwise(lesson, check))
 
 
 def lying_otherwise(lesson, check):
-    """The functions that a check asks with arrays that lie otherwise in memory: such a mistake costs little.
+    """The functions that a check asks with arrays that lie otherwise in memory.
 
     A function's last check asks it, and a lesson's last check all of them.
     """
     if check is lesson.checks[-1]:
         return set(lesson.functions)
-    return {check.of} if check is [other for other in lesson.checks if other.of == check.of][-1] else set()
+    return {check.of} if is_last(lesson, check) else set()
+
+
+def is_last(lesson, check):
+    """Is it the last one of its function? What nearly all pass is asked there alone: such a mistake costs little."""
+    return check is [other for other in lesson.checks if other.of == check.of][-1]
 
 
 def gradients_of(lesson, check):

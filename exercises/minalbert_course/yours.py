@@ -61,11 +61,14 @@ class Yours:
         return self._call(call.name, *call.args, **call.static)
 
     def untouched(self):
-        """Raise Wrong if a function wrote into what it was given, or returned that itself, in any check so far."""
+        """Raise Wrong if a function of this check wrote into what it was given, or returned it, in any check so far."""
+        called = {call.name for call in self.made}
         for name, what in self._wrote_once:
-            raise Wrong(f"{name} wrote into {what}", RETURNED if what == EARLIER else IN_PLACE, of=name)
+            if name in called:
+                raise Wrong(f"{name} wrote into {what}", RETURNED if what == EARLIER else IN_PLACE, of=name)
         for name, what in self._lent:
-            raise Wrong(f"{name} returned {what}", LENT, of=name)
+            if name in called:
+                raise Wrong(f"{name} returned {what}", LENT, of=name)
 
     @property
     def wrote(self):

@@ -81,7 +81,7 @@ DEPENDENT = "where the second part begins depends on where the first ends; each 
 def elsewhere(yours, draw):
     sizes, calls, number = [3, *draw.rng.permutation([1, 2, 8]).tolist()], 400, 0
     if draw.number < 2:
-        sizes, calls, number = (([3, 3, 3, 3], 1600, 1), ([5, 2] + [5] * 10, 400, 11))[draw.number]
+        sizes, calls, number = (([3, 3, 3, 3], 1600, 1), ([5] * 11 + [2], 400, 11))[draw.number]
     documents, D = [written(draw, size, start=100 * (i + 1)) for i, size in enumerate(sizes)], len(sizes)
     homes, begins = {i: 0 for i in range(D) if i != number}, {i: [] for i in range(D)}
     places = {tuple(tail): place for document in documents for place, tail in enumerate(tails(document))}
