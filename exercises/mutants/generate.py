@@ -59,7 +59,7 @@ def first_calls(source):
         namespace, _ = files.run(path, source.lesson.withheld)
         host = Listening(namespace, path, source.lesson)
         mark(source.lesson, host)
-    return host.given, host.made
+    return host.given, host.returned
 
 
 class Listening(Here):
@@ -67,7 +67,7 @@ class Listening(Here):
 
     def __init__(self, namespace, path, lesson):
         super().__init__(namespace, path, lesson.withheld)
-        self.lesson, self.given, self.made = lesson, {}, {}
+        self.lesson, self.given, self.returned = lesson, {}, {}
 
     def call(self, name, args, static, opaque):
         result, written = super().call(name, args, static, opaque)
@@ -75,5 +75,5 @@ class Listening(Here):
             names = self.namespace[name].__code__.co_varnames
             self.given[name] = dict(zip(names, copies(args), strict=False)) | copies(static)
             returns = self.lesson.functions[name]
-            self.made[name] = dict(zip(returns, result if len(returns) > 1 else [result], strict=False))
+            self.returned[name] = dict(zip(returns, result if len(returns) > 1 else [result], strict=False))
         return result, written
