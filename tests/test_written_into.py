@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from minalbert_course.here import EARLIER, Here
+from minalbert_course.here import EARLIER, MEMORY_OF, Here
 from minalbert_course.values import Opaque
 
 
@@ -23,43 +23,43 @@ def written_by(backward):
 def into_x(dy, cache):
     x = cache[0]
     x *= 0
-    return dy
+    return 2 * dy
 
 
 def into_a_nan(dy, cache):
     np.nan_to_num(cache[0], copy=False)
-    return dy
+    return 2 * dy
 
 
 def into_weights(dy, cache):
     cache[1]["w"] += dy
-    return dy
+    return 2 * dy
 
 
 def into_names(dy, cache):
     cache[1].pop("w")
-    return dy
+    return 2 * dy
 
 
 def into_none(dy, cache):
     cache[1]["w"] = None
-    return dy
+    return 2 * dy
 
 
 def into_a_list(dy, cache):
     cache[2][0] = None
-    return dy
+    return 2 * dy
 
 
 def into_y(dy, cache):
     y = cache[3]
     y *= y
-    return dy
+    return 2 * dy
 
 
 def into_dy(dy, cache):
     dy *= 2
-    return dy
+    return 2 * dy
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,34 @@ def test_a_function_that_returns_one_array_again_and_again_is_seen():
         return buffer
 
     host = Here({"double": double})
-    assert [host.call("double", (np.full(3, i),), {}, [])[1] for i in (1.0, 1.0, 2.0)] == [[], [], [EARLIER]]
+    same = f"{MEMORY_OF}{EARLIER}"
+    seen = [host.call("double", (np.full(3, i),), {}, [])[1] for i in (1.0, 1.0, 2.0)]
+    assert seen == [[], [same], [EARLIER, same]]
+
+
+@pytest.mark.parametrize(
+    ("backward", "what"),
+    [
+        (lambda dy, cache: dy, "its argument dy"),
+        (lambda dy, cache: dy[::-1], "its argument dy"),
+        (lambda dy, cache: (2 * dy, cache[0].reshape(1, 3)), "x, an argument of scale_forward"),
+        (lambda dy, cache: {"w": cache[1]["w"]}, "weights, an argument of scale_forward"),
+        (lambda dy, cache: cache[3], "what scale_forward had returned"),
+        (lambda dy, cache: [dy + 1] * 2, "another of its results"),
+    ],
+    ids=["dy", "dy from its end", "x in another shape", "a weight", "y", "one array twice"],
+)
+def test_memory_that_a_result_shares_is_seen(backward, what):
+    assert written_by(backward) == [f"{MEMORY_OF}{what}"]
+
+
+def test_two_halves_of_one_array_share_no_memory():
+    def split(both):
+        doubled = 2 * both
+        return doubled[:3], doubled[3:]
+
+    host = Here({"split": split})
+    assert host.call("split", (np.ones(6),), {}, [])[1] == []
 
 
 def test_a_forward_that_wrote_is_blamed_and_its_backward_is_not():

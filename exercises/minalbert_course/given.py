@@ -23,7 +23,7 @@ HELD = {}
 
 
 def filled(slot, value):
-    """Arrays, lists and dicts with these numbers: the objects that this slot had before, if they fit, filled anew."""
+    """`value`, written into the arrays, lists and dicts that were made for this slot before, if they fit."""
     if slot not in HELD or not fits(HELD[slot], value):
         HELD[slot] = copy.deepcopy(value)
     else:

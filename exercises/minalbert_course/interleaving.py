@@ -68,7 +68,7 @@ def answers_otherwise(lesson, yours, names):
 
 
 def is_answered_otherwise(lesson, host, call):
-    """Does the call, made again, give another answer? No, if an argument is a cache, or is made for each call anew."""
+    """Does the same call give another answer now? It is not made where an argument is a cache or is made each time."""
     if any(isinstance(arg, Given | Opaque) for arg in call.args):
         return False
     try:

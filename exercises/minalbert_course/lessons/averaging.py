@@ -223,7 +223,7 @@ def average_mistakes(first, weights, beta):
     sums = shares @ np.asarray(weights)
     gone = 1 - shares.sum()
     return {
-        "these are the last weights: `average` is the model's own memory, which goes on changing, or it begins anew":
+        "these are the last weights: `average` shares its memory with the model's, or it starts again at each step":
             weights[-1],
         "these are the weights before the run": first,
         "the average is taken before each step; it must be after": average_of(ahead, beta),
