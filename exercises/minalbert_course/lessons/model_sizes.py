@@ -26,7 +26,7 @@ CORNERS = (                                          # V, E, H, M, F, L
 PAIRS = (                                            # V, H: even ones, and those where E is nearly H, large, or 0
     (6, 3), (12, 4), (4, 4), (100, 100), (30000, 10), (30000, 4096), (50, 300), (3, 6), (12345, 678),
     (1, 1), (1, 9), (7, 1), (2, 2), (9901, 100), (999001, 1000), (250002, 4099), (128000, 16384),
-    (200010002, 200030003),                          # V H / (V + H) is above a whole number, by less than a float tells
+    (90000300001, 300001),                           # V H / (V + H) is above a whole number, by less than a float tells
 )  # fmt: skip
 
 
