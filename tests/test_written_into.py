@@ -106,12 +106,23 @@ def test_a_function_that_returns_one_array_again_and_again_is_seen():
     [
         (lambda dy, cache: dy, "its argument dy"),
         (lambda dy, cache: dy[::-1], "its argument dy"),
+        (lambda dy, cache: np.frombuffer(dy), "its argument dy"),
+        (lambda dy, cache: np.lib.stride_tricks.as_strided(dy), "its argument dy"),
         (lambda dy, cache: (2 * dy, cache[0].reshape(1, 3)), "x, an argument of scale_forward"),
         (lambda dy, cache: {"w": cache[1]["w"]}, "weights, an argument of scale_forward"),
         (lambda dy, cache: cache[3], "what scale_forward had returned"),
         (lambda dy, cache: [dy + 1] * 2, "another of its results"),
     ],
-    ids=["dy", "dy from its end", "x in another shape", "a weight", "y", "one array twice"],
+    ids=[
+        "dy",
+        "dy from its end",
+        "dy as a buffer",
+        "dy strided",
+        "x in another shape",
+        "a weight",
+        "y",
+        "one array twice",
+    ],
 )
 def test_memory_that_a_result_shares_is_seen(backward, what):
     assert written_by(backward) == [f"{MEMORY_OF}{what}"]

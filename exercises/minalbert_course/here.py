@@ -3,6 +3,7 @@
 import copy
 import functools
 import inspect
+import itertools
 import os
 import traceback
 import warnings
@@ -84,9 +85,15 @@ class Here:
 
 def shared(returned, others_need):
     """What the arrays that were returned share their memory with, in words."""
-    arrays = [array for part in returned for array in arrays_in(part)]
-    found = [what for what, value in others_need.items() if overlap(arrays, list(arrays_in(value)))]
-    if any(overlap(arrays[:i], [array]) for i, array in enumerate(arrays)):
+    own = {}                                         # whose memory -> arrays of it
+    for array in arrays_in(returned):
+        own.setdefault(id(owner(array)), []).append(array)
+    found = [
+        what
+        for what, value in others_need.items()
+        if any(shares(one, array) for array in arrays_in(value) for one in own.get(id(owner(array)), ()))
+    ]
+    if any(shares(*pair) for arrays in own.values() for pair in itertools.combinations(arrays, 2)):
         found.append("another of its results")
     return [f"{MEMORY_OF}{what}" for what in found]
 
@@ -99,8 +106,11 @@ def arrays_in(value):
             yield from arrays_in(part)
 
 
-def overlap(arrays, others):
-    return any(shares(one, other) for one in arrays for other in others)
+def owner(view):
+    """The array or buffer that the memory belongs to."""
+    while (base := view.obj if isinstance(view, memoryview) else getattr(view, "base", None)) is not None:
+        view = base
+    return view
 
 
 def shares(one, other):
@@ -184,6 +194,8 @@ def changed(old, new):
     if isinstance(old, np.ndarray):
         if not isinstance(new, np.ndarray) or old.shape != new.shape:
             return True
+        if old.dtype == new.dtype and old.tobytes() == new.tobytes():
+            return False
         same = old == new
         return not (same.all() or (same | ((old != old) & (new != new))).all())
     if isinstance(old, dict):
