@@ -106,14 +106,23 @@ def lowest(dtype):
 
 
 def scatter_add(shape, rows, updates):
-    """Zeros of `shape`, plus each update added to the row it names; a row named twice gets both sums.
-
-    NumPy adds in the order given. A GPU adds in any order, so its last bits may differ between runs.
-    """
-    xp = array_module(updates)
-    table = xp.zeros(shape, updates.dtype)
-    xp.add.at(table, rows, updates)
+    """Zeros of `shape`, plus each update added to the row it names; a row named twice gets both sums."""
+    table = array_module(updates).zeros(shape, updates.dtype)
+    add_rows(updates, rows, out=table)
     return table
+
+
+def add_rows(updates, rows, *, out):
+    """out[rows] adds updates; a row named twice gets both. rows: (...)   updates: (..., C)   out: (R, C), dense
+
+    NumPy adds in the order given, number by number: with the same bits, it takes five times as long to add whole rows.
+    A GPU adds in any order, so its last bits may differ between runs.
+    """
+    if not out.flags.c_contiguous:
+        raise ValueError(f"out has strides {out.strides}: its rows must follow one another in memory")
+    xp, width = array_module(updates), math.prod(out.shape[1:])
+    places = xp.multiply(rows, width, dtype="int64")[..., None] + xp.arange(width)
+    xp.add.at(out.reshape(-1), places.ravel(), updates.ravel())
 
 
 class DropoutKey(NamedTuple):

@@ -5,7 +5,7 @@ import pytest
 from fingerprint import fingerprint
 
 from minalbert import DropoutKey
-from minalbert.backend import cuda_missing, dropout_mask, scatter_add, to_device, to_host
+from minalbert.backend import add_rows, cuda_missing, dropout_mask, scatter_add, to_device, to_host
 from minalbert.errors import DeviceError
 
 X = np.zeros((6, 5, 7), np.float32)
@@ -88,6 +88,20 @@ def test_scatter_adds_what_comes_twice(device):
     table = to_host(scatter_add((4, 2), rows, updates))
     np.testing.assert_array_equal(table, [[0, 0], [3, 3], [0, 0], [1, 1]])
     assert table.dtype == np.float32
+
+
+def test_rows_are_added_in_the_order_given():
+    rng = np.random.default_rng(0)
+    rows, updates = rng.integers(0, 3, 200), rng.standard_normal((200, 5)).astype(np.float32)
+    table = np.zeros((3, 5), np.float32)
+    for row, update in zip(rows, updates, strict=True):
+        table[row] += update
+    np.testing.assert_array_equal(scatter_add((3, 5), rows, updates), table)
+
+
+def test_rows_of_a_wider_array_are_not_added_to():
+    with pytest.raises(ValueError, match="its rows must follow one another in memory"):
+        add_rows(np.ones((1, 2)), np.array([0]), out=np.zeros((4, 6))[:, :2])
 
 
 def test_an_absent_device_says_why():

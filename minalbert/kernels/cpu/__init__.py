@@ -1,5 +1,6 @@
 """The kernels in NumPy: `KERNELS` names them, `BF16_KERNELS` the same with matrix products of bf16."""
 
+from ...backend import add_rows
 from ..implementation import Implementation
 from . import bf16
 from .attention import attention_backward, attention_forward
@@ -8,7 +9,7 @@ from .embedding import embedding_backward, embedding_forward
 from .gelu import gelu_backward, gelu_forward
 from .gemm import cast, gemm
 from .norm import norm_backward, norm_forward, norm_output
-from .rows import add_bias, add_rows, column_sums, drop, take
+from .rows import add_bias, column_sums, drop, take
 from .sparse_attention import sparse_attention_backward, sparse_attention_forward
 
 KERNELS = Implementation(

@@ -41,8 +41,3 @@ def drop_tile(x, dropout, start):
 
 def take(x, rows, *, out):
     np.take(x, rows, axis=0, out=out)
-
-
-def add_rows(updates, rows, *, out):
-    """out[rows] adds updates; a row named twice gets both."""
-    np.add.at(out, rows, updates)
