@@ -50,6 +50,9 @@ class DeviceMemory:
         """An array's copy, for the exercise itself: it costs nothing."""
         return self.arrays[number][0].copy()
 
+    def fetch_all(self, numbers):
+        return [self.fetch(number) for number in numbers]
+
     def do(self, what, name, args, kwargs):
         """"numpy", "method", "attribute", "read" or "put". Returns plain values; those of an error, too."""
         try:

@@ -156,8 +156,8 @@ class Fenced:
     def as_put(self, old, new):
         descriptions, alone = new.args
         before = [old.args[0]] if alone else list(old.args[0])
-        return alike([np.asarray(array) for array in before],
-                     [self.on_device("fetch", description["array"][0]) for description in descriptions])  # fmt: skip
+        numbers = [description["array"][0] for description in descriptions]
+        return alike([np.asarray(array) for array in before], self.on_device("fetch_all", numbers))
 
     def fetched(self, value):
         if isinstance(value, OnDevice):

@@ -26,6 +26,8 @@ KINDS = {
     "zero": "zeros alone",
     "large": "some numbers above 10",
     "constant": "a row of one number, and a gain of 0",
+    "still": "weights with which a block changes nothing",
+    "again": "the first weights of the list and the last are one object",
 }
 FEW = 3                                              # numbers that two mistakes may both give, by chance
 BEFORE = "it was right for other sizes and numbers"
@@ -38,6 +40,8 @@ GUESSES = {
     "zero": f"perhaps: {BEFORE}; zeros are divided by, or a case of their own{SIZES}",
     "large": f"perhaps: {BEFORE}; numbers are cut off, or exp overflows{SIZES}",
     "constant": f"perhaps: {BEFORE}; a row without variance is a case of its own, or a gain of 0",
+    "still": f"perhaps: {BEFORE}; the layers end early where x stays as it is{SIZES}",
+    "again": f"perhaps: {BEFORE}; something is kept for an object, by its id, which may be there twice",
 }
 OF_ONE = f"perhaps: {BEFORE}; an axis of 1 is dropped, a size written in, or a case of its own made for some"
 

@@ -2,9 +2,10 @@
 
 from ..block import ATTENTION_NAMES, FFN_NAMES
 from ..compare import Wrong, same
+from ..given import Given
 from ..lesson import Lesson
 from ..outside import numbers
-from .corners import also, something
+from .corners import Corner, also, something
 from .matches import matches
 from .passes import (
     COMPARED,
@@ -43,12 +44,22 @@ LESSONS = [lesson]
 
 def apart(draw, H, F):
     first, *others = (drawn_weights(draw, H, F) for _ in range(how_many(draw)))
-    return [first] + [first | {name: other[name] for name in FFN_NAMES} for other in others]
+    sets = [first] + [first | {name: other[name] for name in FFN_NAMES} for other in others]
+    if getattr(draw, "corner", Corner()).kind == "again":
+        sets[-1] = first
+    return sets
 
 
 def parts(p):
-    """What the student gets: the attention's weights, and a list of FFNs'."""
-    return picked(p.sets[0], ATTENTION_NAMES), [picked(weights, FFN_NAMES) for weights in p.sets]
+    """What the student gets: the attention's weights, and the FFNs', one object where two layers have the same."""
+    first = [next(i for i, other in enumerate(p.sets) if other is weights) for weights in p.sets]
+    ffns = [Given.of("filled", f"FFN {i}", ffn) if first.count(i) > 1 else ffn
+            for i, ffn in zip(first, ffns_of(p), strict=True)]  # fmt: skip
+    return picked(p.sets[0], ATTENTION_NAMES), ffns
+
+
+def ffns_of(p):
+    return [picked(weights, FFN_NAMES) for weights in p.sets]
 
 
 def picked(weights, names):
@@ -111,11 +122,11 @@ def attention_weights(yours, draw):
 
 
 @lesson.check(1.5, "dffns", of="encoder_backward", formula="dffns[l] is layer l's own gradient, not a sum")
-@also(*LAYERS)
+@also(*LAYERS, Corner("again", L=3, B=2, T=3, N=2, D=2, F=3))
 def ffn_weights(yours, draw):
     p = point(draw, apart)
     y, _, _, dffns = passed(yours, p)
-    list_by_name("dffns", dffns, parts(p)[1])
+    list_by_name("dffns", dffns, ffns_of(p))
     p = as_gone(p, y, other_ffns(p))
     if len(p.sets) != len(dffns):
         raise Wrong(f"y is the state after {len(p.sets)} of {len(dffns)} layers: not every FFN was asked")

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..compare import same
+from ..given import Given
 from ..lesson import Lesson
 from ..outside import numbers
 from .corners import Corner, also, something
@@ -51,6 +52,7 @@ GROUPS = (
     Corner(L=44, G=30, B=1, T=1, N=1, D=4, F=2, guess=IN_FLOATS),    # and here l (G / L)
     Corner("large", L=2, G=2, B=4, T=1, N=2, D=2, F=3),
     Corner(L=4, G=3, B=1, T=2, N=1, D=3, F=2),
+    Corner("again", L=3, G=3, B=2, T=3, N=2, D=2, F=3),
 )
 
 
@@ -67,12 +69,15 @@ class Grouped:
     def __init__(self, draw, weights=None, layers=None):
         L, G = layers or drawn_layers(draw)
         self.of = [layer * G // L for layer in range(L)]
+        self.twice = getattr(draw, "corner", Corner()).kind == "again"
         if weights is None:
             self.p = point(draw, lambda draw, H, F: self.spread([drawn_weights(draw, H, F) for _ in range(G)]))
         else:
             self.p = outside_point(self.spread(weights))
 
     def spread(self, weights):
+        if self.twice:
+            weights[-1] = dict(weights[0])
         self.weights = weights
         return [weights[group] for group in self.of]
 
@@ -83,9 +88,16 @@ class Grouped:
 
     def passed(self, yours):
         p = self.p
-        y, cache = yours.encoder_forward(p.x, self.weights, p.mask, p.heads, p.eps, len(self.of))
+        y, cache = yours.encoder_forward(p.x, self.handed_out(), p.mask, p.heads, p.eps, len(self.of))
         dx, dweights = yours.encoder_backward(p.dy, cache)
         return y, dx, dweights
+
+    def handed_out(self):
+        """In a corner the first group's weights and the last's are one object."""
+        if not self.twice:
+            return self.weights
+        first = Given.of("filled", "first group", self.weights[0])
+        return [first, *self.weights[1:-1], first]
 
     def others(self):
         """Wrong ways through the groups."""

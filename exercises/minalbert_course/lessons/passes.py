@@ -53,6 +53,7 @@ LAYERS = (
     Corner("large", L=1, B=4, T=1, N=2, D=2, F=3),
     Corner(L=27, B=2, T=4, N=2, D=4, F=9),
     Corner(L=2, B=1, T=3, N=12, D=1, F=2),
+    Corner("still", L=3, B=2, T=3, N=2, D=2, F=3),
 )
 
 
@@ -83,6 +84,8 @@ def drawn_weights(draw, H, F):
     size = 0.1 if corner and corner.sizes.get("L", 0) > MANY else 1.0
 
     def drawn(name, shape):
+        if corner and corner.kind == "still":
+            return np.full(shape, float(name.endswith(".gain")))
         if name.endswith(".gain"):
             return 1 + size * (draw.gain(H) - 1)
         return size * (draw.matrix(*shape) if len(shape) == 2 else draw.normal(*shape, scale=0.2))
@@ -114,6 +117,11 @@ def point(draw, sets):
     B, T, N, D, F = draw.sizes(B=2, T=5, N=3, D=2, F=7, least=2)
     x, dy = draw.normal(B, T, N * D), upstream(draw, B, T, N * D)
     eps = 0.1 if draw.first else float(draw.uniform(0.02, 0.3))
+    kind = getattr(draw, "corner", Corner()).kind
+    if kind in ("tiny", "still"):
+        eps = 1e-12
+    if kind == "still":
+        x[...] = 1.0 - 2.0 * (np.arange(N * D) % 2)  # of mean 0 and variance 1: a norm leaves it as it is
     return Point(x, key_mask(draw.padding(B, T), np.float64), N, eps, dy, sets(draw, N * D, F))
 
 
@@ -221,17 +229,22 @@ def real(name, value, like):
 
 def encoder_check(yours, p, compare):
     """compare(passes) raises Wrong."""
+    right = passes(p)
     try:
-        compare(passes(p))
+        compare(right)
     except Wrong as wrong:
         try:
             own = passes(p, yours.block_forward, yours.block_backward)
-            idle = alike(own.y, p.x) or alike(own.gradients[0]["ffn.down.b"], own.gradients[-1]["ffn.down.b"])
-            if p.x.any() and len(p.sets) > 1 and idle:
+            if p.x.any() and len(p.sets) > 1 and idle(own, p) and not idle(right, p):
                 raise wrong                          # blocks that do nothing prove nothing
             compare(own)
         except (Wrong, NotWritten, Stopped):
             raise wrong from None
+
+
+def idle(gone, p):
+    """Do some passes, or their ways back, change nothing?"""
+    return alike(gone.y, p.x) or alike(gone.gradients[0]["ffn.down.b"], gone.gradients[-1]["ffn.down.b"])
 
 
 def alike(a, b):
