@@ -434,7 +434,7 @@ MUTATIONS = [
     Mutation("workers: a gradient used again is not emptied", "parallel/workers.py", "        grads.flat.fill(0)\n", "",
              "slices"),
     Mutation("workers: one memory for two slices", "parallel/workers.py", "self._free_memory.pop()",
-             "self._free_memory[-1]", "slices: changes_no_bit"),
+             "self._free_memory[-1]", "slices: memory_of_their_own"),
     Mutation("workers: BLAS not limited to one thread", "parallel/workers.py",
              "            with blas_threads(1):\n                return",
              "            with blas_threads(2):\n                return", "threads"),

@@ -265,6 +265,15 @@ def test_hidden_states_and_their_way_back_drop_alike(cut_often, kernels):
     assert slope == pytest.approx(np.linalg.norm(grads.flat), rel=1e-7)
 
 
+def test_passes_at_once_have_memory_of_their_own():
+    workers = Workers(Albert(TINY, hard_params(TINY), kernels="fused"), 2)
+    with workers.memory() as earlier:
+        pass
+    with workers.memory() as first, workers.memory() as second:
+        assert first is earlier
+        assert second is not first
+
+
 def test_an_interrupted_call_leaves_no_job_running():
     """Else a slice that was begun would go on adding into gradients that the caller has back."""
     events = []
