@@ -126,6 +126,8 @@ def test_errors_fall_from_left_to_right_and_the_least_has_a_dot(order):
     assert (dot.get_xdata()[0], dot.get_ydata()[0]) == pytest.approx((1e-8, 2e-8))
     assert texts(axes)[0] == "relative"
     assert {"there and back, least at h = 1e-08", "down"} < set(texts(axes))
+    alt = drawn._repr_mimebundle_()[1]["image/png"]["alt"]
+    assert "there and back from 0.1 down to 2e-08, and up to 1, down from 0.01 down to 1e-14" in alt
     down = axes.lines[2]
     assert list(down.get_xdata()) == pytest.approx(list(10.0 ** -np.arange(1, 8)))  # where it is zero there is none
     assert inside(drawn)

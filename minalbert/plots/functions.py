@@ -86,8 +86,9 @@ def error_curves(h, errors, title="error over the step"):
     wide, tall = 4.6, 3.1
     width = LEFT + wide + 0.25 + LETTER * max(map(len, names.values()))
     height = HEAD + tall + FOOT + BELOW
-    drawn = figure(width, height, f"{one_line(title)}, while h shrinks from {h.max():.0e} to {h.min():.0e}: "
-                                  f"{describe_lines(errors)}")  # fmt: skip
+    described = ", ".join(f"{name} {describe_error(error)}" for name, error in errors.items())
+    steps = f"while h shrinks from {h.max():.0e} to {h.min():.0e}"
+    drawn = figure(width, height, f"{one_line(title)}, {steps}: {described}")
     axes = drawn.add_axes((LEFT / width, (FOOT + BELOW) / height, wide / width, tall / height))
     panel(axes, *title.split("\n", 1))
     axes.set(xscale="log", yscale="log", xlim=(h.max(), h.min()))
@@ -106,6 +107,15 @@ def error_curves(h, errors, title="error over the step"):
     axes.set_ylim(axes.get_ylim())                   # fixed, before the names are placed
     name_ends(axes, ends)
     return drawn
+
+
+def describe_error(error):
+    """Where a line begins, its least, and where it ends. Its peaks are rounding, other on each machine."""
+    error = error[np.isfinite(error)]
+    if not error.size:
+        return "nowhere"
+    first, least, last = error[0], error.min(), error[-1]
+    return f"from {first:.3g} down to {least:.0e}" + (f", and up to {last:.3g}" if last > 100 * least else "")
 
 
 @drawing
