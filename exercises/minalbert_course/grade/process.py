@@ -1,19 +1,24 @@
 """One worker: a process with a folder of its own, asked one question after the other."""
 
+import atexit
 import contextlib
+import functools
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
+from .fork_server import Forked, ForkServer
 from .keeper import remove
 from .pipes import Pipes, PipesOfWindows
 from .time_limit import ProcessorTime
 
-WORKER = Path(__file__).parent / "worker.py"
+COMMAND = [sys.executable, "-P", "-s", str(Path(__file__).parent / "worker.py")]
+ONE = threading.Lock()                               # a server for each process, not for each thread
 PATIENCE = 10                                        # seconds for the keeper to end all and to remove the folder
 
 
@@ -35,16 +40,22 @@ class WorkerProcess:
             end, self.lifeline = os.pipe()
             ends, number = (end,), str(end)
         try:
-            self.open([sys.executable, "-P", "-s", str(WORKER), number, self.folder], environment(self.folder), ends)
+            if sys.platform == "linux":
+                self.converse_with(Forked(server(), self.folder, *ends))
+            else:
+                self.open([*COMMAND, number, self.folder], environment(self.folder), ends)
         finally:
             for end in ends:
                 os.close(end)
 
     def open(self, command, environment, ends=()):
-        self.process = subprocess.Popen(
+        self.converse_with(subprocess.Popen(
             command, cwd=self.folder, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL, start_new_session=os.name != "nt", pass_fds=ends, bufsize=0,
-        )  # fmt: skip
+        ))  # fmt: skip
+
+    def converse_with(self, process):
+        self.process = process
         self.used = ProcessorTime(self.process.pid)
         self.pipes = (PipesOfWindows if os.name == "nt" else Pipes)(self.process.stdin, self.process.stdout)
 
@@ -84,6 +95,23 @@ class WorkerProcess:
                 self.process.stdin.close()
                 self.process.stdout.close()
         remove(self.folder)
+
+
+def server():
+    """This process's own, whose copies are its workers; a new one where the last has ended."""
+    with ONE:
+        if not (found := started(os.getpid())).alive:
+            started.cache_clear()
+            found = started(os.getpid())
+        return found
+
+
+@functools.lru_cache(1)
+def started(pid):
+    folder = tempfile.gettempdir()
+    found = ForkServer(COMMAND, environment(folder), folder)
+    atexit.register(found.stop)
+    return found
 
 
 def environment(folder):

@@ -2,6 +2,11 @@
 
 LIFELINE is the number of a pipe's reading end, or - where the system has no `fork`. Nothing of the course is imported
 but what `inside` needs: a package's own __init__ would bring the lessons, which hold what is right.
+
+    python .../grade/worker.py fork SOCKET FOLDER
+
+is the server of which such processes are copies (`fork_server`). FOLDER, in which theirs are, tells a list of processes
+whose it is.
 """
 
 import os
@@ -20,11 +25,12 @@ def bare(name, folder):
     sys.modules[name] = package
 
 
-def main(lifeline, folder):
+def main(*arguments):
     bare("minalbert_course", COURSE)
     bare("minalbert_course.grade", COURSE / "grade")
-    from minalbert_course.grade import keeper
+    from minalbert_course.grade import fork_server, keeper
 
+    lifeline, folder = fork_server.serve(int(arguments[1])) if arguments[0] == "fork" else arguments
     fences = [] if lifeline == "-" else keeper.keep(int(lifeline), folder)
     from minalbert_course.grade import inside
 
