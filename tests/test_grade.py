@@ -20,9 +20,10 @@ from minalbert_course.errors import CourseError
 from minalbert_course.given import Given
 from minalbert_course.grade import codec, inside, keeper
 from minalbert_course.grade.batch import best, graded, grades
-from minalbert_course.grade.fenced import differing
+from minalbert_course.grade.fenced import Fenced, differing
 from minalbert_course.grade.submissions import found
 from minalbert_course.here import Here
+from minalbert_course.values import Stopped
 from minalbert_course.yours import OnDevice, Opaque
 
 LESSON = find("ex05")
@@ -129,9 +130,25 @@ def test_what_is_not_written_into_comes_back_byte_for_byte(writes, same):
     exec(f"def f(x, rng, more, cache, *, mask):\n    {writes}\n    return rng.random()", worker.namespace)
     arguments = (np.arange(3.0), Given.of("rng", 3), [(1, "a"), [2.5, None]], Opaque(0)), {"mask": np.ones(2, bool)}
     sent = codec.packed(arguments)
-    answer = back(worker.answer(Here({}, made=worker.made), {"name": "f", "given": sent, "opaque": []}))
+    (answer,) = worker.answer(Here({}, made=worker.made), {"name": "f", "given": [sent], "opaque": []})["answers"]
+    answer = codec.unpacked(answer)
     assert (answer["after"].tobytes() == sent.tobytes()) is same
     assert bool(differing(arguments, codec.unpacked(answer["after"]))) is not same
+
+
+def test_many_calls_are_answered_up_to_the_one_that_stops(tmp_path):
+    """In questions of sixteen calls; each call has its own result and its own report of what it wrote into."""
+    code = "calls = []\ndef relative_error(x, n):\n    calls.append(n)\n    if n == 21: raise ValueError('no more')\n"
+    code += "    if n == 3: x[0] = 5\n    return len(calls) * x.sum()\n"
+    path = tmp_path / "ex01_finite_differences.py"
+    path.write_text(f"{exercise_files.solution('ex01')}\n{code}", encoding="utf-8")
+    with Fenced(find("ex01"), path) as host:
+        answers = host.calls("relative_error", [((np.ones(2), n), {}) for n in range(40)], ())
+        first = [next(answers) for _ in range(21)]
+        with pytest.raises(Stopped, match="ValueError: no more"):
+            next(answers)
+    assert [result for result, _ in first] == [24 if n == 3 else 2 * (n + 1) for n in range(21)]
+    assert [n for n, (_, written) in enumerate(first) if written] == [3]
 
 
 def test_values_travel_and_nothing_else_does():

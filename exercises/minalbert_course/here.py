@@ -37,6 +37,10 @@ class Here:
         self.namespace, self.path, self.withheld, self.made = namespace, str(path), withheld, made or copies
         self.last = {}                               # function -> what it was given and returned last, without caches
 
+    def calls(self, name, many, opaque):
+        """`call` for each of many (args, static), of which none needs what another returns."""
+        return (self.call(name, args, static, opaque) for args, static in many)
+
     def call(self, name, args, static, opaque):
         function = self.namespace.get(name)
         if not callable(function):

@@ -6,6 +6,7 @@ Wherever they run (`here`, or `grade.worker`, in a process of their own), they g
 writes into its arguments spoils nothing; `yours.untouched()` reports it.
 """
 
+import contextlib
 import functools
 from typing import Any, NamedTuple
 
@@ -38,7 +39,7 @@ class Call(NamedTuple):
 
 
 class Yours:
-    """`host` has call(name, args, static, opaque) -> (result, what was written into, in words)
+    """`host` has call(name, args, static, opaque) -> (result, what was written into, in words), and `calls` for many
 
     host, made   where the functions run, and the calls that were answered since `forget`
     history      calls of earlier checks, too, the last of them last
@@ -79,19 +80,24 @@ class Yours:
         """A new check begins."""
         self._written, self.made, self._used = [], [], set()
 
+    def each(self, name, many):
+        """The results of many calls, of which none needs what another returns. many: their arguments, no caches"""
+        answers = self.host.calls(name, [(args, {}) for args in many], self._lesson.opaque(name))
+        with named(name):
+            return [self._took(name, args, {}, *answer) for args, answer in zip(many, answers, strict=True)]
+
     def _call(self, name, *args, **static):
-        returns = self._lesson.functions[name]
         args = tuple(self._unused(arg) for arg in args)
-        try:
-            result, written = self.host.call(name, args, static, self._lesson.opaque(name))
-        except (NotWritten, Stopped) as error:
-            error.of = name
-            raise
+        with named(name):
+            answer = self.host.call(name, args, static, self._lesson.opaque(name))
+        return self._took(name, args, static, *answer)
+
+    def _took(self, name, args, static, result, written):
         if name in self._lesson.own_results:
             self._lent += [(name, what) for what in written if what.startswith(MEMORY_OF)]
         self._written += [(name, what) for what in written if not what.startswith(MEMORY_OF)]
         self._wrote_once += self._written[:1]
-        result = unpacked(name, result, returns)
+        result = unpacked(name, result, self._lesson.functions[name])
         self.made.append(Call(name, args, static, result))
         self.history = [*self.history[1 - KEPT :], self.made[-1]]
         return result
@@ -108,6 +114,16 @@ class Yours:
 
     def _caches(self, call):
         return [(i, call.result[i]) for i in self._lesson.opaque(call.name)]
+
+
+@contextlib.contextmanager
+def named(name):
+    """An error says in which function it was."""
+    try:
+        yield
+    except (NotWritten, Stopped) as error:
+        error.of = name
+        raise
 
 
 def unpacked(name, result, returns):

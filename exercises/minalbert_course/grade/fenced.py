@@ -17,6 +17,7 @@ from .tasks import task_of
 from .time_limit import CLOCK, TimeLimit
 
 STARTUP = 60                                         # seconds to import NumPy
+TOGETHER = 16                                        # calls in one question, which has the time of one
 RUNNING = 4                                          # calls' time for the file itself, which may import much
 OWN = 1024                                           # MB of address space that Python and NumPy take themselves
 DEVICE = {"on the device", "numbers on the device"}  # what is put into the pretended GPU, and its number handed over
@@ -86,6 +87,15 @@ class Fenced:
             raise Refused(reason)
 
     def call(self, name, args, static, opaque):
+        (answer,) = self.calls(name, [(args, static)], opaque)
+        return answer
+
+    def calls(self, name, many, opaque):
+        """(result, what was written into) of each, some of them asked in one question: to wait takes longest."""
+        for start in range(0, len(many), TOGETHER):
+            yield from self.together(name, many[start : start + TOGETHER], opaque)
+
+    def together(self, name, some, opaque):
         if name in self.endless:
             raise OutOfTime(self.endless[name])
         if self.worker is None:                      # an earlier call ended it
@@ -95,21 +105,30 @@ class Fenced:
                 raise Stopped(str(error)) from error
         if self.left <= 0:
             raise OutOfTime(self.used_up)
-        given = self.put((tuple(args), static))
-        question = {"name": name, "given": codec.packed(given), "opaque": opaque}
-        answer = self.answer(question, name, min(self.limits.call, self.left))
-        if answer.get("error"):
-            raise (NotWritten if answer["error"] == "not written" else Stopped)(str(answer.get("text", "")))
-        try:
-            result, written = self.fetched(answer["result"]), [str(what) for what in answer["written"]]
-            shared = [what for what in written if what.startswith(MEMORY_OF)]
-            wrote = written[: len(written) - len(shared)]
-            if not wrote and answer["after"].tobytes() != question["given"].tobytes():
-                wrote = differing(given, codec.unpacked(answer["after"]))
-            return result, (wrote or self.differing_there(args, given[0])) + shared
-        except JUNK:
-            self.stop()
-            raise Stopped(f"{name} did not answer as a function does") from None
+        given = [self.put((tuple(args), static)) for args, static in some]
+        sent = [codec.packed(one) for one in given]
+        question = {"name": name, "given": sent, "opaque": opaque}
+        answers = self.answer(question, name, min(self.limits.call, self.left)).get("answers")
+        for number, (args, _) in enumerate(some):
+            try:
+                answer = answers[number]
+                stopped = isinstance(answer, dict) and (answer["error"], str(answer["text"]))
+                found = None if stopped else self.taken(codec.unpacked(answer), args, given[number], sent[number])
+            except (*JUNK, codec.CodecError):
+                self.stop()
+                raise Stopped(f"{name} did not answer as a function does") from None
+            if stopped:
+                raise (NotWritten if stopped[0] == "not written" else Stopped)(stopped[1])
+            yield found
+
+    def taken(self, answer, args, given, sent):
+        """(result, what was written into) from a worker's answer"""
+        result, written = self.fetched(answer["result"]), [str(what) for what in answer["written"]]
+        shared = [what for what in written if what.startswith(MEMORY_OF)]
+        wrote = written[: len(written) - len(shared)]
+        if not wrote and answer["after"].tobytes() != sent.tobytes():
+            wrote = differing(given, codec.unpacked(answer["after"]))
+        return result, (wrote or self.differing_there(args, given[0])) + shared
 
     def answer(self, question, name, seconds):
         """The worker's answer; what it asks of the pretended GPU before is done there."""

@@ -95,13 +95,21 @@ class Worker(Process):
         if hasattr(makers, "warm_up"):
             makers.warm_up()
 
-    def answer(self, host, call):
-        name = call["name"]
+    def answer(self, host, asked):
+        """Those of some calls, as arrays of bytes; where one stops, what is to be said of it, and no more."""
+        answers = []
+        for given in asked["given"]:
+            answers.append(self.answer_of_one(host, asked["name"], given, asked["opaque"]))
+            if isinstance(answers[-1], dict):
+                break
+        return {"answers": answers}
+
+    def answer_of_one(self, host, name, given, opaque):
         try:
             host.namespace = {name: self.watched(name)}
-            sent = codec.unpacked(call["given"])
-            result, written = host.call(name, *sent, call["opaque"])
-            return codec.dumps({"result": self.wrapped(result), "written": written, "after": self.after(*sent)})
+            sent = codec.unpacked(given)
+            result, written = host.call(name, *sent, opaque)
+            return codec.packed({"result": self.wrapped(result), "written": written, "after": self.after(*sent)})
         except NotWritten as error:
             return {"error": "not written", "text": str(error)}
         except Stopped as error:

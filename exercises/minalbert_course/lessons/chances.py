@@ -15,7 +15,7 @@ from ..given import Given
 RARE = 30.0
 OFF = 0.05                                           # a chance that is off by so much is found ...
 CLEAR = 5.0                                          # ... but once in exp(5) times
-MOST = 20000                                         # draws
+MOST, AT_ONCE = 20000, 16                            # draws
 FITS = 6.0                                           # surprise at which a known mistake still explains counts
 
 
@@ -95,7 +95,7 @@ def unrelated(what, pairs, cause):
 def sequential(events, chances, causes, other=lambda: None):
     """Raise Wrong where something has not the chance it should have; draw as often as it takes to know.
 
-    events()   the names of what happened in one draw
+    events(n)  [the names of what happened in one draw], of so many draws
     chances    {name: probability}
     causes     {name: (where it never happens, where it always does)}; other(): a cause that comes before these
 
@@ -105,12 +105,10 @@ def sequential(events, chances, causes, other=lambda: None):
     counts, n = dict.fromkeys(chances, 0), 0
     happened = []
     while n < MOST:
-        for _ in range(16):
-            happened.append(events())
-            for name in happened[-1]:
-                if name in counts:
-                    counts[name] += 1
-        n += 16
+        happened += events(AT_ONCE)
+        for name in (name for names in happened[-AT_ONCE:] for name in names if name in counts):
+            counts[name] += 1
+        n += AT_ONCE
         evidences = {name: evidence(counts[name], n, p) for name, p in chances.items()}
         worst = max(evidences, key=evidences.get)
         if evidences[worst] > RARE:

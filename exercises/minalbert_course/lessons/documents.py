@@ -46,18 +46,18 @@ def two_parts(first, second):
     return parts
 
 
-def compare_draws(draw, pair_of, what, causes):
-    """pair_of(sentences) -> a function of none for one document: (0 or 1, the cut's number)
+def compare_draws(draw, pairs_of, what, causes):
+    """pairs_of(sentences) -> a function: so many draws of one document -> [(0 or 1, the cut's number)]
 
     Of one document: fair, each for the other? Then of shorter and longer ones.
     """
     if draw.first:
         found, sentences = [], 4
-        pair = pair_of(sentences)
+        pairs = pairs_of(sentences)
 
-        def events():
-            found.append(pair())
-            return [what] * found[-1][0] + [cut_after(found[-1][1], sentences)]
+        def events(count):
+            found.extend(pairs(count))
+            return [[what] * one + [cut_after(cut, sentences)] for one, cut in found[-count:]]
 
         places = {cut_after(cut, sentences): 1 / (sentences - 1) for cut in range(1, sentences)}
         causes = {what: causes} | dict.fromkeys(places, (SAME_CHANCE, SAME_CHANCE))
@@ -65,8 +65,7 @@ def compare_draws(draw, pair_of, what, causes):
         compare_cuts(what, found, sentences)
         return
     for sentences, calls in SIZES[draw.number]:
-        pair = pair_of(sentences)
-        found = [pair() for _ in range(calls)]
+        found = pairs_of(sentences)(calls)
         count = sum(one for one, _ in found)
         share(f"{what}, of {sentences} sentences", count, calls, 1 / 2, {0: causes[0], calls: causes[1]}.get(count))
         compare_cuts(what, found, sentences)

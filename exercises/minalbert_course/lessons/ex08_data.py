@@ -57,21 +57,23 @@ def order(yours, draw):
 
 @lesson.check(0.5, "fair draws", of="order_pair", formula="swapped with probability 1/2, each cut with 1/(n-1)")
 def fair(yours, draw):
-    def pair_of(sentences):
+    def pairs_of(sentences):
         document = written(draw, sentences)
         tokens, ends = joined(document), starts(document)
 
-        def pair():
-            first, second, _ = yours.order_pair(document, rng(draw))
-            first, second = two_parts(first, second)
+        def pair(first, second):
             swapped = first[0] != tokens[0]
             front = len(second if swapped else first)
             return swapped, ends.index(front) if front in ends else 0
 
-        return pair
+        def pairs(count):
+            answers = yours.each("order_pair", [(document, rng(draw)) for _ in range(count)])
+            return [pair(*two_parts(first, second)) for first, second, _ in answers]
+
+        return pairs
 
     causes = "the parts are never swapped", "the parts are always swapped"
-    compare_draws(draw, pair_of, "swapped", causes)
+    compare_draws(draw, pairs_of, "swapped", causes)
 
 
 add_inputs(lesson, points=(1, 0.5, 0.5, 0.5, 0.5, 1))

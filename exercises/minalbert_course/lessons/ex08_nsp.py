@@ -58,20 +58,22 @@ def next_or_random(yours, draw):
 
 @variant.check(1, "fair draws", of="nsp_pair", formula="is_random with probability 1/2, each cut with 1/(n-1)")
 def fair_next(yours, draw):
-    def pair_of(sentences):
+    def pairs_of(sentences):
         others = 1 if draw.first else 4
         documents = [written(draw, size, start=500 * (i + 1)) for i, size in enumerate([sentences] + [3] * others)]
         ends, own = starts(documents[0]), joined(documents[0])
 
-        def pair():
-            first, second, _ = yours.nsp_pair(documents, 0, rng(draw))
-            first, second = two_parts(first, second)
+        def pair(first, second):
             return second[0] not in own, ends.index(len(first)) if len(first) in ends else 0
 
-        return pair
+        def pairs(count):
+            answers = yours.each("nsp_pair", [(documents, 0, rng(draw)) for _ in range(count)])
+            return [pair(*two_parts(first, second)) for first, second, _ in answers]
+
+        return pairs
 
     causes = "the second part never comes from elsewhere", "it always comes from elsewhere"
-    compare_draws(draw, pair_of, "second parts of another document", causes)
+    compare_draws(draw, pairs_of, "second parts of another document", causes)
 
 
 DEPENDENT = "where the second part begins depends on where the first ends; each needs a draw of its own"
@@ -86,8 +88,7 @@ def elsewhere(yours, draw):
     homes, begins = {i: 0 for i in range(D) if i != number}, {i: [] for i in range(D)}
     places = {tuple(tail): place for document in documents for place, tail in enumerate(tails(document))}
     own, ends, cuts = joined(documents[number]), starts(documents[number]), []
-    for _ in range(calls):
-        first, second, is_random = yours.nsp_pair(documents, number, rng(draw))
+    for first, second, is_random in yours.each("nsp_pair", [(documents, number, rng(draw)) for _ in range(calls)]):
         first, second = two_parts(first, second)
         if second == own[len(first) :]:
             continue

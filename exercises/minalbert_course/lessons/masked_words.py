@@ -31,7 +31,16 @@ def crowded(draw, token):
 
 
 def ask(yours, draw, ids, vocab_size=25):
-    masked, positions, labels = yours.mask_tokens(ids, rng(draw), vocab_size)
+    (answer,) = ask_each(yours, draw, [ids], vocab_size)
+    return answer
+
+
+def ask_each(yours, draw, texts, vocab_size=25):
+    answers = yours.each("mask_tokens", [(ids, rng(draw), vocab_size) for ids in texts])
+    return [arrays(ids, *answer) for ids, answer in zip(texts, answers, strict=True)]
+
+
+def arrays(ids, masked, positions, labels):
     masked, positions = whole("masked_ids", masked), whole("positions", positions)
     labels = whole("labels", labels)
     if len(masked) != len(ids):
@@ -95,7 +104,7 @@ def check_places(yours, draw):
     size, calls = 12, 300 if draw.first else 120     # of 12, and of the 15 with special tokens, two are chosen
     ids = text(draw, size)
     ordinary = np.flatnonzero(ids >= ORDINARY)
-    chosen = np.array([np.searchsorted(ordinary, ask(yours, draw, ids)[1]) for _ in range(calls)])
+    chosen = np.array([np.searchsorted(ordinary, asked[1]) for asked in ask_each(yours, draw, calls * [ids])])
     cause = "seen: not every ordinary token has the same chance"
     if (chosen == chosen[0]).all():
         cause = "the same places are chosen each time: nothing is drawn from rng"
@@ -109,13 +118,13 @@ def check_places(yours, draw):
     long = [text(draw, 1000) for _ in range(8)]
     ordinary = [np.flatnonzero(ids >= ORDINARY) for ids in long]
     places = np.concatenate([np.searchsorted(*each) for each in zip(
-        ordinary, (ask(yours, draw, ids)[1] for ids in long), strict=True)])  # fmt: skip
+        ordinary, (asked[1] for asked in ask_each(yours, draw, long)), strict=True)])  # fmt: skip
     for where, these, p in (("in the first half of the text", places < 500, 0.5),
                             ("among the first 20 ordinary tokens of 1000", places < 20, 0.02),
                             ("among the last 20 ordinary tokens of 1000", places >= 980, 0.02)):  # fmt: skip
         share(f"chosen {where}", int(these.sum()), len(places), p, cause)
     few = text(draw, 5)
-    chosen = [int(ask(yours, draw, few)[1][0]) for _ in range(100 if draw.number < 2 else 0)]
+    chosen = [int(asked[1][0]) for asked in ask_each(yours, draw, (100 if draw.number < 2 else 0) * [few])]
     even("the one that is chosen of 5", [chosen.count(place) for place in np.flatnonzero(few >= ORDINARY)],
          "seen: where one is chosen, not every ordinary token has the same chance")  # fmt: skip
 
@@ -153,10 +162,8 @@ KINDS = {                                            # the shares of [MASK], as 
 
 def check_rates(yours, draw):
     """Each chosen token by a draw of its own; then the shares, of some 6000."""
-    fates = []
-    for _ in range(90 if draw.first else 80):
-        masked, positions, _ = ask(yours, draw, text(draw, 32))
-        fates.append(int((masked[positions] == MASK).sum()))
+    texts = [text(draw, 32) for _ in range(90 if draw.first else 80)]
+    fates = [int((masked[positions] == MASK).sum()) for masked, positions, _ in ask_each(yours, draw, texts)]
     cause = {4: "the kinds are dealt out in fixed shares; each chosen token must have a draw of its own"}.get(
         fates[0] if len(set(fates)) == 1 else None)  # fmt: skip
     if {0, 5} == set(fates):
@@ -166,7 +173,7 @@ def check_rates(yours, draw):
     elif set(fates) == {0}:
         cause = "none becomes [MASK]; it must be 8 of 10"
     share("4 of 5 chosen tokens became [MASK]", fates.count(4), len(fates), 5 * 0.8**4 * 0.2, cause)
-    asked = [ask(yours, draw, text(draw, 3)) for _ in range(160 if draw.number < 2 else 0)]
+    asked = ask_each(yours, draw, [text(draw, 3) for _ in range(160 if draw.number < 2 else 0)])
     alone = [masked[positions] for masked, positions, _ in asked if len(positions) == 1]
     count = sum(MASK in masked for masked in alone)
     share("[MASK] where one token is chosen", count, len(alone), 0.8, "seen: where one is chosen, other chances hold")
