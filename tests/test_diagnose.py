@@ -98,6 +98,7 @@ SQUARE = RNG.standard_normal((2, 4, 4))
         (WHOLE * np.array([[2.0], [3], [5]]), WHOLE, "perhaps: a factor that is the same all along the last axis"),
         (G + np.where(np.arange(5) == 3, 1 + G * G, 0), G, "12 of 60 entries are wrong, all of them at index 3"),
         (G * np.where(G < 0, 2 + G * G, 1), G, "entries are wrong, those where a negative number is expected"),
+        (G * (np.arange(3) == 1)[:, None], G, "seen: 40 of 60 entries are zero, and must not be"),
         (1.00004 * G, G, "yours is 1.00004 times"),
     ],
 )  # fmt: skip

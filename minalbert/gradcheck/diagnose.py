@@ -108,6 +108,8 @@ def _likely(yours, expected):
                    "all along it, such as a mean or sum over it, is missing or wrong")  # fmt: skip
     if wrong.sum() <= wrong.size // 2:
         yield f"{SEEN}{wrong.sum()} of {wrong.size} entries are wrong{_where(wrong, expected)}"
+    elif not yours[wrong].any():
+        yield f"{SEEN}{wrong.sum()} of {wrong.size} entries are zero, and must not be{_where(wrong, expected)}"
     for axis in reversed(range(yours.ndim)):
         if yours.ndim > 1 and yours.shape[axis] > 1 and _same_factor(yours, expected, axis):
             yield (f"{PERHAPS}a factor that is the same all along {name_of(axis, yours.ndim)}, such as what each row "

@@ -213,6 +213,8 @@ def one_transfer(yours, draw):
         compare_means(yours, 0 * losses)
         compare_means(yours, 0.01 * losses)
         compare_means(yours, 4 - losses)             # of log probabilities, say
+        for bad in (np.nan, np.inf):
+            compare_spoilt(yours, losses, bad)
     yours.untouched()
 
 
@@ -224,6 +226,15 @@ def compare_means(yours, losses):
             raise Wrong(f"loss is an array of shape {loss.shape}; it must be one number", "take float() of it")
         suspects = Later(mean_mistakes, losses) if len(losses) > 1 else None
         same(f"loss, of losses on the {where}", loss, losses.mean(dtype=float), suspects=suspects)
+
+
+def compare_spoilt(yours, losses, bad):
+    """A run that has failed must be seen in its log."""
+    losses = np.append(losses, [bad, 3.0])
+    loss = float(here("loss", yours.mean_loss(Given.of("numbers on the device", losses, 1))))
+    if np.isfinite(loss):
+        raise Wrong(f"loss, of losses of which one is {bad}, is {loss:g}; it must be {bad}",
+                    "a loss that is not finite is left out, or made another number; their mean is not finite, either")
 
 
 @lesson.check(0.5, "as PyTorch", of="gelu", formula="PyTorch's gelu, layer_norm and index_add")

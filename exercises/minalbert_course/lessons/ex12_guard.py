@@ -5,7 +5,7 @@ import numpy as np
 from minalbert.optim import clip
 from minalbert.train import watch
 
-from ..compare import same
+from ..compare import Wrong, same, shown
 from ..given import Given
 from ..lesson import Lesson
 from ..outside import numbers, ramp
@@ -51,6 +51,9 @@ def compare_silu(x, y):
     if x.ndim:                                       # NumPy makes numbers of arrays without an axis
         keeps_dtype("y", y, x)
     same("y", y, silu(x), suspects=Later(silu_mistakes, np.atleast_1d(x)))
+    if x.max() <= -800 and np.abs(y).max() > 1e-12:
+        raise Wrong(f"y of x = {shown(x[0])} is {shown(y[0])}; it must be 0",
+                    "x is cut off before the formula, or a small number is added: far below zero y is 0")
 
 
 def silu_points(draw):

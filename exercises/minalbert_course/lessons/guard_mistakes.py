@@ -42,6 +42,8 @@ def guard_mistakes(w, g, rate):
     bare = w - rate * mended
     found = {
         "the step is added; it must be subtracted": w + rate * g,
+        "whether the sum of g is finite is asked; it may be infinite where no entry is":
+            w if not np.isfinite(g.sum()) else w - rate * g,
         "no step is made": w,
         "the rate is left out": w - g,
         "the gradient is divided by the rate": w - g / rate,

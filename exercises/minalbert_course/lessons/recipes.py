@@ -17,6 +17,7 @@ from .loop_mistakes import curve
 from .training_mistakes import rate_of
 
 STEPS, TARGET, LANGUAGES = 200, 1.5, 2
+PAIRS, NEAR = 4, 2.2                                 # how many pairs of languages may be tried, if the losses are near
 RESTS = 3.0                                          # near log 24, the entropy of the frequencies
 
 
@@ -127,17 +128,28 @@ def compare_target(yours, draw):
 
 
 def compare_losses(draw, named, plan, held_out, cause):
-    """Raise Wrong unless the mean of two languages' losses, held_out(language, *plan), is low enough."""
+    """Raise Wrong unless the mean of two languages' losses, held_out(language, *plan), is low enough.
+
+    One language in twelve is hard: with settings that bring others to 1.2 it is still at 1.8 after its last step. So a
+    mean that is near the target may come from bad luck, and other pairs are tried.
+    """
     if draw.number not in (0, 2):
         return
-    languages = [int(language) for language in draw.integers(0, 10**6, LANGUAGES)]
-    losses = [held_out(language, *plan) for language in languages]
-    if not sum(losses) <= LANGUAGES * TARGET:
-        found = " and ".join(f"{loss:.2f}" for loss in losses)
-        error = Wrong(f"{named} held-out MLM losses of {found}; their mean must be at most {TARGET}",
-                      cause(languages[0], plan, losses[0]))  # fmt: skip
-        error.final = error.exact = True
-        raise error
+    first = None
+    for _ in range(PAIRS):
+        languages = [int(language) for language in draw.integers(0, 10**6, LANGUAGES)]
+        losses = [held_out(language, *plan) for language in languages]
+        if sum(losses) <= LANGUAGES * TARGET:
+            return
+        first = first or (languages, losses)
+        if not sum(losses) <= LANGUAGES * NEAR:
+            break
+    languages, losses = first
+    found = " and ".join(f"{loss:.2f}" for loss in losses)
+    error = Wrong(f"{named} held-out MLM losses of {found}; their mean must be at most {TARGET}",
+                  cause(languages[0], plan, losses[0]))  # fmt: skip
+    error.final = error.exact = True
+    raise error
 
 
 def checked(steps, warmup, peak):

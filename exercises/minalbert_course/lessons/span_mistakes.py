@@ -204,8 +204,8 @@ def other_spans(scores, longest):
         "the larger of the two scores counts; it must be their sum":
             best(fits, lambda i, j: max(scores[i, 0], scores[j, 1])),
         "the end is the place after the answer; it must be the last token": (best(fits)[0], best(fits)[1] + 1),
-        **{f"only the {n} best starts and the {n} best ends are looked at": best(among(fits, scores, n) or fits)
-           for n in (3, 5, 10, 20) if n < T},
+        **{f"only the best starts and ends are looked at, {n} of each, say": best(among(fits, scores, n))
+           for n in (3, 5, 10, 20)},
         "a sum below 0 is never the best; all may be below":
             best(fits) if scores[best(fits), [0, 1]].sum() > 0 else (0, 0),
     }  # fmt: skip
@@ -247,6 +247,8 @@ def other_texts(text, places, first, start, end):
             "the last token is left out: end is the last one, not the one after it":
                 cover(start - first, end - first - 1),
             "spaces at its ends are taken off; the tokens have them": piece(begin, past).strip(),
+            "signs at its ends are taken off; the tokens have them": piece(begin, past).strip(" .,;:!?-\"'()"),
+            "full stops and spaces at its ends are taken off; the tokens have them": piece(begin, past).strip(" ."),
             "in small letters; the text's own are wanted": piece(begin, past).lower(),
             "the tokens, with one space between them; the text's own spaces are wanted":
                 " ".join(tokens),

@@ -90,6 +90,9 @@ def windows(draw):
     greedy = draw.normal(T, 2)
     greedy[T - 1, 0], greedy[1, 0], greedy[2, 1], greedy[T - 1, 1] = 9.0, 8.5, 8.0, -9.0
     yield greedy, T                                  # not the best start
+    whole = draw.normal(T, 2)
+    whole[0, 0], whole[T - 1, 1] = 9.0, 9.0
+    yield whole, T                                   # all of the window
     near = draw.normal(14, 2) - 300                  # 12 tokens of 13, by very little better than another pair
     near[1, 0], near[12, 1], near[4, 0], near[6, 1] = -200.0, -200.0, -200.0001, -200.0001
     yield near, 13

@@ -36,6 +36,10 @@ RATES = {
         peak * min(1, step / warmup if warmup else 1) * max(0, 1 - step / steps),
     "the smaller of rise and fall is taken, also where step < warmup": lambda step, steps, warmup, peak:
         peak * min(step / warmup if warmup else 1, max(0, 1 - step / steps)),
+    "after the last step it begins again; from then on the rate is 0": lambda step, steps, warmup, peak:
+        rate_of(step % steps, steps, warmup, peak),
+    "after the last step it begins again; from step = steps on the rate is 0": lambda step, steps, warmup, peak:
+        rate_of(step % steps if step > steps else step, steps, warmup, peak),
     "rise and fall are told apart the wrong way round":
         lambda step, steps, warmup, peak: peak * (step / warmup if step >= warmup else max(0, 1 - step / steps)),
     "the rise alone, without an end": lambda step, steps, warmup, peak: peak * step / warmup if warmup else peak,

@@ -117,7 +117,9 @@ def cause_of_all(tried):
 
 def word_mistakes(ids, begins):
     right = words_of(ids, begins)
+    text = np.cumprod(ids != 0).sum()                # tokens before the first padding
     return {
+        "what stands behind a [PAD] is left out; padding may stand anywhere": words_of(ids[:text], begins[:text]),
         "special tokens belong to no word": words_of(ids, begins, special=-1),
         "[PAD] alone is left out; all special tokens must be": words_of(ids, begins, special=1),
         "[MASK] is a special token, too": words_of(ids, begins, special=MASK),
