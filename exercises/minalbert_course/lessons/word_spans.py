@@ -152,7 +152,15 @@ def compare_spans(yours, draw):
         if number % 4 == 0:                          # words of one piece, so that neighbours meet often
             words = [word[:1] for word in words]
         asked.append((words, order, lengths, {7: 1000, 9: 0}.get(number, budget)))
+    asked += alone(draw)
     compare_chosen("spans", yours, [(given, spans_of(*given)) for given in asked])
+
+
+def alone(draw):
+    """One word is all that there is: it just fits, or has one token too many."""
+    start, size, n = (int(draw.integers(*limits)) for limits in ((1, 9), (2, 5), (1, 4)))
+    word = list(range(start, start + size))
+    return [([word], [0], [n], budget) for budget in (size, size - 1)]
 
 
 def compare_chosen(name, yours, asked):
