@@ -44,6 +44,14 @@ def test_twins_differ_where_the_functions_do(of_gelu):
     assert calls["tanh_backward"] >= 20
 
 
+@pytest.mark.parametrize("name", ["ex06", "ex08"])
+def test_a_solution_is_its_own_twin(name):
+    """ex06 hands out the same objects again, ex08 one generator in many calls."""
+    source = SOURCES[name]
+    texts = {function: (source.solution(), function) for function in source.lesson.functions}
+    assert compared(name, texts, seconds=0.01)[0] == {}
+
+
 def ran(mutant, cause):
     return Ran(mutant, Result(5, [Miss("GELU", 5, mutant.function, "wrong", cause, True)]))
 

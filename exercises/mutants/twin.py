@@ -6,6 +6,7 @@ same, and leaves once it differs.
 
 import ast
 import collections
+import functools
 import tempfile
 import time
 from pathlib import Path
@@ -13,8 +14,10 @@ from pathlib import Path
 import numpy as np
 
 from minalbert_course import files
+from minalbert_course.given import Given
 from minalbert_course.here import Here
 from minalbert_course.marking import mark
+from minalbert_course.same_objects import holds_given
 from minalbert_course.yours import NotWritten, OnDevice, Opaque, Stopped
 
 from ..source import sources
@@ -56,7 +59,7 @@ class Twins(Here):
                 self.drop(other, f"{name}: {error}")
             except Exception as error:               # a host lets nothing else through but what is no answer at all
                 self.drop(other, f"{name}: {type(error).__name__}: {error}")
-        if name.endswith("_forward") and self.calls[name] % 2:
+        if name.endswith("_forward") and self.calls[name] % 2 and not any(map(holds_given, args)):
             self.earlier[name] = args, static
         return (together(answers) if opaque and isinstance(result, tuple) else result), written
 
@@ -78,10 +81,24 @@ def concerned(text, changed):
     return found
 
 
+class OwnGenerator(Given):
+    """One's own generator, which no other host draws from."""
+
+    def make(self):
+        return generator(*self.args)
+
+
+@functools.cache
+def generator(which, seed):
+    return np.random.default_rng(seed)
+
+
 def own(value, which):
-    """The arguments with one's own caches."""
+    """The arguments with one's own caches and generators."""
     if isinstance(value, Opaque):
         return Opaque(value.value[which])
+    if isinstance(value, Given) and value.kind == "one rng":
+        return OwnGenerator.of("one rng", which, *value.args)
     if type(value) in (tuple, list):
         return type(value)(own(part, which) for part in value)
     return {key: own(part, which) for key, part in value.items()} if isinstance(value, dict) else value

@@ -109,7 +109,10 @@ def mask_tokens(input_ids, rng, vocab_size):
 
 # %%
 def ngram_lengths(count, rng):
-    """Returns lengths (count,): whole numbers from 1 to 3, each with its p(n), drawn independently."""
+    """count: how many, at least 1
+
+    Returns lengths (count,): whole numbers from 1 to 3, each with its p(n), drawn independently.
+    """
     ### HINT Three probabilities that sum to one, then many draws from them.
     ### HINT 1, 1/2, 1/3 divided by their sum, 11/6: p = 6/11, 3/11, 2/11.
     ### HINT rng.choice takes the values 1, 2, 3, how many, and p: an array of three, divided by its sum.

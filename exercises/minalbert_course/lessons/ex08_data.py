@@ -1,11 +1,15 @@
 """Exercise 8: what ALBERT learns from: sentence order and masked words. `ex08_nsp` has BERT's next sentences."""
 
+import collections
 import math
+
+import numpy as np
 
 from minalbert.data import masking, released
 
-from ..compare import Wrong, shown
+from ..compare import Wrong, numbers, shown
 from ..lesson import Lesson
+from .altered import other_number
 from .chances import pairs_alike, repeats, rng, share, shares
 from .documents import compare_draws, joined, repeating, starts, two_parts, written
 from .inputs import ASSEMBLE, MASK_TOKENS, add_inputs
@@ -83,11 +87,12 @@ add_inputs(lesson, points=(1, 0.5, 0.5, 0.5, 0.5, 1))
 def ngrams(yours, draw):
     """The paper's section 3.1; 6/11, 3/11, 2/11 are the released script's."""
     count = 20000
-    lengths = whole("lengths", yours.ngram_lengths(count, rng(draw)))
+    lengths = yours.ngram_lengths(count, rng(draw))
+    lengths = whole("lengths", lengths, instead(lengths))
     if len(lengths) != count:
         raise Wrong(f"there are {len(lengths)} lengths; it must be {count}")
     if outside := sorted(set(lengths) - {1, 2, 3}):
-        raise Wrong(f"a length is {outside[0]}; it must be 1, 2 or 3")
+        raise Wrong(f"a length is {outside[0]}; it must be 1, 2 or 3", instead(lengths))
     chances = {n: lengths.count(n) for n in (1, 2, 3)}
     one = "one draw stands for all; each length needs its own"
     shares("lengths of {}", chances, PUBLISHED, LENGTHS, one if count in chances.values() else None)
@@ -109,6 +114,12 @@ def ngrams(yours, draw):
         rows = [row for row in found if len(row) == size]
         share(f"lengths of 1, where {size} are asked for", [n for row in rows for n in row].count(1), size * len(rows),
               PUBLISHED[0], "seen: where few lengths are asked for, other chances hold")  # fmt: skip
+
+
+def instead(lengths):
+    """Which number stands in the place of a length, in words, or None."""
+    counts = collections.Counter(np.ravel(numbers("lengths", lengths)).tolist())
+    return other_number(counts, dict(zip((1, 2, 3), PUBLISHED, strict=True)))
 
 
 DEPENDENT = "seen: a length depends on another one; each must be drawn by itself"

@@ -4,11 +4,12 @@ What holds for each draw is checked exactly; how often something happens is coun
 """
 
 import math
-from itertools import pairwise
+from itertools import pairwise, permutations
 
 import numpy as np
 
 from ..compare import Wrong, equal, shown
+from .altered import altered, changes
 from .chances import even, likely, pairs_alike, rng, share, shares
 from .sentences import CLS, MASK, ORDINARY, SEP, UNK, whole
 
@@ -44,10 +45,25 @@ def arrays(ids, masked, positions, labels):
     masked, positions = whole("masked_ids", masked), whole("positions", positions)
     labels = whole("labels", labels)
     if len(masked) != len(ids):
-        raise Wrong(f"masked_ids has {len(masked)} tokens; it must have {len(ids)}, as input_ids")
+        raise Wrong(f"masked_ids has {len(masked)} tokens; it must have {len(ids)}, as input_ids",
+                    cause_of_order(ids, masked, positions, labels))  # fmt: skip
     if any(not 0 <= place < len(ids) for place in positions):
-        raise Wrong(f"positions are {shown(positions)}; they must lie in 0..{len(ids) - 1}")
+        raise Wrong(f"positions are {shown(positions)}; they must lie in 0..{len(ids) - 1}",
+                    cause_of_order(ids, masked, positions, labels))  # fmt: skip
     return np.array(masked), np.array(positions, int), np.array(labels)
+
+
+def cause_of_order(ids, *returned):
+    """Is it right in another order? In words, or None."""
+    names = "masked_ids", "positions", "labels"
+    for order in permutations(range(3)):
+        masked, positions, labels = (returned[i] for i in order)
+        if len(masked) != len(ids) or len(positions) != len(labels) or not set(positions) <= set(range(len(ids))):
+            continue
+        others = [i for i in range(len(ids)) if i not in positions]
+        if [ids[i] for i in positions] == labels and [ids[i] for i in others] == [masked[i] for i in others]:
+            return f"they come back in another order: {', '.join(names[order.index(i)] for i in range(3))}"
+    return None
 
 
 def check_positions(yours, draw):
@@ -94,9 +110,19 @@ def check_counts(counts):
         wanted = RIGHT[0](size, there)
         if found != wanted:
             cause = next((says for says, rule in COUNTS.items() if all(rule(n, T) == k for n, _, T, k in counts)), None)
+            cause = cause or other_share([(n, k) for n, _, _, k in counts])
             if not cause and all(not k for n, _, _, k in counts if n < 4):
                 cause = "seen: in a short text none is chosen, and at least one must be"
             raise Wrong(f"{found} of {size} ordinary tokens are chosen; it must be {wanted}", cause)
+
+
+def other_share(counts):
+    """Which share of the ordinary tokens, rounded, is chosen everywhere, in words; or None. counts: [(of, chosen)]"""
+    least = max((k - 0.5) / n for n, k in counts if k > 1) if any(k > 1 for _, k in counts) else 0.0
+    most = min((k + 0.5) / n for n, k in counts)
+    if not 0 < least <= most or any(k < 1 for _, k in counts):
+        return None
+    return f"a share of {(least + most) / 2:.3g} of the ordinary tokens is chosen; it must be 0.15"
 
 
 def check_places(yours, draw):
@@ -130,6 +156,7 @@ def check_places(yours, draw):
 
 
 def check_labels(yours, draw):
+    asked = []
     for number, size in enumerate(draw.integers(1, 60, 25)):
         ids = text(draw, int(size), words=(ORDINARY, 250000) if number % 5 == 4 else (ORDINARY, 25))
         masked, positions, labels = ask(yours, draw, ids)
@@ -138,13 +165,55 @@ def check_labels(yours, draw):
         changed = np.flatnonzero(masked != ids)
         outside = [int(i) for i in changed if i not in positions]
         if outside:
-            raise Wrong(f"masked_ids differs from input_ids at {outside[0]}, which is not among the positions")
+            raise Wrong(f"masked_ids differs from input_ids at {outside[0]}, which is not among the positions",
+                        cause_of_others(ids, masked, positions))  # fmt: skip
         if len(labels) != len(positions):
             raise Wrong(f"there are {len(labels)} labels for {len(positions)} positions")
-        cause = None
-        if (labels == masked[positions]).all():
-            cause = "they are what stands there after masking; the label is the token that stood there before"
-        equal("labels", labels, ids[positions], cause)
+        asked.append((ids, masked, positions, labels))
+    for ids, _, positions, labels in asked:
+        if (labels != ids[positions]).any():
+            equal("labels", labels, ids[positions], cause_of_labels(asked))
+
+
+def cause_of_others(ids, masked, positions):
+    """Why do masked_ids differ where no token was chosen? In words, or None."""
+    changed = np.flatnonzero(masked != ids)
+    for step, off in ((1, "small"), (-1, "large")):
+        if len(changed) > 1 and np.isin(changed, positions + step).all():
+            return f"positions are one too {off}: the token that was changed stands at its position {step:+d}"
+    rest = np.setdiff1d(np.arange(len(ids)), positions)
+    for says, other in changes(ids.tolist()).items():
+        if len(other) == len(ids) and len(rest) > 2 and (np.array(other)[rest] == masked[rest]).all():
+            return f"where no token was chosen this is {says.format('input_ids').rstrip(',')}"
+    return None
+
+
+def cause_of_labels(asked):
+    """asked: [(ids, masked, positions, labels)], of every text"""
+    if all((labels == masked[positions]).all() for _, masked, positions, labels in asked):
+        return "they are what stands there after masking; the label is the token that stood there before"
+    if all((labels == positions).all() for _, _, positions, labels in asked):
+        return "these are the positions; the label is the token that stood there"
+    for step, side in ((1, "right"), (-1, "left")):
+        if all((labels == np.roll(ids, -step)[positions]).all() for ids, _, positions, labels in asked):
+            return f"these are the tokens one place to the {side} of the positions"
+    if all((labels == ids[-positions]).all() for ids, _, positions, labels in asked):
+        return "the positions are counted from the end"
+    if kept_by_size(asked):
+        return "texts of one size have the same labels: something is kept from an earlier call"
+    return altered("labels", [(labels.tolist(), ids[positions].tolist()) for ids, _, positions, labels in asked])
+
+
+def kept_by_size(asked):
+    """Have all texts with as many tokens, and as many of them chosen, the same labels, though others are right?"""
+    sizes, differ = {}, False
+    for ids, _, positions, labels in asked:
+        size = len(ids), int((ids >= ORDINARY).sum()), len(positions)
+        first, right = sizes.setdefault(size, (labels, ids[positions]))
+        if (first != labels).any():
+            return False
+        differ = differ or (right != ids[positions]).any()
+    return differ
 
 
 KINDS = {                                            # the shares of [MASK], as they are, random tokens

@@ -42,6 +42,7 @@ BLOCKS = (
     Corner(padding="all but one", B=1, T=2, N=3, D=1, F=3),
     Corner(padding="none", B=3, T=3, N=3, D=1, F=3),
     Corner(B=1, T=2, N=4, D=32, F=3),
+    Corner(B=1, T=3, N=12, D=1, F=2),
 )
 LAYERS = (
     Corner(L=1, B=1, T=1, N=1, D=2, F=3),
@@ -169,7 +170,10 @@ def slips(p):
     """What a wrong way back through the passes gives: {mistake: (dx, gradients)}"""
     caches = passes(p).caches
     last = go_back(p.dy, caches[-1:])
+    twice = go_back(p.dy, [cache for cache in caches for _ in range(2)])
+    pairs = zip(twice[1][::2], twice[1][1::2], strict=True)
     return {
+        "each pass is gone back through twice": (twice[0], [added(pair) for pair in pairs]),
         "every pass goes back through the cache of the last pass; each needs its own":
             go_back(p.dy, [caches[-1]] * len(caches)),
         "every pass goes back through the cache of the first pass; each needs its own":
@@ -312,7 +316,8 @@ def list_by_name(what, gradients, sets):
     if not isinstance(gradients, list | tuple):
         raise Wrong(f"{what} is {shown(gradients)}; it must be a list of {len(sets)} dicts")
     if len(gradients) != len(sets):
-        raise Wrong(f"{what} has {len(gradients)} entries; it must have {len(sets)}: a dict for each set of weights")
+        raise Wrong(f"{what} has {len(gradients)} entries; it must have {len(sets)}: a dict for each set of weights",
+                    None if gradients else "the list is empty: nothing is put into it")  # fmt: skip
     for i, weights in enumerate(sets):
         by_name(f"{what}[{i}]", gradients[i], weights)
 

@@ -4,6 +4,7 @@ import numpy as np
 
 from ..compare import Wrong, equal, numbers, shown
 from ..outside import numbers as stored
+from .altered import altered, exchanged_numbers
 
 UNK, CLS, SEP, MASK, ORDINARY = 1, 2, 3, 4, 5
 
@@ -56,18 +57,49 @@ def compare_inputs(yours, first, second, max_length):
         cause = "the last [SEP] is not put on, or is cut off again: shorten the parts first, then put them together"
         raise Wrong(f"input_ids {asked} do not end in [SEP]: {ids}", cause)
     if ids.count(SEP) != 2:
-        raise Wrong(f"input_ids {asked} have {ids.count(SEP)} [SEP]; they must have 2: {ids}")
+        cause = exchanged_numbers([(ids, right)], (CLS, SEP)) or altered("input_ids", [(ids, right)])
+        raise Wrong(f"input_ids {asked} have {ids.count(SEP)} [SEP]; they must have 2: {ids}", cause)
     equal(f"input_ids {asked}", np.array(ids), np.array(right), cause_of_inputs(ids, right, first, second, max_length))
-    cause = None
-    if sum(types) == sum(right_types) + 1:
-        cause = "the first [SEP] ends the first part, so its type is 0"
-    elif sum(types) == sum(right_types) - 1:
-        cause = "the last [SEP] ends the second part, so its type is 1"
+    cause = None if types == right_types else cause_of_types(types, right_types, first, second)
     equal(f"token_type_ids {asked}", np.array(types), np.array(right_types), cause)
+
+
+def cause_of_types(types, right, first, second):
+    """first, second: the parts before they are shortened"""
+    if exchanged := exchanged_numbers([(types, right)], (0, 1)):
+        return exchanged
+    if set(types) - {0, 1}:
+        return None
+    zeros, ones, a, b = types.count(0), types.count(1), right.count(0) - 2, right.count(1) - 1
+    if types == right[::-1]:
+        return "the order is the wrong way round"
+    if sorted(types) != types:
+        return "the ones come before the zeros" if sorted(types, reverse=True) == types else None
+    if (zeros, ones) == (a + 1, b + 2):
+        return "the first [SEP] ends the first part, so its type is 0"
+    if (zeros, ones) == (a + 3, b):
+        return "the last [SEP] ends the second part, so its type is 1"
+    of_zeros = {
+        0: "there is no 0", 1: "there is one 0, however long the first part is",
+        2: "the first part's own tokens have no type", a: "[CLS] and the first [SEP] have no type",
+        a + 1: "one of [CLS] and the first [SEP] has no type", a + 3: "there is a 0 too many",
+        b + 2: "there are as many zeros as the second part's length asks for",
+        len(first) + 2: "the zeros are counted before the first part is shortened", a + 2: "",
+    }  # fmt: skip
+    of_ones = {
+        0: "there is no 1", 1: "the second part's own tokens have no type", b: "the last [SEP] has no type",
+        b + 2: "there is a 1 too many", a + 1: "there are as many ones as the first part's length asks for",
+        len(second) + 1: "the ones are counted before the second part is shortened", b + 1: "",
+    }  # fmt: skip
+    if zeros not in of_zeros or ones not in of_ones:
+        return None
+    return "; ".join(says for says in (of_zeros[zeros], of_ones[ones]) if says)
 
 
 def cause_of_inputs(ids, right, first, second, max_length):
     """The cause of sequences that are shortened in another way, or None."""
+    if ids == right:
+        return None
     room, kept, mine = max_length - 3, right.index(SEP) - 1, ids.index(SEP) - 1
     rest = len(right) - kept - 3                     # of the second part
     known = {
@@ -92,7 +124,9 @@ def cause_of_inputs(ids, right, first, second, max_length):
     cause = next((says for says, other in known.items() if ids == other != right), None)
     if not cause and len(ids) == len(right) and ids == [CLS, *first[:mine], SEP, *second[: room - mine], SEP]:
         cause = "another part is shortened than the longer of the two (of equals, the second)"
-    return cause
+    return cause or exchanged_numbers([(ids, right)], (CLS, SEP)) or altered(
+        "input_ids", [(ids, right)], lambda **given: assembled(**given)[0],
+        [{"first": list(first), "second": list(second), "max_length": max_length}])  # fmt: skip
 
 
 def shortened(first, second, room, take=list.pop, larger=lambda a, b: a if len(a) > len(b) else b):

@@ -6,6 +6,7 @@ from minalbert.data import masking, random_draws
 from minalbert.data.recipe import Recipe
 
 from ..compare import Wrong, equal, shown
+from .altered import altered
 from .sentences import CLS, MASK, ORDINARY, SEP, whole
 
 LIST = "it must be a list of lists of positions"
@@ -103,7 +104,9 @@ def bare(draw):
 def compare_words(yours, draw):
     asked = [pieces(draw, 2 + 2 * number, SPECIAL[number]) for number in range(len(SPECIAL))] + [bare(draw)]
     tried = [(lists("words", yours.find_words(*given)), words_of(*given), word_mistakes(*given)) for given in asked]
-    cause = cause_of_all(tried)
+    cause = cause_of_all(tried) or altered(
+        "words", [(found, right) for found, right, _ in tried], words_of,
+        [{"input_ids": ids.tolist(), "begins": begins.astype(int).tolist()} for ids, begins in asked])  # fmt: skip
     for (ids, _), (found, right, _) in zip(asked, tried, strict=True):
         where = f"words of input_ids {shown(ids.tolist())}"
         equal(f"the number of {where}", len(found), len(right), cause)
@@ -122,6 +125,7 @@ def word_mistakes(ids, begins):
         "what stands behind a [PAD] is left out; padding may stand anywhere": words_of(ids[:text], begins[:text]),
         "special tokens belong to no word": words_of(ids, begins, special=-1),
         "[PAD] alone is left out; all special tokens must be": words_of(ids, begins, special=1),
+        "a special token begins a word; special tokens belong to no word": words_of(ids, begins | (ids < ORDINARY), -1),
         "[MASK] is a special token, too": words_of(ids, begins, special=MASK),
         "the first ordinary token of a part begins a word, whatever `begins` says":
             [word for word in words_of(ids, begins) if begins[word[0]]],
@@ -154,7 +158,15 @@ def compare_spans(yours, draw):
         if number % 4 == 0:                          # words of one piece, so that neighbours meet often
             words = [word[:1] for word in words]
         asked.append((words, order, lengths, {7: 1000, 9: 0}.get(number, budget)))
+    asked += alone(draw)
     compare_chosen("spans", yours, [(given, spans_of(*given)) for given in asked])
+
+
+def alone(draw):
+    """One word is all that there is: it just fits, or has one token too many."""
+    start, size, n = (int(draw.integers(*limits)) for limits in ((1, 9), (2, 5), (1, 4)))
+    word = list(range(start, start + size))
+    return [([word], [0], [n], budget) for budget in (size, size - 1)]
 
 
 def compare_chosen(name, yours, asked):
@@ -163,7 +175,12 @@ def compare_chosen(name, yours, asked):
     if all(found == right for found, right in tried):
         return
     known = [span_mistakes(*given) for given, _ in asked]
-    cause = cause_of_all([(*one, mistakes) for one, mistakes in zip(tried, known, strict=True)])
+    cause = cause_of_all([(*one, mistakes) for one, mistakes in zip(tried, known, strict=True)]) or altered(
+        "spans", tried, spans_of,
+        [dict(zip(("words", "order", "lengths", "budget"), given, strict=True)) for given, _ in asked])  # fmt: skip
+    if not cause and all(found == right or len(given[0]) == 1 for given, (found, right) in
+                         zip([given for given, _ in asked], tried, strict=True)):  # fmt: skip
+        cause = "perhaps: it is right for more words; a single word is a case of its own"
     for (found, right), (given, _) in zip(tried, asked, strict=True):
         compare_one(name, found, right, given, cause)
 
