@@ -16,6 +16,7 @@ from .norms import (
     TINY,
     as_pytorch,
     chosen,
+    compare_normal,
     compare_once_more,
     mean,
     normalised,
@@ -67,6 +68,7 @@ def value(yours, draw):
                                                   named(*given[:4])))  # fmt: skip
     if draw.first:
         compare_once_more(yours.layer_norm_forward, lambda *given: reference(*given, x)[0], *given[:4])
+        compare_normal(yours.layer_norm_forward, lambda *given: reference(*given, given[0])[0])
 
 
 @lesson.check(0.5, "far from zero", of="layer_norm_forward", formula=f"{FORWARD}: first subtract, then square")
@@ -89,7 +91,7 @@ def far(yours, draw):
 
 
 @lesson.check(2, "dx", of="layer_norm_backward", formula=BACKWARD)
-@also(*ROWS)
+@also(*ROWS, *SMALL_EPS)
 def input_gradient(yours, draw):
     given = x, gain, _, eps, dy = point(draw)
     dx, _, _ = gradients_of(yours, *given)

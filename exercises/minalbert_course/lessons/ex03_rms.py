@@ -18,6 +18,7 @@ from .norms import (
     TINY,
     as_pytorch,
     chosen,
+    compare_normal,
     compare_once_more,
     mean,
     normalised,
@@ -73,10 +74,11 @@ def rms_forward(yours, draw):
     matches("y", y, right, "bth", lambda: wrong_rms_values(*given[1].values()), found=eps_factor, given=given)
     if draw.first:
         compare_once_more(yours.rms_norm_forward, rms_value, x, gain, eps)
+        compare_normal(yours.rms_norm_forward, rms_value, centre=False)
 
 
 @variant.check(3, "dx", of="rms_norm_backward", formula=f"{RMS}; x_j reaches y_j directly, and every y_i through r")
-@also(*ROWS)
+@also(*ROWS, *SMALL_EPS)
 def rms_input_gradient(yours, draw):
     given = x, gain, eps, dy = rms_point(draw)
     dx, _ = rms_gradients(yours, *given)
