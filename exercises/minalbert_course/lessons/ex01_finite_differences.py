@@ -54,12 +54,21 @@ OF_SHAPES = f"perhaps: {BEFORE}; a shape is written in, or a case of its own mad
 CENTRAL = "gradient_i = (f(x + h e_i) - f(x - h e_i)) / 2h, e_i: one at entry i, zero elsewhere"
 
 
+def guess_at(where):
+    """What may be wrong at one of `points` alone."""
+    if where == ANOTHER:
+        return f"perhaps: {BEFORE}; something is kept for an x, whatever f is"
+    if "times 1e-20" in where:
+        return f"perhaps: {BEFORE}; what is small is taken for zero, or rounded away"
+    return OF_SHAPES if where else None
+
+
 @lesson.check(1.5, "central difference", of="central_difference", formula=CENTRAL)
 def central(yours, draw):
     for where, given, f, x, exact in points(draw):
         h = float(0.1 if draw.first and not where else 2.0 if "above 10" in where else draw.uniform(0.05, 0.2))
         h = 0.125 if where in (AT_HALF, ANOTHER) else h
-        with guessing(OF_SHAPES if where else None):
+        with guessing(guess_at(where)):
             answer = gradient_of(f"the gradient{where}", x, yours.central_difference(given, x, h))
             right = (moved(f, x, h) - moved(f, x, -h)) / (2 * h)
             suspects = functools.partial(other_differences, f, x, h, exact)
@@ -91,7 +100,7 @@ STEP = "gradient_i = Im f(x + i h e_i) / h, with h about 1e-30"
 @lesson.check(2, "complex step", of="complex_step", formula=STEP)
 def complex_value(yours, draw):
     for where, given, _, x, exact in points(draw):
-        with guessing(OF_SHAPES if where else None):
+        with guessing(guess_at(where)):
             exactly(f"the gradient{where}", x, yours.complex_step(given, x), exact, 1e-12)
     x = draw.normal(3)
     steep, exact = yours.complex_step(Given.of("function", "ripples"), x), 10000 * np.cos(10000 * x)
