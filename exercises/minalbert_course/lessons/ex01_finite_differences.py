@@ -102,9 +102,6 @@ def complex_value(yours, draw):
     for where, given, _, x, exact in points(draw):
         with guessing(guess_at(where)):
             exactly(f"the gradient{where}", x, yours.complex_step(given, x), exact, 1e-12)
-    x = draw.normal(3)
-    steep, exact = yours.complex_step(Given.of("function", "ripples"), x), 10000 * np.cos(10000 * x)
-    exactly("the gradient of Σ sin(10000 x)", x, steep, exact, 1e-12)
 
 
 @lesson.check(0.5, "Squire and Trapp's", of="complex_step", formula=f"{STEP}; f = exp(x) / (sin³x + cos³x), x = 1.5")
