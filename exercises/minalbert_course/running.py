@@ -3,6 +3,8 @@
 from .draw import draws
 from .interleaving import interleave
 from .memory_orders import in_other_orders
+from .object_twice import with_one_object_twice
+from .other_upstream import with_other_upstream
 from .pretended_gpu import pretending
 from .same_objects import in_same_objects
 from .scaled_arguments import with_scaled_arguments
@@ -22,6 +24,8 @@ def run_check(lesson, check, yours, term):
         in_same_objects(lesson, yours.host, made[1], check.of)
         if is_last(lesson, check):
             with_scaled_arguments(lesson, yours.host, made[1], check.of)
+            with_one_object_twice(lesson, yours.host, made[1], check.of)
+            with_other_upstream(lesson, yours.host, made[1], check.of, gradients_of(lesson, check))
         in_other_orders(lesson, yours.host, made[1], lying_otherwise(lesson, check))
 
 

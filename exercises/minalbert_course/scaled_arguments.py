@@ -19,6 +19,7 @@ WORDS = {SMALL: "2⁻²⁸ times as large", LEAST: "2⁻⁵⁰ times as large", 
 LOST = "perhaps: what is small is taken for zero, or lost beside something larger; or something tiny is added"
 CUT = "perhaps: large numbers are cut off, or something overflows"
 CLOSE = 1e-4
+OF_ONE = 4.5e-16                                     # what float64 loses where one is added to, and subtracted again
 CANCELLED = 1e-6                                     # a result that is so small beside the arguments is a difference
 MOST = 2                                             # calls of a check
 
@@ -86,7 +87,9 @@ def ask(lesson, host, call, start, factor, args):
         raise Wrong(f"given arguments that are {WORDS[factor]}, {error}", None, call.name) from error
     cause = CUT if factor == LARGE else LOST
     for (name, _, after), known in zip(by_name(lesson, call, answer), expected, strict=True):
-        if not isinstance(after, Opaque) and largest(known) and not alike(known, after, CLOSE):
+        if isinstance(after, Opaque) or not largest(known):
+            continue
+        if not alike(known, after, CLOSE, max(largest(known), OF_ONE / CLOSE)):
             raise Wrong(f"{name} of {call.name} is wrong where arguments are {WORDS[factor]}", cause, call.name)
 
 

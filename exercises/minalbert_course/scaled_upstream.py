@@ -21,14 +21,18 @@ MOST = 6                                             # backward passes of a chec
 
 def with_scaled_upstream(lesson, host, calls, of, asked):
     """Raise Wrong where the backward pass of that name is not linear in the gradients that are asked for."""
-    forwards = {id(part): call for call in calls for part in results(call) if isinstance(part, Opaque)}
-    backwards = [call for call in repeatable(calls) if call.name == of and is_backward(call)]
-    passes = [(call, forwards[id(call.args[1])]) for call in backwards if id(call.args[1]) in forwards]
-    for call, forward in passes[:MOST]:
+    for call, forward in passes_of(calls, of)[:MOST]:
         try:
             ask(lesson, host, call, forward, asked)
         except (NotWritten, Stopped) as error:
             raise Wrong(f"called again after other calls, {error}", KEPT, call.name) from error
+
+
+def passes_of(calls, of):
+    """(backward, its forward) of the backward function of that name"""
+    forwards = {id(part): call for call in calls for part in results(call) if isinstance(part, Opaque)}
+    backwards = [call for call in repeatable(calls) if call.name == of and is_backward(call)]
+    return [(call, forwards[id(call.args[1])]) for call in backwards if id(call.args[1]) in forwards]
 
 
 def is_backward(call):
@@ -36,13 +40,12 @@ def is_backward(call):
     return isinstance(upstream, float) or (isinstance(upstream, np.ndarray) and upstream.dtype.kind == "f")
 
 
-def ask(lesson, host, call, forward, asked):
-    dy, cache = call.args
+def of_calls(lesson, host, call, forward, asked):
+    """cache_of(args): that of a new forward pass; gradients(dy, cache): [(name, as the call had it, now)]"""
 
     def cache_of(args):
-        """That of a new forward pass."""
         made = host.call(forward.name, args, forward.static, lesson.opaque(forward.name))[0]
-        return made[next(i for i, part in enumerate(forward.result) if part is cache)]
+        return made[next(i for i, part in enumerate(forward.result) if part is call.args[1])]
 
     def gradients(dy, cache):
         result, written = host.call(call.name, (dy, cache), call.static, ())
@@ -50,6 +53,12 @@ def ask(lesson, host, call, forward, asked):
             raise Wrong(f"{call.name} wrote into {EARLIER}", RETURNED, call.name)
         return [pair for pair in by_name(lesson, call, result) if pair[0] in asked]
 
+    return cache_of, gradients
+
+
+def ask(lesson, host, call, forward, asked):
+    dy = call.args[0]
+    cache_of, gradients = of_calls(lesson, host, call, forward, asked)
     mine, scaled = cache_of(forward.args), cache_of(forward.args)
     with contextlib.suppress(NotWritten, Stopped):   # other numbers may be none that it takes
         gradients(other(dy), cache_of(tuple(other(arg) for arg in forward.args)))

@@ -131,7 +131,7 @@ def also(*corners):
                 return
             for corner in corners:
                 try:
-                    with guessing(corner.guess, FEW):
+                    with guessing(corner.guess, np.inf if corner.kind == "constant" else FEW):
                         run(yours, CornerDraw(draw, corner))
                 except Wrong as error:
                     error.seen = f"{error.seen} ({corner})"

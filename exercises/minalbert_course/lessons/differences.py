@@ -9,6 +9,7 @@ from ..given import Given
 from .matches import matches
 
 ONE_NUMBER = "all entries were moved at once; the gradient has a number for each entry, so move one at a time"
+AT_HALF, ANOTHER = " at x = 0.5", " of another f at the same x"
 SHAPES = (1,), (4,), (1, 1), (3, 1), (3, 3), (2, 1, 3), (2, 3, 2, 2), ()
 
 
@@ -27,6 +28,11 @@ def points(draw):
         for i, shape in enumerate(SHAPES):
             scale = (1.0, 1e-20, 1e5)[i % 3]
             yield f" at x of shape {shape}{f', f times {scale:g}' * (scale != 1)}", *point(draw, 0.0, shape, scale)
+        x, a = np.full((2, 2), 0.5), draw.gain(4).reshape(2, 2)
+        for factor in (1.0, -2.0):
+            given = Given.of("function", "waves", factor * a, 0.0, 1.0)
+            exact = factor * a * np.cos(x) + x * (x * x).sum() / 2
+            yield AT_HALF if factor > 0 else ANOTHER, given, given.make(), x, exact
         given, f, x, _ = point(draw)
         yield " at x = 0", given, f, 0 * x, given.args[1]
         given, f, x, _ = point(draw)

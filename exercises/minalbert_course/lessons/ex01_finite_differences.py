@@ -12,7 +12,18 @@ from ..lesson import Lesson
 from ..makers import ex01 as ex01  # what this exercise hands out
 from ..outside import numbers as outside_numbers
 from .corners import BEFORE, guessing, something
-from .differences import SHAPES, exactly, gradient_of, moved, order_cause, other_differences, point, points
+from .differences import (
+    ANOTHER,
+    AT_HALF,
+    SHAPES,
+    exactly,
+    gradient_of,
+    moved,
+    order_cause,
+    other_differences,
+    point,
+    points,
+)
 from .judges import (
     errors_of_zero,
     judged,
@@ -43,11 +54,21 @@ OF_SHAPES = f"perhaps: {BEFORE}; a shape is written in, or a case of its own mad
 CENTRAL = "gradient_i = (f(x + h e_i) - f(x - h e_i)) / 2h, e_i: one at entry i, zero elsewhere"
 
 
+def guess_at(where):
+    """What may be wrong at one of `points` alone."""
+    if where == ANOTHER:
+        return f"perhaps: {BEFORE}; something is kept for an x, whatever f is"
+    if "times 1e-20" in where:
+        return f"perhaps: {BEFORE}; what is small is taken for zero, or rounded away"
+    return OF_SHAPES if where else None
+
+
 @lesson.check(1.5, "central difference", of="central_difference", formula=CENTRAL)
 def central(yours, draw):
     for where, given, f, x, exact in points(draw):
         h = float(0.1 if draw.first and not where else 2.0 if "above 10" in where else draw.uniform(0.05, 0.2))
-        with guessing(OF_SHAPES if where else None):
+        h = 0.125 if where in (AT_HALF, ANOTHER) else h
+        with guessing(guess_at(where)):
             answer = gradient_of(f"the gradient{where}", x, yours.central_difference(given, x, h))
             right = (moved(f, x, h) - moved(f, x, -h)) / (2 * h)
             suspects = functools.partial(other_differences, f, x, h, exact)
@@ -79,7 +100,7 @@ STEP = "gradient_i = Im f(x + i h e_i) / h, with h about 1e-30"
 @lesson.check(2, "complex step", of="complex_step", formula=STEP)
 def complex_value(yours, draw):
     for where, given, _, x, exact in points(draw):
-        with guessing(OF_SHAPES if where else None):
+        with guessing(guess_at(where)):
             exactly(f"the gradient{where}", x, yours.complex_step(given, x), exact, 1e-12)
 
 
@@ -160,6 +181,15 @@ def find(yours, draw):
     there = given.args[1] * np.cos(further) + further * (further * further).sum() / 2
     with guessing("perhaps: the gradient of the same f at another x is kept from an earlier call"):
         judged(yours, draw, given, further, there, [*near_the_limit(there), ("the gradient at another x", exact, True)])
+    other = Given.of("function", "waves", -2 * given.args[1], 10000.0, 1.0)
+    there = -2 * given.args[1] * np.cos(x) + x * (x * x).sum() / 2
+    with guessing("perhaps: the gradient of another f at the same x is kept from an earlier call"):
+        judged(yours, draw, other, x, there, [*near_the_limit(there), ("the gradient of another f", exact, True)])
+    for array, wrong in ((there, set()), (2 * there, {"da", "db"})):
+        twice = Given.of("one array", ("da", "db"), array)
+        if (found := named(yours.find_wrong(other, twice, x), {"da", "db"})) != wrong:
+            raise Wrong(f"of one array with two names, {sorted(found) or 'none'} is called wrong, not "
+                        f"{sorted(wrong) or 'none'}", "each name is judged: two may have the very same array")
     if found := named(yours.find_wrong(given, {}, x), {}):
         raise Wrong(f"of no candidates, {found} are called wrong")
 

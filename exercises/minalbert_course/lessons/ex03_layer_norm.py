@@ -16,7 +16,9 @@ from .norms import (
     TINY,
     as_pytorch,
     chosen,
+    compare_normal,
     compare_once_more,
+    compare_small_rows,
     mean,
     normalised,
     obeyed,
@@ -67,6 +69,7 @@ def value(yours, draw):
                                                   named(*given[:4])))  # fmt: skip
     if draw.first:
         compare_once_more(yours.layer_norm_forward, lambda *given: reference(*given, x)[0], *given[:4])
+        compare_normal(yours.layer_norm_forward, lambda *given: reference(*given, given[0])[0])
 
 
 @lesson.check(0.5, "far from zero", of="layer_norm_forward", formula=f"{FORWARD}: first subtract, then square")
@@ -105,6 +108,10 @@ def input_gradient(yours, draw):
     matches("dx", dx, expected, "bth", lambda: wrong_gradients(expected, x, gain, eps, dy), lambda: terms, laws=laws,
             natural=np.abs(r * g).max(), follows=lambda: chosen(followed(x, gain, eps, dy), 0),
             given=(lambda **given: reference(**given)[1][0], named(*given)))  # fmt: skip
+    if draw.first:
+        small = 1e-3 * x, *given[1:3], TINY
+        y, gradients = reference(*small, dy)
+        compare_small_rows(yours.layer_norm_forward, yours.layer_norm_backward, small, dy, y, gradients[0])
 
 
 @lesson.check(1, "two laws", of="layer_norm_backward", formula="eps → 0: Σ_j dx_j = Σ_j dx_j xhat_j = 0 in each row")

@@ -18,7 +18,9 @@ from .norms import (
     TINY,
     as_pytorch,
     chosen,
+    compare_normal,
     compare_once_more,
+    compare_small_rows,
     mean,
     normalised,
     obeyed,
@@ -73,6 +75,7 @@ def rms_forward(yours, draw):
     matches("y", y, right, "bth", lambda: wrong_rms_values(*given[1].values()), found=eps_factor, given=given)
     if draw.first:
         compare_once_more(yours.rms_norm_forward, rms_value, x, gain, eps)
+        compare_normal(yours.rms_norm_forward, rms_value, centre=False)
 
 
 @variant.check(3, "dx", of="rms_norm_backward", formula=f"{RMS}; x_j reaches y_j directly, and every y_i through r")
@@ -91,6 +94,10 @@ def rms_input_gradient(yours, draw):
     matches("dx", dx, expected, "bth", lambda: wrong_rms_gradients(expected, *given), lambda: terms, laws=laws,
             natural=np.abs(r * g).max(), follows=lambda: chosen(followed_rms(*given), 0), given=(
                 lambda **given: rms_reference(**given)[0], {"x": x, "gain": gain, "eps": eps, "dy": dy}))  # fmt: skip
+    if draw.first:
+        small = 1e-3 * x, gain, TINY
+        compare_small_rows(yours.rms_norm_forward, yours.rms_norm_backward, small, dy, rms_value(*small),
+                           rms_reference(*small, dy)[0])  # fmt: skip
 
 
 @variant.check(1, "a law", of="rms_norm_backward", formula="eps → 0: Σ_j dx_j x_j = 0 of each row")

@@ -13,6 +13,7 @@ from ..outside import numbers, ramp
 from . import ex05_attention
 from .corners import Corner, also, something, upstream
 from .ex05_attention import (
+    ROUNDED,
     ROWS,
     SCORES,
     compare_large,
@@ -102,7 +103,8 @@ def softmax_gradient(yours, draw):
         dx, y = yours.softmax1_backward(dy, cache), softmax1(x)
         name = "dx" if x.ndim == 3 else f"dx for x of shape {x.shape}"
         suspects = functools.partial(wrong_rows_back, dy, y) if x.ndim > 1 else None
-        matches(name, dx, softmax_way_back(dy, y), suspects=suspects, given=(softmax_way_back, {"dy": dy, "y": y}))
+        matches(name, dx, softmax_way_back(dy, y), suspects=suspects, natural=ROUNDED * np.abs(dy * y).max(),
+                given=(softmax_way_back, {"dy": dy, "y": y}))  # fmt: skip
     compare_small(yours.softmax1_forward, yours.softmax1_backward, softmax1, draw)
 
 
@@ -253,12 +255,15 @@ def key_gradient(yours, draw):
 def padding(yours, draw):
     q, k, v, mask, _ = given = point(draw)
     compare_padded(yours.grouped_forward, yours.grouped_backward, given, of="grouped_forward")
-    context, _ = yours.grouped_forward(q, k, v, np.full_like(mask, -10000.0))
+    context, cache = yours.grouped_forward(q, k, v, np.full_like(mask, -10000.0))
     try:
         same("context where all keys are padding", context, np.zeros_like(q), "bntd")
     except Wrong as error:
         cause = "each head must give nothing where nothing is to be seen: the 1 of the divisor is missing, or it is "
         raise Wrong(error.seen, f"{cause}made small with the scores", of="grouped_forward") from None
+    dq, dk, dv, _ = yours.grouped_backward(given[-1], cache)
+    for name, gradient, argument in (("dq", dq, q), ("dk", dk, k), ("dv", dv, v)):
+        same(f"{name} where all keys are padding", gradient, np.zeros_like(argument))
 
 
 @variant.check(0.5, "as PyTorch", of="grouped_backward", formula="PyTorch's scaled_dot_product_attention, enable_gqa")

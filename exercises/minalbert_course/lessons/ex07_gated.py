@@ -11,6 +11,7 @@ from . import ex07_counting
 from .counted import counted, whole, whole_in_corner, whole_in_turn
 from .gated_counts import (
     CORNERS,
+    LENGTHS,
     Sizes,
     cache,
     cache_mistakes,
@@ -51,7 +52,7 @@ LESSONS = [variant]
 MACHINES = ((1, 1), (1000, 1), (7, 7), (7, 8), (8, 3), (257, 256), (11683584, 64), (357898112, 1000), (10**12 + 1, 8),
             (10**17 + 1, 3))
 WIDTHS = ((8, 32), (1, 1), (1, 2), (2, 1), (3, 4), (5, 3),
-          (768, 3072), (4096, 16384), (2, 100), (100, 2), (1, 3000), (12289, 49157))
+          (5, 5), (5, 8), (100, 101), (768, 3072), (4096, 16384), (2, 100), (100, 2), (1, 3000), (12289, 49157))
 
 
 def compare(yours, name, right, mistakes, letters, sizes, corners, degree=3):
@@ -135,7 +136,7 @@ def of_cache(yours, draw):
     yours.untouched()
     whole(f"cache_bytes(config, {T})", answer, cache(sizes, T), cache_mistakes(sizes, T))
     before = []
-    for T, sizes in enumerate(CORNERS if draw.first else (), 1):
+    for T, sizes in zip(LENGTHS, CORNERS, strict=True) if draw.first else ():
         answer = yours.cache_bytes(Given.of("one dict", sizes.config), T)
         whole_in_corner(f"cache_bytes(config, {T}) of {sizes.words}", answer, cache(sizes, T), before=before)
         before.append(answer)
@@ -147,7 +148,7 @@ def of_operations(yours, draw):
     def asked(sizes, T):
         return sizes.H, sizes.F, sizes.L, sizes.N, sizes.K, sizes.D, T
 
-    others = [asked(sizes, T) for T, sizes in enumerate(CORNERS, 1)] if draw.first else ()
+    others = [asked(sizes, T) for T, sizes in zip(LENGTHS, CORNERS, strict=True)] if draw.first else ()
     sizes = asked(drawn(draw), 512 if draw.first else int(draw.integers(101, 999)))
     compare(yours, "flops_per_token", operations, operation_mistakes, "HFLNKDT", sizes, others, degree=4)
 

@@ -4,7 +4,8 @@ import numpy as np
 
 from minalbert.gradcheck.diagnose import Law
 
-from ..compare import Wrong, agrees, numbers, same
+from ..compare import LIMIT, Wrong, agrees, numbers, same
+from ..interleaving import alike
 from ..outside import numbers as outside_numbers
 from ..outside import ramp
 from .corners import Corner, guessing, upstream
@@ -57,6 +58,23 @@ def compare_once_more(forward, value, x, *others):
     with guessing("perhaps: something is kept from an earlier call with the same x, or with an x of the same sum"):
         for again in ((x, *later[:-1], 2 * others[-1]), (x[::-1].copy(), *others)):
             same("y of a later call", forward(*again)[0], value(*again), "bth")
+
+
+def compare_normal(forward, value, centre=True):
+    """Where a row is normal already, or nearly, y is a new array, and what the formula says."""
+    x = np.stack([np.tile([1.0, -1.0], 2), np.tile([-1.0, 1.0], 2)])
+    others = (np.ones(4), np.zeros(4), TINY) if centre else (np.ones(4), TINY)
+    with guessing("perhaps: a row whose spread is nearly one is left as it is", few=x.size):
+        for factor in (1.0, 1.0004):
+            same("y of rows that are nearly normal", forward(factor * x, *others)[0], value(factor * x, *others))
+
+
+def compare_small_rows(forward, backward, given, dy, y, dx):
+    """The way back of rows of size 0.001 with the model's eps, where forward is right there."""
+    mine, cache = forward(*given)
+    if alike(y, mine, LIMIT):
+        with guessing("perhaps: r is cut off where rows are small, or dx is a difference with too wide a step"):
+            same("dx of rows of size 0.001", backward(dy, cache)[0], dx, "bth", limit=1e-4)
 
 
 def mean(x):

@@ -1,0 +1,69 @@
+"""The calls of a check once more, with one and the same array as two of the arguments.
+
+Attention of a text to itself is handed one array as q, k and v. Each argument still has a gradient of its own: whoever
+finds an argument by its object, with `is` or `id`, then gives both the sum, or none.
+"""
+
+import itertools
+
+import numpy as np
+
+from .compare import Wrong
+from .given import Given
+from .interleaving import alike, by_name, repeatable
+from .same_objects import holds_given
+from .scaled_arguments import right
+from .scaled_upstream import results
+from .yours import NotWritten, Opaque, Stopped
+
+CAUSE = "an argument is found by its object (`is`, `id`), or written into: two arguments may be one array"
+CLOSE = 1e-4
+MOST = 3                                             # pairs of arguments
+
+
+def with_one_object_twice(lesson, host, calls, of):
+    """Raise Wrong where the function of that name, or what follows its forward, is wrong for such arguments."""
+    makers = {id(part): call for call in calls for part in results(call) if isinstance(part, Opaque)}
+    asked = [call for call in repeatable(calls) if call.name == of and not holds_given(call.args)]
+    for call in asked[:1]:
+        start = next((makers[id(arg)] for arg in call.args if isinstance(arg, Opaque) and id(arg) in makers), call)
+        usual = right(lesson, call, start, start.args)
+        if usual is not None and agree(results(call), usual):
+            for first, second in itertools.islice(pairs(start.args), MOST):
+                ask(lesson, host, (start, call), first, second)
+
+
+def agree(answers, known):
+    """The reference returns what the student's function returned, caches aside."""
+    return all(
+        isinstance(answer, Opaque) or alike(one, answer, CLOSE) for answer, one in zip(answers, known, strict=True)
+    )
+
+
+def pairs(args):
+    """Places of arrays of one shape; that of whole numbers which are valid in both places comes first."""
+    for i, j in itertools.combinations(range(len(args)), 2):
+        one, other = args[i], args[j]
+        if not (isinstance(one, np.ndarray) and isinstance(other, np.ndarray)):
+            continue
+        if one.shape == other.shape and one.dtype == other.dtype and one.size > 1:
+            yield (i, j) if one.dtype.kind == "f" or one.max() <= other.max() else (j, i)
+
+
+def ask(lesson, host, steps, first, second):
+    start, call = steps
+    args = tuple(start.args[first] if i == second else arg for i, arg in enumerate(start.args))
+    known = right(lesson, call, start, args)
+    one = Given.of("filled", f"twice {start.name} {first}", args[first])
+    args = tuple(one if i in (first, second) else arg for i, arg in enumerate(args))
+    try:
+        answer, _ = host.call(start.name, args, start.static, lesson.opaque(start.name))
+        if call is not start:
+            caches = {id(old): new for old, new in zip(results(start), answer, strict=True)}
+            upstream = tuple(caches.get(id(arg), arg) for arg in call.args)
+            answer, _ = host.call(call.name, upstream, call.static, lesson.opaque(call.name))
+    except (NotWritten, Stopped) as error:
+        raise Wrong(f"given one array as two arguments, {error}", CAUSE, call.name) from error
+    for (name, _, after), expected in zip(by_name(lesson, call, answer), known, strict=True):
+        if not isinstance(after, Opaque) and not alike(expected, after, CLOSE):
+            raise Wrong(f"{name} of {call.name} is wrong where two arguments are one array", CAUSE, call.name)

@@ -1,0 +1,64 @@
+"""A backward pass is linear: of a dy that is very small it gives as much less, and of a sum of two the sum.
+
+Whoever takes a dy that is small, or whose numbers sum to zero, for one that is zero then answers differently.
+"""
+
+import numpy as np
+
+from .compare import Wrong
+from .interleaving import alike
+from .memory_orders import largest
+from .scaled_upstream import of_calls, passes_of, times
+from .yours import NotWritten, Stopped
+
+LITTLE = 2.0**-60                                    # a power of two, which rounds nothing
+SMALL = "perhaps: a dy, or a gradient, that is small is taken for zero, or something is added to it"
+BALANCED = "perhaps: a dy whose numbers sum to zero is taken for one that is zero"
+CLOSE = 1e-4                                         # of a difference of two gradients, perhaps in float32
+MOST = 2                                             # backward passes of a check
+
+
+def with_other_upstream(lesson, host, calls, of, asked):
+    """Raise Wrong where the backward pass of that name is not linear in the gradients that are asked for."""
+    for call, forward in passes_of(calls, of)[:MOST]:
+        try:
+            ask(lesson, host, call, forward, asked)
+        except (NotWritten, Stopped) as error:
+            raise Wrong(f"given another dy, {error}", None, call.name) from error
+
+
+def ask(lesson, host, call, forward, asked):
+    """A dy that is very small; and one whose rows sum to zero, alone and added to the call's."""
+    dy = call.args[0]
+    cache_of, gradients = of_calls(lesson, host, call, forward, asked)
+    for name, before, after in gradients(times(LITTLE, dy), cache_of(forward.args)):
+        if not alike(times(LITTLE, before), after):
+            raise Wrong(f"{name} of {call.name} is not 2⁻⁶⁰ times as large where dy is", SMALL, call.name)
+    even = balanced(dy)
+    if even is None:
+        return
+    alone = gradients(even, cache_of(forward.args))
+    both = gradients(even + dy, cache_of(forward.args))
+    for (name, before, one), (_, _, total) in zip(alone, both, strict=True):
+        if not alike(total, plus(before, one), CLOSE, largest((before, one, dy))):
+            seen = f"{name} of {call.name} is not the sum of two gradients, where dy is a sum and one part sums to zero"
+            raise Wrong(seen, BALANCED, call.name)
+
+
+def balanced(dy):
+    """An array as dy whose rows sum to zero, without rounding; None where it has too few numbers."""
+    if not isinstance(dy, np.ndarray) or dy.size < 2:
+        return None
+    size = 2.0 ** np.floor(np.log2(np.abs(dy).max() or 1.0))
+    coarse = np.round(64 * dy / size) * size / 64
+    turned = coarse[..., ::-1] if dy.shape[-1] > 1 else coarse.ravel()[::-1].reshape(dy.shape)
+    return coarse - turned if (coarse != turned).any() else None
+
+
+def plus(one, other):
+    """The sum of two results of one function, array by array."""
+    if isinstance(one, dict):
+        return {key: plus(one[key], other[key]) for key in one}
+    if type(one) in (tuple, list):
+        return [plus(*pair) for pair in zip(one, other, strict=True)]
+    return one if one is None else np.add(one, other)
