@@ -16,6 +16,8 @@ def whole(name, value, cause=None):
     except Wrong as error:
         raise Wrong(error.seen, error.cause or cause) from error
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iub"):
+        if array.ndim == 1 and array.dtype.kind == "f" and (array == np.round(array)).all():
+            cause = cause or f"they are whole, but of dtype {array.dtype}: integers are asked for"
         raise Wrong(f"{name} is {shown(value)}; it must be one list, or array, of whole numbers", cause)
     return [int(i) for i in array]
 
