@@ -44,6 +44,19 @@ def test_twins_differ_where_the_functions_do(of_gelu):
     assert calls["tanh_backward"] >= 20
 
 
+@pytest.mark.slow
+def test_a_twin_measures_and_trains_a_model_of_its_own():
+    """The checks keep a model from call to call; trained by one host after the other, it would differ for each."""
+    text = SOURCES["ex11"].solution()
+    texts = {
+        "the same": (text.replace(", strict=True)]", ")]"), "held_out_loss"),
+        "a list of steps": (text.replace("in range(steps)", "in list(range(steps))"), "train"),
+    }
+    different, calls = compared("ex11", texts, calls=60)
+    assert different == {}
+    assert min(calls["train"], calls["held_out_loss"]) >= 60
+
+
 def ran(mutant, cause):
     return Ran(mutant, Result(5, [Miss("GELU", 5, mutant.function, "wrong", cause, True)]))
 
