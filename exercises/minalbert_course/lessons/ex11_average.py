@@ -81,6 +81,7 @@ def edges(yours, draw):
     compare_rates(yours, (0, 1), 1, 0, 0, 1.0)
     compare_rates(yours, (3, 4, 5, 7, 8), 8, 4, 4, peak)
     compare_rates(yours, (0, 1, 2, 3), 3, 0, 3, peak)
+    compare_rates(yours, (0, 1, 3, 4, 5, 6), 5, 1, 1, peak)
 
 
 @variant.check(1.5, "average", of="moved_average", formula=MEAN)
