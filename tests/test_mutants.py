@@ -52,6 +52,19 @@ def test_a_solution_is_its_own_twin(name):
     assert compared(name, texts, seconds=0.01)[0] == {}
 
 
+@pytest.mark.slow
+def test_a_twin_measures_and_trains_a_model_of_its_own():
+    """The checks keep a model from call to call; trained by one host after the other, it would differ for each."""
+    text = SOURCES["ex11"].solution()
+    texts = {
+        "the same": (text.replace(", strict=True)]", ")]"), "held_out_loss"),
+        "a list of steps": (text.replace("in range(steps)", "in list(range(steps))"), "train"),
+    }
+    different, calls = compared("ex11", texts, calls=60)
+    assert different == {}
+    assert min(calls["train"], calls["held_out_loss"]) >= 60
+
+
 def ran(mutant, cause):
     return Ran(mutant, Result(5, [Miss("GELU", 5, mutant.function, "wrong", cause, True)]))
 

@@ -143,6 +143,10 @@ def compare_moved(yours, draw):
     suspects = {"an average of zeros is taken for none; t says how many steps there were": given[1]}
     second = yours.moved_average(zeros, given[1], 2, 0.5)
     same("the average after step 2, of zeros and weights,", second, given[1] / 1.5, "n", suspects=suspects)
+    second, suspects = yours.moved_average(given[0], zeros, 2, 0.5), {"weights of zeros are taken for none": given[0]}
+    same("the average after step 2, with weights of zeros,", second, given[0] / 3, "n", suspects=suspects)
+    one = yours.moved_average(given[0][:1], given[1][:1], 2, 0.5)
+    same("the average after step 2, of a single number,", one, (given[0][:1] + 2 * given[1][:1]) / 3, "n")
 
 
 # A run
@@ -152,7 +156,8 @@ def plans(draw):
     """The runs of `loops`, each with (steps, warmup, decay, peak, beta)."""
     for number, (model, batches, (steps, warmup, peak)) in enumerate(runs(draw)):
         beta = (0.6, 0.9, 0.0)[number % 3] if draw.first else float(draw.uniform(0.3, 0.95))
-        yield model, batches, (steps, warmup, min(steps - warmup, 3), peak, beta)
+        decay = steps - warmup if number == 1 else min(steps - warmup, 3)
+        yield model, batches, (steps, warmup, decay, peak, beta)
 
 
 @functools.lru_cache(64)
@@ -282,21 +287,37 @@ def compare_held_out(yours, draw):
     given = [Given.of("a batch", int(draw.integers(0, 1000)), *size) for size in sizes]
     empty = Given.of("a batch", *given[1].args, False)
     cases, right = [], []
-    for asked in (given, given[:1], [Given.of("a batch", 7, 2, 6, 1)], [given[0], empty, given[2]]):
+    lists = given, given[:1], [Given.of("a batch", 7, 2, 6, 1)], [given[0], empty, given[2]], [*given, *given[::2]]
+    for asked in lists:
         seed, other = (int(seed) for seed in draw.integers(0, 1000, 2))
-        weights = small_model(other + 1000).params.flat.copy()
-        found = yours.held_out_loss(Given.of("a small model", seed), asked, weights)
+        size = (0.25, 12) if asked is lists[1] else ()
+        weights = small_model(other + 1000, *size).params.flat.copy()
+        found = yours.held_out_loss(Given.of("a small model", seed, *size), asked, weights)
         made = [one.make() for one in asked]
-        cases.append((found, Later(measuring_mistakes, seed, weights, made)))
-        right.append(mean_mlm(with_weights((seed,), weights), made))
+        cases.append((found, Later(measuring_mistakes, (seed, *size), weights, made)))
+        right.append(held_out_of((seed, *size), weights, asked))
     for (found, _), loss in zip(cases, right, strict=True):
         same("loss", found, loss, suspects=Later(explaining_all, cases, found))
+    compare_of_zeros(yours, seed, asked)
 
 
-def measuring_mistakes(seed, weights, made):
-    own = mean_mlm(small_model(seed), made)
+def held_out_of(model, weights, batches):
+    with np.errstate(all="ignore"):                  # the weights may be a student's
+        return mean_mlm(with_weights(model, weights), [one.make() for one in batches])
+
+
+def compare_of_zeros(yours, seed, asked):
+    """Weights may be any; by zeros each word is as likely as another."""
+    own = small_model(seed).params.flat
+    found = yours.held_out_loss(Given.of("a small model", seed), asked, 0 * own)
+    suspects = {"weights of zeros are taken for none: the model's own are measured": held_out_of((seed,), own, asked)}
+    same("loss by weights that are all 0", found, held_out_of((seed,), 0 * own, asked), suspects=suspects)
+
+
+def measuring_mistakes(model, weights, made):
+    own = mean_mlm(small_model(*model), made)
     found = {"the model's own weights are measured; `weights` must be in their place": [own]}
-    return found | held_out_mistakes(with_weights((seed,), weights), made)
+    return found | held_out_mistakes(with_weights(model, weights), made)
 
 
 def compare_put_back(yours, draw):

@@ -76,6 +76,7 @@ def rise(yours, draw):
     compare_rates(yours, (7, 1500), 125000, 3125, 12.5)
     compare_rates(yours, (7, 1500), 125000, 3125, 1e-6)
     compare_rates(yours, (0,), 5, 1, peak)
+    compare_rates(yours, (0,), 1, 1, peak)
 
 
 @lesson.check(1, "fall", of="learning_rate", formula=f"rate = {RATE}")

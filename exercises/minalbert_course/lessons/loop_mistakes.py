@@ -88,7 +88,7 @@ def loss_mistakes(model, batches, plan):
             [rate if step < warmup else peak * (steps - step) / (steps - warmup) for step, rate in enumerate(rates)],
         "the warm-up is left out": [rate_of(step, steps, 0, peak) for step in range(steps)],
         "the rates are those of a run of as many steps as there are batches":
-            [rate_of(step, len(batches), warmup, peak) for step in range(steps)],
+            [rate_of(step, max(len(batches), warmup), warmup, peak) for step in range(steps)],
     }  # fmt: skip
     made = [batch.make() for batch in batches]
     found = curves(model, {says: (made, other) for says, other in others.items()})

@@ -21,17 +21,22 @@ def run(draw):
 
 
 def runs(draw):
-    """run, then shorter ones, and one in which gradients are shorter and longer than 1, in turns."""
+    """run, then shorter ones, and one in which gradients are shorter and longer than 1, in turns. A public draw has one
+    of a single step, too, and one with a long rise, of a model of another size."""
     seed, batches, plan = run(draw)
     yield (seed,), batches, plan
     if draw.number < 2:
-        yield (seed,), [Given.of("a batch", seed + 2, 1, 5, 1)], (14, 1, 0.05)       # until it is known by heart
-        yield (seed,), batches, (2, 1, 1.0)
+        one_text = [Given.of("a batch", seed + 2, 1, 5, 1)]
+        yield (seed,), one_text, (14, 1, 0.05)       # until it is known by heart
+        yield (seed,), batches, (2, 0, 1.5)
     short = [Given.of("a batch", seed + 1, 40, 14, 9), *batches[:1]]
     yield (seed, 0.05), short, (4, 1, 0.05)
     if draw.first:
         yield (seed,), [*batches, batches[0]], (9, 1, 0.03)
         yield (seed,), batches[:2], (13, 1, 0.0)     # no loss is below the first two; whoever waits for one stops
+    elif draw.number == 1:
+        yield (seed,), one_text, (1, 0, 0.05)
+        yield (seed, 0.25, 12), one_text, (13, 11, 0.03)
 
 
 def compare_first_losses(yours, draw):
@@ -56,7 +61,7 @@ def compare_curves(yours, named, model, batches, plan, right=None):
 
 
 def compare(yours, named, losses, model, batches, plan, right=None):
-    as_many(losses, plan, len(batches))
+    losses = as_many(listed(losses, plan), plan, len(batches))
     asked = model, tuple(batches), plan
     same_run(yours, named, losses, "losses", asked, Later(loss_mistakes, *asked), right)
 
@@ -152,6 +157,12 @@ def compare_fresh(found, ways):
         except Wrong as error:
             error.cause = f"{PERHAPS}something is kept from run to run; the moments of each begin at zero"
             raise
+
+
+def listed(losses, plan):
+    """What is returned alone, a tuple of one number, is the number by now (`yours.unpacked`)."""
+    number = isinstance(losses, int | float | np.number | np.ndarray) and np.ndim(losses) == 0
+    return [losses] if number and plan[0] == 1 else losses
 
 
 def as_many(losses, plan, rounds):

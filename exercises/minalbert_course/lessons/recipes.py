@@ -110,7 +110,28 @@ def held_out_mistakes(model, batches):
         "a batch without a masked word counts as if it had one": weighed(mlm, np.maximum(n, 1)),
         "weighed by the number of tokens": np.average(mlm, weights=[batch.input_ids.size for batch in batches]),
     }  # fmt: skip
-    return {says: [value] for says, value in found.items()}
+    return {says: [value] for says, value in (found | slips_of_sums(mlm, n)).items()}
+
+
+def slips_of_sums(mlm, n):
+    """What slips with the two sums give, the losses' and the words'."""
+    losses, words = float((mlm * n).sum()), float(n.sum())
+    turned = 0.0, 0.0
+    for loss, count in zip(mlm, n, strict=True):
+        turned = turned[1] + count, turned[0] + loss * count
+    return {
+        "this is the number of masked words, without their losses": words,
+        "the number of masked words is divided by the sum of the losses": words / losses,
+        "this is 1: a sum is divided by itself, or the losses are left out of theirs": 1.0,
+        "the sum of the losses is one too large: it begins with 0": (losses + 1) / words,
+        "the sum of the losses is one too small: it begins with 0": (losses - 1) / words,
+        "the number of masked words is one too large: it begins with 0": losses / (words + 1),
+        "the number of masked words is one too small: it begins with 0": losses / (words - 1) if words > 1 else np.inf,
+        "a batch's loss and its number of masked words are added; they must be multiplied": (mlm + n).sum() / words,
+        "the two sums change places at each batch": turned[0] / turned[1],
+        "the masked words are added to the sum of the losses, not to those of the batches before":
+            losses / (losses - mlm[-1] * n[-1] + n[-1]) if losses - mlm[-1] * n[-1] + n[-1] else np.inf,
+    }
 
 
 def weighed(losses, counts):

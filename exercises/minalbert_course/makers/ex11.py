@@ -30,20 +30,20 @@ class OfOneBatch(Workers):
 
 
 @maker("a small model")
-def small_model(seed, spread=0.25):
+def small_model(seed, spread=0.25, columns=16):
     """A seed, or "ramp": weights that nobody drew. `spread` of 0.05: gradients of SOP alone are shorter than 1."""
     if seed == "ramp":
         return ramps()
-    one = drawn(seed, spread)
+    one = drawn(seed, spread, columns)
     model = Albert(one.config, one.params.copy())
     model.__dict__["_workers"] = OfOneBatch(model)
     return model
 
 
 @functools.lru_cache(64)
-def drawn(seed, spread):
+def drawn(seed, spread, columns):
     """Whose weights `small_model` copies: to draw them takes longer than a step."""
-    config = dataclasses.replace(CONFIG, initializer_range=spread, num_hidden_layers=1)
+    config = dataclasses.replace(CONFIG, initializer_range=spread, num_hidden_layers=1, hidden_size=columns)
     return Albert.init(config, seed, dtype="float64")
 
 
