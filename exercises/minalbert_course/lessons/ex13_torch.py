@@ -14,6 +14,7 @@ from . import ex13_released_model
 from .checks import alive
 from .config_files import FIELDS, compare_config, config_text
 from .ex13_released_model import is_matrix, is_square
+from .lost_names import why_lost
 from .released import as_dict, compare_arrays, compare_names, file_of, orders
 from .released_directory import REPEATED, alike, compare_computed, from_own_parts, is_translation
 from .torch_names import FOLDER, as_torch, divided, from_torch, indexed, readings, stored
@@ -33,6 +34,7 @@ LESSONS = [variant]
 NAMES = 'PyTorch\'s module and leaf -> ours: "weight" is w of a linear layer, gain of a norm, nothing of a table'
 TRANSPOSED = "y = x w: w is (in, out); torch's Linear has (out, in), and in_proj has q, k and v below each other"
 PARTS = ("query", "key", "value")
+KEPT = "these are the arrays of an earlier call: something is kept, and handed out again"
 A_LEAF = "of a known module, too, only the leaves of the sheet's table are ours"
 BARE = "of the names without a dot mlm_bias alone is ours"
 FRONTS = ("average", "average.module", "swa")        # before the names of averages
@@ -76,7 +78,7 @@ def names(yours, draw):
         for front in FRONTS:
             more |= {f"{front}.{name}": 2 * array for name, array in state.items()}
         params = translated(yours, state | more)
-        compare_names(params, right)
+        compare_translated(params, right, state | more)
         plain = translated(yours, state)
         for name, theirs in COUNTED.items():
             if not alike(plain, translated(yours, state | {name: 2 * state[theirs]})):
@@ -84,7 +86,19 @@ def names(yours, draw):
         for found in (params, translated(yours, more | state)):
             compare_averages(found, plain)
     for state, right in files(draw, ("mlm",)):       # without other heads
-        compare_names(translated(yours, state), right)
+        params = translated(yours, state)
+        compare_translated(params, right, state, plain)
+
+
+def compare_translated(params, right, state, earlier=None):
+    """Compare names; earlier: the params of an earlier call with other arrays"""
+    try:
+        compare_names(params, right)
+    except Wrong as wrong:
+        kept = earlier is not None and alike(params, earlier)
+        if kept or not wrong.cause or wrong.cause.startswith("seen: "):
+            wrong.cause = KEPT if kept else why_lost(params.keys(), right.keys(), state) or wrong.cause
+        raise
 
 
 def compare_averages(found, plain):
@@ -118,7 +132,9 @@ def vectors(yours, draw):
 def wrapped(yours, draw):
     for state, right in files(draw):
         params = translated(yours, {f"module.{name}": array for name, array in state.items()})
-        compare_names(params, right)
+        if not params and translated(yours, state):
+            raise Wrong('params is empty where all names begin with "module."', "the prefix module. is not taken off")
+        compare_translated(params, right, state)
     alive(**{name.replace(".", "_"): params[name] for name in right})
     with suppress(Stopped):                          # what is unknown may be taken out of the state
         yours.translate(state | {"steps": np.array([7])})
