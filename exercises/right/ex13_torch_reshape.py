@@ -7,10 +7,10 @@ def translate(state):
         array, parts = state[name], name.split(".")
         parts = parts[1:] if parts[0] == "module" else parts
         key = ".".join(parts[:-1])
-        if parts[-1] == "in_proj_weight":
+        if parts == ["layer", "self_attn", "in_proj_weight"]:
             q, k, v = np.moveaxis(array.reshape(3, -1, array.shape[1]), 2, 1)
             params |= {f"encoder.attention.{part}.w": a for part, a in zip(PARTS, (q, k, v), strict=True)}
-        elif parts[-1] == "in_proj_bias":
+        elif parts == ["layer", "self_attn", "in_proj_bias"]:
             q, k, v = array.reshape(3, -1)
             params |= {f"encoder.attention.{part}.b": a for part, a in zip(PARTS, (q, k, v), strict=True)}
         elif parts == ["mlm_bias"]:

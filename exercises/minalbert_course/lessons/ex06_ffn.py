@@ -79,6 +79,10 @@ def other_ffns(p):
         "this is the state after the third layer": p.sets[:3],
         "each layer is applied twice": [weights for weights in p.sets for _ in range(2)],
         "the last layer is applied twice": p.sets + p.sets[-1:],
+        "the first layer is applied once more behind the last": p.sets + p.sets[:1],
+        "all layers are applied, and all of them again": p.sets * 2,
+        "the last layer alone is applied": p.sets[-1:],
+        "of every two layers the second is missing": p.sets[::2],
         "each layer has the FFN of the next": p.sets[1:] + p.sets[:1],
         "each layer has the FFN of the one before": p.sets[-1:] + p.sets[:-1],
     }

@@ -199,9 +199,11 @@ def not_a_number(yours, draw):
 def missing_word(yours, draw):
     V, k = (7, 3) if draw.first else (int(draw.integers(8, 20)), int(draw.integers(2, 6)))
     usual, few, many = (V, k, 2), ((V, 1, 1), (1, 1, 1)), ((V, V, 2), (40, 12, 1), (2000, 700, 2))
+    first = None
     for size, asked, scale in (usual, *few, *many, (V, k, 0.05), (V, k, 30), (V, V, 12)):
         logits = draw.normal(size, scale=scale)
-        compare_guesses(yours, draw, logits, asked)
+        found = compare_guesses(yours, draw, logits, asked, first)
+        first = first or found
     compare_guesses(yours, draw, -abs(logits) - 1, k)
     compare_guesses(yours, draw, abs(logits) + 1, k)
     compare_guesses(yours, draw, 703 + np.round(10 * logits) / 1024, k)              # float32 has them, and e to them

@@ -14,6 +14,7 @@ from . import ex13_released_model
 from .checks import alive
 from .config_files import FIELDS, compare_config, config_text
 from .ex13_released_model import is_matrix, is_square
+from .lost_names import why_lost
 from .released import as_dict, compare_arrays, compare_names, file_of, orders
 from .released_directory import REPEATED, alike, compare_computed, from_own_parts, is_translation
 from .torch_names import FOLDER, as_torch, divided, from_torch, indexed, readings, stored
@@ -33,7 +34,19 @@ LESSONS = [variant]
 NAMES = 'PyTorch\'s module and leaf -> ours: "weight" is w of a linear layer, gain of a norm, nothing of a table'
 TRANSPOSED = "y = x w: w is (in, out); torch's Linear has (out, in), and in_proj has q, k and v below each other"
 PARTS = ("query", "key", "value")
-LEAVES = ("pooler.weight_average", "mlm_norm.num_batches_tracked", "word.gradient_count")   # of no array of ours
+KEPT = "these are the arrays of an earlier call: something is kept, and handed out again"
+A_LEAF = "of a known module, too, only the leaves of the sheet's table are ours"
+BARE = "of the names without a dot mlm_bias alone is ours"
+FRONTS = ("average", "average.module", "swa")        # before the names of averages
+COUNTED = {                                          # of no array of ours: as large as the array of this name
+    "pooler.weight_average": "pooler.weight",
+    "mlm_norm.num_batches_tracked": "mlm_norm.weight",
+    "word.gradient_count": "word.weight",
+    "word.weight_average": "word.weight",
+    "layer.self_attn.in_proj_average": "layer.self_attn.in_proj_weight",
+    "epoch": "mlm_bias",
+    "steps": "mlm_bias",
+}
 JOINED = tuple(f"attention.{part}.w" for part in PARTS)
 
 
@@ -62,20 +75,38 @@ def translated(yours, state):
 def names(yours, draw):
     for state, right in files(draw):
         more = {"decoder.weight": state["word.weight"], "steps": np.array([7]), "layer.norm3.bias": np.ones(3)}
-        for front in ("average", "average.module"):
-            more |= {f"{front}.{name}": 2 * array for name, array in state.items() if "in_proj" not in name}
+        for front in FRONTS:
+            more |= {f"{front}.{name}": 2 * array for name, array in state.items()}
         params = translated(yours, state | more)
-        compare_names(params, right)
-        if not alike(params, translated(yours, state)):
-            raise Wrong("with average.word.weight in the file, params are others than without",
-                        "a name must be known as a whole: average.word is another module than word")  # fmt: skip
-        for name in LEAVES:
-            module = name.rpartition(".")[0]
-            if not alike(params, translated(yours, state | {name: 2 * state[f"{module}.weight"]})):
-                raise Wrong(f"with {name} in the file, params are others than without",
-                            'of a known module, too, only the leaves "weight" and "bias" are ours')  # fmt: skip
+        compare_translated(params, right, state | more)
+        plain = translated(yours, state)
+        for name, theirs in COUNTED.items():
+            if not alike(plain, translated(yours, state | {name: 2 * state[theirs]})):
+                raise Wrong(f"with {name} in the file, params are others than without", A_LEAF if "." in name else BARE)
+        for found in (params, translated(yours, more | state)):
+            compare_averages(found, plain)
     for state, right in files(draw, ("mlm",)):       # without other heads
-        compare_names(translated(yours, state), right)
+        params = translated(yours, state)
+        compare_translated(params, right, state, plain)
+
+
+def compare_translated(params, right, state, earlier=None):
+    """Compare names; earlier: the params of an earlier call with other arrays"""
+    try:
+        compare_names(params, right)
+    except Wrong as wrong:
+        kept = earlier is not None and alike(params, earlier)
+        if kept or not wrong.cause or wrong.cause.startswith("seen: "):
+            wrong.cause = KEPT if kept else why_lost(params.keys(), right.keys(), state) or wrong.cause
+        raise
+
+
+def compare_averages(found, plain):
+    """params of a file with averages of all arrays, and of one without"""
+    for name in plain:
+        if not alike(found.get(name), plain[name]):
+            raise Wrong(f"with averages in the file, average.word.weight and others, {name} is another than without",
+                        "a name must be known as a whole: average.word is another module than word")  # fmt: skip
 
 
 @variant.check(1, "query, key, value", of="translate", formula=TRANSPOSED)
@@ -101,7 +132,9 @@ def vectors(yours, draw):
 def wrapped(yours, draw):
     for state, right in files(draw):
         params = translated(yours, {f"module.{name}": array for name, array in state.items()})
-        compare_names(params, right)
+        if not params and translated(yours, state):
+            raise Wrong('params is empty where all names begin with "module."', "the prefix module. is not taken off")
+        compare_translated(params, right, state)
     alive(**{name.replace(".", "_"): params[name] for name in right})
     with suppress(Stopped):                          # what is unknown may be taken out of the state
         yours.translate(state | {"steps": np.array([7])})
@@ -150,6 +183,8 @@ def missing_word(yours, draw):
     ex13_released_model.missing_word(yours, draw)
     for shift in (800, -400):                        # e to the one is too large; less the largest size, to both is 0
         compare_guesses(yours, draw, shift + np.round(draw.normal(9, scale=64)) / 64, 3)       # float32 has them
+    three = np.round(draw.normal(3, scale=64)) / 64  # and six far below: less their mean, e to the three is too large
+    compare_guesses(yours, draw, draw.rng.permutation([*three, *np.full(6, -2000.0)]), 3)
     compare_guesses(yours, draw, draw.normal(7), 0)
     yours.untouched()
 

@@ -12,8 +12,8 @@ from minalbert.layers import key_mask
 from minalbert.model import encoder
 from minalbert.params import ATTENTION
 
-from ..block import NAMES, block_backward, block_forward
-from ..compare import LIMIT, Wrong, numbers, same, shown
+from ..block import ATTENTION_NAMES, FFN_NAMES, NAMES, block_backward, block_forward
+from ..compare import LIMIT, NOTHING, Wrong, numbers, same, shown
 from ..interleaving import alike as same_again
 from ..outside import numbers as outside_numbers
 from ..outside import ramp
@@ -268,6 +268,8 @@ def misled(p):
         "the mask reaches the first layer alone": lambda: after(p, lambda i: p._replace(mask=p.mask * (i == 0))),
         "eps does not reach the layers": lambda: passes(p._replace(eps=1e-12)).y,
         "eps is taken to be 0.1": lambda: passes(p._replace(eps=0.1)).y,
+        "eps is taken to be 1": lambda: passes(p._replace(eps=1.0)).y,
+        f"eps is taken to be {p.heads}, which is heads": lambda: passes(p._replace(eps=p.heads)).y,
         "heads is taken to be 1": lambda: passes(p._replace(heads=1)).y,
         "this is x itself: no layer was applied": p.x,
     }
@@ -287,7 +289,10 @@ def after(p, point_of):
 
 
 def as_gone(p, y, ways):
-    """The point with the layers that an encoder did go through: the way back is marked by the way there."""
+    """The point with the layers that an encoder did go through: the way back is marked by the way there.
+
+    Where it hardly matters which layers those are, float32 is no nearer to the right ones than to others.
+    """
     try:
         y = real("y", y, p.x)
     except Wrong:
@@ -297,27 +302,55 @@ def as_gone(p, y, ways):
         places += ways.values()
     off = [float(np.abs(passes(p._replace(sets=sets)).y - y).max()) for sets in places]
     nearest = int(np.argmin(off))
-    return p._replace(sets=places[nearest]) if off[nearest] <= DEEP * np.abs(y).max() else p
+    known = off[nearest] <= min(DEEP * np.abs(y).max(), off[0] / 1000)
+    return p._replace(sets=places[nearest]) if known else p
 
 
 def by_name(what, gradients, weights):
     """Raise Wrong unless there is an array for each of the weights."""
     if not isinstance(gradients, dict):
-        raise Wrong(f"{what} is {shown(gradients)}; it must be a dict with the names of the weights")
+        cause = NOTHING if gradients is None else ONE_DICT if isinstance(gradients, list | tuple) else None
+        raise Wrong(f"{what} is {shown(gradients)}; it must be a dict with the names of the weights", cause)
+    cause = why_other_names(set(weights), set(gradients))
     for name in weights:
         if name not in gradients:
-            raise Wrong(f"{what} has no {name!r}; it must have every name of the weights")
+            raise Wrong(f"{what} has no {name!r}; it must have every name of the weights", cause)
         numbers(f"{what}[{name!r}]", gradients[name], weights[name].shape)
     if more := [name for name in gradients if name not in weights]:
-        raise Wrong(f"{what} has {shown(more[0])}, which is no name of the weights")
+        raise Wrong(f"{what} has {shown(more[0])}, which is no name of the weights", cause)
+
+
+ONE_DICT = "these are several dicts; one is asked for, with the sum over the layers that share"
+MANY_DICTS = "this is one dict; one is asked for each set of weights, in a list"
+
+
+def why_other_names(right, found):
+    """A cause, or None."""
+    halves = {"the attention's": ATTENTION_NAMES, "the FFN's": FFN_NAMES}
+    missing, extra = right - found, found - right
+    if not found:
+        return "perhaps: no gradient was put into this dict"
+    if missing and not extra and len(found) == 1:
+        return "the dict has a single gradient: is there a new dict for each name, or an end after the first?"
+    for whose, names in halves.items():
+        if missing == set(names) & right != set():
+            return f"perhaps: {whose} gradients are put nowhere, or somewhere else"
+        if extra and not missing and extra <= set(names):
+            return f"{whose} gradients do not belong here"
+    return None
 
 
 def list_by_name(what, gradients, sets):
     if not isinstance(gradients, list | tuple):
-        raise Wrong(f"{what} is {shown(gradients)}; it must be a list of {len(sets)} dicts")
+        cause = NOTHING if gradients is None else MANY_DICTS if isinstance(gradients, dict) else None
+        raise Wrong(f"{what} is {shown(gradients)}; it must be a list of {len(sets)} dicts", cause)
     if len(gradients) != len(sets):
+        cause = {0: "the list is empty: no dict was put into it", 1: "perhaps: one layer's dict alone is in the list",
+                 len(sets) - 1: "perhaps: one layer's dict is left out of the list",
+                 2 * len(sets): "perhaps: each layer's dict comes twice, or there are two caches for each",
+                 }.get(len(gradients))  # fmt: skip
         raise Wrong(f"{what} has {len(gradients)} entries; it must have {len(sets)}: a dict for each set of weights",
-                    None if gradients else "the list is empty: nothing is put into it")  # fmt: skip
+                    cause)  # fmt: skip
     for i, weights in enumerate(sets):
         by_name(f"{what}[{i}]", gradients[i], weights)
 

@@ -7,7 +7,7 @@ from minalbert.config import AlbertConfig
 from minalbert.interop import state_dict
 from minalbert.params import shapes
 
-from ..compare import PERHAPS, Wrong, numbers, same, shown
+from ..compare import NOTHING, PERHAPS, Wrong, numbers, same, shown
 
 
 def file_of(draw, heads=parameters.HEADS):
@@ -30,7 +30,7 @@ def orders(draw, state):
 
 def as_dict(name, value):
     if not isinstance(value, dict):
-        raise Wrong(f"{name} is {shown(value)}; it must be a dict")
+        raise Wrong(f"{name} is {shown(value)}; it must be a dict", NOTHING if value is None else None)
     return value
 
 
@@ -92,6 +92,9 @@ def compare_arrays(params, right, wanted=lambda name: True, suspects=None):
             raise Wrong(f"params lacks {name}", "seen: the check of the names says what is there")
         others = {f"it is what belongs to {other}": right[other] for other in right if other != name}
         array = params[name]
+        if isinstance(array, str):
+            raise Wrong(f"{name} is {shown(array)}; it must be an array",
+                        "that is a name; the array is what stands under it in the file")  # fmt: skip
         compare_shape(name, array, right[name], others)
         others["the columns' order is turned round"] = right[name][..., ::-1]
         others["the rows' order is turned round"] = right[name][::-1]

@@ -26,7 +26,7 @@ MODULES = {
     "sop": "sop",
 }
 OLDER = ("sop.weight", "word.weight")                # whose negatives stand in the other shard
-FILES = ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors", "part_a.safetensors"]
+FILES = [*(f"model-0000{i}-of-00004.safetensors" for i in range(1, 5)), "part_a.safetensors"]
 JOINED = ("query", "key", "value")
 LEAVES = {"weight": ("", ".gain", ".w"), "bias": (".bias", ".b")}
 
@@ -65,12 +65,12 @@ def from_torch(state):
 def divided(draw, state):
     """(files, places) of a directory in shards
 
-    Each array of the state is in one file, and older ones in both others; some, which the index does not name, in all.
+    Each array of the state is in one file, and older ones in the others; some, which the index does not name, in all.
     """
     state = {name: np.ascontiguousarray(array) for name, array in state.items()}
     files = {file: {name: -array for name, array in state.items()} for file in FILES}
     named = [name for name in state if name.partition(".")[0] not in ("sop", "pooler")]
-    places = {name: FILES[int(draw.integers(0, 3))] for name in named}
+    places = {name: FILES[i % len(FILES)] for name, i in zip(named, draw.rng.permutation(len(named)), strict=True)}
     for name, file in places.items():
         files[file][name] = state[name]
     return files, places

@@ -4,7 +4,7 @@ import numpy as np
 
 from minalbert.layers import softmax
 
-from ..compare import Wrong, equal, numbers, same, shown
+from ..compare import NOTHING, Wrong, equal, numbers, same, shown
 
 
 def states(draw, size=1.0, layers=5):
@@ -27,6 +27,7 @@ def compare_places(yours, cases):
         return
     known = [mistaken_places(*case[:3]) for case in cases]
     cause = next((says for says in known[0] if [places[says] for places in known] == found), None)
+    cause = cause or other_limit(cases, found)
     numbers = [answer for answer in found if isinstance(answer, int)]
     highest = max(numbers, default=0)
     if not cause and found == [place if place is None else min(place, highest) for *_, place in cases]:
@@ -39,6 +40,24 @@ def compare_places(yours, cases):
             raise Wrong(f"{named} is {shown(answer)}", "an index is a whole number, or None")
         right = sum(one == case[3] for one, case in zip(found, cases, strict=True))
         compare_place(named, answer, place, cause or f"seen: of {len(cases)} pairs of models {right} are right")
+
+
+def other_limit(cases, found):
+    """Are these the answers for other limits than were asked for?"""
+    first = cases[0][2]
+    ways = {f"limit is {first:g} in every call: is that of the first call kept, or is it written in?": lambda _: first,
+            "limit is taken to be 1 at least": lambda limit: max(limit, 1),
+            "limit is taken to be 1 at most": lambda limit: min(limit, 1)}  # fmt: skip
+    for says, limit_of in ways.items():
+        places = (place_of(ours, theirs, limit_of(limit)) for ours, theirs, limit, _ in cases)
+        if all(type(a) is type(b) and a == b for a, b in zip(found, places, strict=True)):
+            return says
+    return None
+
+
+def place_of(ours, theirs, limit):
+    pairs = enumerate(zip(ours, theirs, strict=True))
+    return next((i for i, (a, b) in pairs if not np.abs(np.subtract(a, b)).max() <= limit), None)
 
 
 def compare_place(named, answer, place, cause):
@@ -134,33 +153,41 @@ def compare_twice(yours, draw):
     same("probabilities, where a word stands twice,", [guess[1] for guess in guesses], p[order[:4]], suspects=of_first)
 
 
-def compare_guesses(yours, draw, logits, k):
+def compare_guesses(yours, draw, logits, k, first=None):
+    """Compare, and return what was asked.   first: what was asked in the first call"""
     words = some_words(draw, len(logits))
     guesses = yours.fill_mask(logits, words, k)
     if k == 1 and len(guesses) == 2 and isinstance(plain(guesses[0]), str):           # a tuple of one pair, unpacked
         guesses = [guesses]
+    if guesses is None:
+        raise Wrong("guesses is None; it must be a list of pairs (word, probability)", NOTHING)
     if not isinstance(guesses, list | tuple) or not all(isinstance(g, list | tuple) and len(g) == 2 for g in guesses):
         raise Wrong(f"guesses is {shown(guesses)}; it must be a list of pairs (word, probability)")
-    first = plain(guesses[0]) if guesses else None
-    if first is not None and isinstance(plain(first[1]), str) and not isinstance(plain(first[0]), str):
+    best = plain(guesses[0]) if guesses else None
+    if best is not None and isinstance(plain(best[1]), str) and not isinstance(plain(best[0]), str):
         raise Wrong(f"a guess is {shown(guesses[0])}", "the word comes first, then its probability")
-    compare_number(guesses, [words[i] for i in np.argsort(-logits)], k)
+    compare_number(guesses, [words[i] for i in np.argsort(-logits)], k, first)
     if k:
-        compare_words([plain(guess[0]) for guess in guesses], words, logits, k)
-        compare_probabilities([guess[1] for guess in guesses], logits, k)
+        compare_words([plain(guess[0]) for guess in guesses], words, logits, k, first)
+        compare_probabilities([guess[1] for guess in guesses], logits, k, first)
+    return logits, words, k
 
 
-def compare_number(guesses, best_first, k):
+def compare_number(guesses, best_first, k, first):
     fewer = f"seen: there are never more than {len(guesses)}" if len(guesses) > 5 else None
     if 0 < len(guesses) < k - 1 and [plain(guess[0]) for guess in guesses] == best_first[: len(guesses)]:
         fewer = "perhaps: what is not likely is left out; k words are asked for, however unlikely"
     if not k and len(guesses) == len(best_first):
         fewer = "no word is asked for: of nothing, [-k:] takes all, because -0 is 0"
+    if first and len(guesses) == first[2]:
+        fewer = f"perhaps: k is {first[2]} in every call: is that of the first call kept, or is it written in?"
+    if not guesses and k:
+        fewer = "seen: there is no guess at all"
     extra = "one guess too many" if len(guesses) == k + 1 else "one guess too few" if len(guesses) == k - 1 else fewer
     equal("the number of guesses", len(guesses), k, extra)
 
 
-def compare_words(found, words, logits, k):
+def compare_words(found, words, logits, k, first):
     best_first, given, in_alphabet = [words[i] for i in np.argsort(-logits)], logits.tolist(), sorted(words)
     order = np.argsort(-logits)[:k]
     right = in_the_order_of(found, [words[i] for i in order], dict(zip(words, given, strict=True)))
@@ -189,12 +216,19 @@ def compare_words(found, words, logits, k):
         "the words are put in another order than the logits'": [in_alphabet[i] for i in order],
     }  # fmt: skip
     cause = next((says for says, others in causes.items() if found == others), None) if k > 1 else ONE
+    if first and len(first[1]) == len(words):        # in the first call
+        kept = {"words": [first[1][i] for i in order], "logits": [words[i] for i in np.argsort(-first[0])[:k]],
+                "words and logits": [first[1][i] for i in np.argsort(-first[0])[:k]]}  # fmt: skip
+        cause = next((f"the {what} of an earlier call are kept" for what, others in kept.items() if found == others),
+                     cause)  # fmt: skip
     for rank, (guess, word) in enumerate(zip(found, right, strict=True)):
         equal(f"guess {rank}", guess, word, cause)
 
 
-def compare_probabilities(found, logits, k):
+def compare_probabilities(found, logits, k, first):
     order, p, found = np.argsort(-logits)[:k], softmax(logits), numbers("probabilities", found, (k,))
+    if cause := too_large(found, logits, order):
+        raise Wrong("some probabilities are not a number, or infinite", cause)
     with np.errstate(all="ignore"):
         suspects = {
             "the k probabilities sum to one; softmax is over all words": softmax(logits[order]),
@@ -215,6 +249,22 @@ def compare_probabilities(found, logits, k):
             "the probabilities of the words in the list's order": p[:k],
             "the probabilities are sorted the other way": p[order][::-1],
             "the probabilities are those of other words": p[-order],
+            "the logits are doubled before": softmax(2 * logits)[order],
         }
+        if first and len(first[0]) == len(logits):
+            suspects["the logits or probabilities of an earlier call are kept"] = softmax(first[0])[order]
         suspects = {says: answer for says, answer in suspects.items() if np.isfinite(answer).all()}
     same("probabilities", found, p[order], suspects=suspects)
+
+
+def too_large(found, logits, order):
+    """What was subtracted from the logits in the place of the largest, if e to the others is infinite then."""
+    ways = {"nothing is": 0 * logits, "the mean or the least is": logits.mean(), "the least is": logits.min(),
+            "the largest size is": np.abs(logits).max(), "the largest is added, not": -logits.max()}  # fmt: skip
+    for says, subtracted in ways.items():
+        with np.errstate(all="ignore"):
+            powers = np.exp(logits - subtracted)
+            answer = (powers / powers.sum())[order]
+        if not np.isfinite(answer).all() and np.array_equal(found, answer, equal_nan=True):
+            return f"{says} subtracted from the logits: e to some is infinite, or all are 0; subtract the largest"
+    return None
