@@ -329,9 +329,9 @@ def why_other_names(right, found):
     halves = {"the attention's": ATTENTION_NAMES, "the FFN's": FFN_NAMES}
     missing, extra = right - found, found - right
     if not found:
-        return "perhaps: no gradient was put into this dict"
+        return "perhaps: no gradient is put into this dict"
     if missing and not extra and len(found) == 1:
-        return "the dict has a single gradient: is there a new dict for each name, or an end after the first?"
+        return "perhaps: each name gets a new dict, or the loop ends after the first"
     for whose, names in halves.items():
         if missing == set(names) & right != set():
             return f"perhaps: {whose} gradients are put nowhere, or somewhere else"
