@@ -86,6 +86,7 @@ def test_a_cause_in_words_is_right_if_it_is_of_the_kind_or_given_again(of_gelu):
     assert is_right(said, GELU.solution(), other)
     assert not is_right(said, GELU.solution(), ran(mutant, "the sign is wrong"))
     assert is_right(ran(state, "something is kept from call to call"), GELU.solution())
+    assert is_right(ran(state, "gelu_forward wrote into what it had returned before"), GELU.solution())
     assert not is_right(ran(state, "transposed"), GELU.solution(), ran(state, "transposed"))
     assert not is_cause("seen: 2 of 4 entries are wrong")
 

@@ -11,7 +11,8 @@ import re
 
 PLACE = re.compile(r"^(\w+), line (\d+): all numbers of this check are right ")
 KINDS = {                                            # operators -> what a cause must speak of
-    ("caches", "memory", "shared"): r"\bkept\b|earlier call|calls in between|first call|called a second time|once for",
+    ("caches", "memory", "shared"):
+        r"\bkept\b|earlier call|calls in between|first call|called a second time|once for|returned before",
     ("in place",): r"wrote into|in place|changed",
     ("special cases",): r"case of its own|case of their own|in this case|one is added|written in|made for some",
 }  # fmt: skip

@@ -126,13 +126,14 @@ def compare_moved(yours, draw):
     betas = (0.9, 0.5, 0.0) if draw.first else (*map(float, draw.uniform(0.05, 0.999, 2)), 0.99)
     for beta in betas:
         given = draw.normal(5, *draw.sizes(n=7, least=3), scale=50 if beta == betas[-1] else 1)
-        asked = [(average_of(given[: t - 1], beta) if t > 1 else np.zeros_like(given[0]), given[t - 1], t, beta)
-                 for t in (2, 3, 4, 5, 1)]           # the first has no average before it, and tells mistakes not apart
+        runs_of = {t: np.roll(given, t, axis=0) for t in (2, 3, 4, 5, 1)}        # none is given what another returns
+        asked = [(average_of(run[: t - 1], beta) if t > 1 else np.zeros_like(given[0]), run[t - 1], t, beta)
+                 for t, run in runs_of.items()]      # the first has no average before it, and tells mistakes not apart
         answers = [yours.moved_average(*each) for each in asked]
         cases = [(answer, Later(moved_mistakes, *each)) for answer, each in zip(answers, asked[:-1], strict=False)]
         for answer, (*_, t, _) in zip(answers, asked, strict=True):
             suspects = Later(explaining_all, cases, answer) if t > 1 else None
-            right = average_of(given[:t], beta)
+            right = average_of(runs_of[t][:t], beta)
             same(f"the average after step {t}, beta {beta:.3g},", answer, right, "n", suspects=suspects)
     for t, beta in ((10**5, 0.9), (150, 0.999), (2000, 0.9999), (10**5, 0.99999)):
         far = yours.moved_average(given[0], given[1], t, beta)
