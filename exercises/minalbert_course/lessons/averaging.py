@@ -12,7 +12,7 @@ from ..makers.ex11 import small_model
 from ..makers.small_language import held_out_batches, new_model, training_batches
 from .checks import Later
 from .loop_mistakes import curve, slips_of_a_loop
-from .loops import as_many, compare_fresh, equals, own_rates, runs, same_or_own
+from .loops import as_many, compare_fresh, equals, own_rates, runs, same_or_own, where_there_are_rates
 from .recipes import above_zero, best_change, explaining_all, held_out_mistakes, mean_mlm, whole_number
 
 STEPS, LEAST = 120, 0.8                              # the most steps of a run with a target, and the least beta
@@ -191,7 +191,18 @@ def compare_run_losses(yours, named, losses, model, batches, plan, right=None):
     same_or_own(named, losses, right, own, Later(slips_of_a_loop, model, batches, rates, plan[3]))
 
 
-def compare_average(yours, average, model, batches, plan):
+def compare_losses(yours, *asked):
+    """asked: model, batches, plan"""
+    where_there_are_rates(yours, asked[-1][:-1], lambda: compare_run_losses(
+        yours, "losses", trained(yours, *asked)[0], *asked))  # fmt: skip
+
+
+def compare_average(yours, *asked):
+    where_there_are_rates(yours, asked[-1][:-1], lambda: compare_run_average(
+        yours, trained(yours, *asked)[1], *asked))  # fmt: skip
+
+
+def compare_run_average(yours, average, model, batches, plan):
     """As for the losses: neither a wrong learning_rate nor a wrong moved_average costs more than its own points."""
     *asked, beta = plan
     rates, batches = asked_rates(asked), tuple(batches)
@@ -249,7 +260,7 @@ def compare_left(yours, draw):
     keep = Given.of("to keep", str(draw.seed), Given.of("a small model", *model))
     losses, _ = yours.train(keep, batches, *plan)
     compare_run_losses(yours, "losses", as_many(losses, plan, len(batches)), model, batches, plan)
-    found, _ = yours.train(Given.of("kept", str(draw.seed)), batches, len(batches), 1, 0, 0.0, 0.5)
+    found, _ = yours.train(Given.of("kept", str(draw.seed)), batches, len(batches), 1, 1, 0.0, 0.5)
     own = own_rates(yours, plan[:-1])
     ways = [right_run(model, tuple(batches), rates)[1] for rates in (asked_rates(plan[:-1]), own) if rates]
     right, *others = (losses_with(model, weights[-1], batches) for weights in ways)

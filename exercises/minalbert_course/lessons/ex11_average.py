@@ -7,7 +7,7 @@ from ..given import Given
 from ..lesson import Lesson
 from ..outside import numbers as stored
 from . import averaging, ex11_training
-from .averaging import compare_average, compare_run_losses, plans, rate_of, trained
+from .averaging import compare_run_losses, plans, rate_of, trained
 from .checks import Later
 from .recipes import TARGET, compare_losses
 from .training_mistakes import explaining, places
@@ -93,7 +93,7 @@ def moved(yours, draw):
 @variant.check(1.5, "losses of a run", of="train", formula=LOOP)
 def losses_of_a_run(yours, draw):
     for model, batches, plan in plans(draw):
-        compare_run_losses(yours, "losses", trained(yours, model, batches, plan)[0], model, batches, plan)
+        averaging.compare_losses(yours, model, batches, plan)
     if draw.number < 2:
         averaging.compare_left(yours, draw)
     yours.untouched()
@@ -102,7 +102,7 @@ def losses_of_a_run(yours, draw):
 @variant.check(1.5, "average of a run", of="train", formula=f"{MEAN}, of the run's own weights")
 def average_of_a_run(yours, draw):
     for model, batches, plan in plans(draw):
-        compare_average(yours, trained(yours, model, batches, plan)[1], model, batches, plan)
+        averaging.compare_average(yours, model, batches, plan)
 
 
 @variant.check(0.5, "as PyTorch", of="train", formula=f"torch.optim.AdamW and AveragedModel: {LOOP}")

@@ -56,8 +56,22 @@ def compare_first_losses(yours, draw):
 
 def compare_curves(yours, named, model, batches, plan, right=None):
     """model: the arguments of small_model"""
-    losses = yours.train(Given.of("a small model", *model), batches, *plan)
-    compare(yours, named, losses, model, batches, plan, right)
+
+    def trained():
+        losses = yours.train(Given.of("a small model", *model), batches, *plan)
+        compare(yours, named, losses, model, batches, plan, right)
+
+    where_there_are_rates(yours, plan, trained)
+
+
+def where_there_are_rates(yours, plan, compare):
+    """compare(), unless it fails where the student's learning_rate has no rates, for want of a rise or a fall."""
+    try:
+        compare()
+    except (Stopped, Wrong):
+        rates = own_rates(yours, plan)
+        if 0 not in plan[1:-1] or not (rates is None or not np.isfinite(rates).all()):
+            raise
 
 
 def compare(yours, named, losses, model, batches, plan, right=None):
