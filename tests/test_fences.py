@@ -112,6 +112,13 @@ def test_nothing_is_seen_and_nothing_is_left_behind_without_the_audit_hook_too(t
     assert not folder.exists()
 
 
+@pytest.mark.parametrize("name", [name for name in exercise_files.SOURCES if "-" in name])
+def test_a_variant_s_solution_has_all_points_behind_the_fences(name, tmp_path):
+    submission = written(tmp_path, "right", exercise_files.solution(name), exercise_files.file_name(name))
+    grade = graded(submission, find(name), "a secret", LIMITS)
+    assert grade.marks.points == 10, said(grade)
+
+
 def test_a_hundred_submissions(tmp_path):
     """All exercises, right, empty and wrong ones, hostile ones among them; each gets what it got alone."""
     hostile = [name for name in HOSTILE if name not in ON_LINUX or sys.platform == "linux"]

@@ -27,7 +27,7 @@ CHANGES = {                                          # event: its arguments that
     "shutil.copyfile": ((1, None),), "shutil.move": ((0, None), (1, None)), "tempfile.mkstemp": ((0, None),),
     "tempfile.mkdtemp": ((0, None),),
 }  # fmt: skip
-WRITTEN = 100                                        # files opened for writing, each of a megabyte at most
+WRITTEN = 200                                        # files opened for writing, each of a megabyte at most
 TOUCHED = 66                                         # the exit status of a process whose hook was touched
 
 
