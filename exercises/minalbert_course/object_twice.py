@@ -41,13 +41,15 @@ def agree(answers, known):
 
 
 def pairs(args):
-    """Places of arrays of one shape; that of whole numbers which are valid in both places comes first."""
+    """Places of arrays of one shape; the first is that of the array which is valid in both: moments are never negative,
+    and ids are below a limit."""
     for i, j in itertools.combinations(range(len(args)), 2):
         one, other = args[i], args[j]
         if not (isinstance(one, np.ndarray) and isinstance(other, np.ndarray)):
             continue
         if one.shape == other.shape and one.dtype == other.dtype and one.size > 1:
-            yield (i, j) if one.dtype.kind == "f" or one.max() <= other.max() else (j, i)
+            fits = one.min() >= 0 or other.min() < 0 if one.dtype.kind == "f" else one.max() <= other.max()
+            yield (i, j) if fits else (j, i)
 
 
 def ask(lesson, host, steps, first, second):
