@@ -32,24 +32,8 @@ from .norms import (
 )
 from .wrong_norms import eps_found, followed_rms, wrong_rms_gradients, wrong_rms_values
 
-variant = Lesson(
-    "ex03-rms", "RMS normalisation", minutes=60, variant_of="ex03",
-    functions={"rms_norm_forward": "y, cache", "rms_norm_backward": "dx, dgain"},
-    withheld=(layer_norm_forward, layer_norm_backward, slope, gradient),
-    own_results=("rms_norm_forward", "rms_norm_backward"),
-)  # fmt: skip
-LESSONS = [variant]
-
-RMS = "y = gain xhat, xhat = x r, r = 1 / √(mean(x²) + eps), mean over the last axis"
-
-
 def rms_value(x, gain, eps):
     return normalised(x, eps, centre=False)[0] * gain
-
-
-def rms_gradients(yours, x, gain, eps, dy):
-    _, cache = yours.rms_norm_forward(x, gain, eps)
-    return yours.rms_norm_backward(dy, cache)
 
 
 def rms_reference(x, gain, eps, dy):
@@ -57,6 +41,31 @@ def rms_reference(x, gain, eps, dy):
         return (dy * rms_value(tensors["x"], tensors["gain"], eps)).sum()
 
     return [gradient(loss, {"x": x, "gain": gain}, name, "complex") for name in ("x", "gain")]
+
+
+def rms_norm_forward(x, gain, eps):
+    return rms_value(x, gain, eps), (x, gain, eps)
+
+
+def rms_norm_backward(dy, cache):
+    return rms_reference(*cache, dy)
+
+
+variant = Lesson(
+    "ex03-rms", "RMS normalisation", minutes=60, variant_of="ex03",
+    functions={"rms_norm_forward": "y, cache", "rms_norm_backward": "dx, dgain"},
+    withheld=(layer_norm_forward, layer_norm_backward, slope, gradient),
+    references={"rms_norm_forward": rms_norm_forward, "rms_norm_backward": rms_norm_backward},
+    own_results=("rms_norm_forward", "rms_norm_backward"),
+)  # fmt: skip
+LESSONS = [variant]
+
+RMS = "y = gain xhat, xhat = x r, r = 1 / √(mean(x²) + eps), mean over the last axis"
+
+
+def rms_gradients(yours, x, gain, eps, dy):
+    _, cache = yours.rms_norm_forward(x, gain, eps)
+    return yours.rms_norm_backward(dy, cache)
 
 
 def rms_point(draw, *axes):

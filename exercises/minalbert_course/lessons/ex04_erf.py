@@ -24,6 +24,7 @@ variant = Lesson(
         "gelu_erf_backward": "dx",
     },
     withheld=(gelu_forward, gelu_backward, gelu_erf_forward, gelu_erf_backward),
+    references={"Phi": cdf, "phi": pdf},
     own_results=("Phi", "phi", "gelu_erf_forward", "gelu_erf_backward"),
 )  # fmt: skip
 LESSONS = [variant]
