@@ -32,6 +32,7 @@ from .norms import (
 )
 from .wrong_norms import eps_found, followed_rms, wrong_rms_gradients, wrong_rms_values
 
+
 def rms_value(x, gain, eps):
     return normalised(x, eps, centre=False)[0] * gain
 

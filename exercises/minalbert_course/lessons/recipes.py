@@ -17,7 +17,7 @@ from .loop_mistakes import curve
 from .training_mistakes import rate_of
 
 STEPS, TARGET, LANGUAGES = 200, 1.5, 2
-PAIRS, NEAR = 4, 2.2                                 # how many pairs of languages may be tried, if the losses are near
+MORE, ENOUGH, NEAR = 3, 2, 2.2                       # pairs that are tried where the first is near; of which so many do
 RESTS = 3.0                                          # near log 24, the entropy of the frequencies
 
 
@@ -151,26 +151,28 @@ def compare_target(yours, draw):
 def compare_losses(draw, named, plan, held_out, cause):
     """Raise Wrong unless the mean of two languages' losses, held_out(language, *plan), is low enough.
 
-    One language in twelve is hard: with settings that bring others to 1.2 it is still at 1.8 after its last step. So a
-    mean that is near the target may come from bad luck, and other pairs are tried.
+    One language in twelve is hard: with settings that bring others to 1.2 it is still at 1.8 after its last step. So
+    where the mean is near the target three other pairs are tried, and two of them have to reach it.
     """
     if draw.number not in (0, 2):
         return
-    first = None
-    for _ in range(PAIRS):
+
+    def tried():
         languages = [int(language) for language in draw.integers(0, 10**6, LANGUAGES)]
-        losses = [held_out(language, *plan) for language in languages]
-        if sum(losses) <= LANGUAGES * TARGET:
-            return
-        first = first or (languages, losses)
-        if not sum(losses) <= LANGUAGES * NEAR:
-            break
-    languages, losses = first
+        return languages, [held_out(language, *plan) for language in languages]
+
+    languages, losses = tried()
+    if reach(losses, TARGET) or (reach(losses, NEAR) and sum(reach(tried()[1], TARGET) for _ in range(MORE)) >= ENOUGH):
+        return
     found = " and ".join(f"{loss:.2f}" for loss in losses)
     error = Wrong(f"{named} held-out MLM losses of {found}; their mean must be at most {TARGET}",
                   cause(languages[0], plan, losses[0]))  # fmt: skip
     error.final = error.exact = True
     raise error
+
+
+def reach(losses, limit):
+    return sum(losses) <= len(losses) * limit
 
 
 def checked(steps, warmup, peak):
