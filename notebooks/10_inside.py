@@ -83,7 +83,7 @@ maps = model.attention_maps(*inputs)
 unlike = max(np.abs(probabilities(model, layer) - maps[layer]).max() for layer in range(2))
 print(f"{len(maps)} layers, each {maps[0].shape}:")
 print("sequences, heads, from, to")
-print(f"largest difference from ours: {unlike:.0e}")
+print(f"largest difference from ours: {1e6 * unlike:.0f} millionths")
 
 # %% tags=["remove-cell"] jupyter={"source_hidden": true}
 assert unlike < 1e-5
