@@ -1,6 +1,7 @@
 """Workers are copies of one process: each is as one that was started alone, and the server's end harms none."""
 
 import os
+import select
 import signal
 import sys
 import tempfile
@@ -87,5 +88,7 @@ def test_an_answer_that_nobody_waited_for_is_not_taken_for_another(submission, s
             patched.setattr(type(server.socket), "recv", interrupt)
             with pytest.raises(Interrupted):
                 server.request(asked)  # "not yet" comes, and nobody reads it
+        assert select.select([server.socket], [], [], 60)[0]
         os.kill(host.worker.process.pid, signal.SIGKILL)
         assert server.request(asked | {"seconds": 20})
+        assert server.request(asked)  # once more, where it is known already

@@ -112,9 +112,11 @@ def begin(folder, incoming, outgoing, lifeline):
 def ended(pid, seconds):
     """Wait so long; has it ended?"""
     end = None if seconds is None else time.monotonic() + seconds
-    while True:
-        if os.waitpid(pid, os.WNOHANG if end else 0)[0]:
-            return True
-        if time.monotonic() > end:
-            return False
-        time.sleep(MOMENT)
+    try:
+        while not os.waitpid(pid, os.WNOHANG if end else 0)[0]:
+            if time.monotonic() > end:
+                return False
+            time.sleep(MOMENT)
+    except ChildProcessError:                        # the answer that said so was not read
+        pass
+    return True

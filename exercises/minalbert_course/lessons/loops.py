@@ -174,7 +174,7 @@ def compare_fresh(found, ways):
 
 
 def listed(losses, plan):
-    """What is returned alone, a tuple of one number, is the number by now (`yours.unpacked`)."""
+    """A list of the number that `yours.unpacked` makes of a tuple of one."""
     number = isinstance(losses, int | float | np.number | np.ndarray) and np.ndim(losses) == 0
     return [losses] if number and plan[0] == 1 else losses
 
