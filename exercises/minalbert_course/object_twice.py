@@ -12,7 +12,7 @@ from .compare import Wrong
 from .given import Given
 from .interleaving import alike, by_name, repeatable
 from .same_objects import holds_given
-from .scaled_arguments import right
+from .scaled_arguments import answered, right
 from .scaled_upstream import results
 from .yours import NotWritten, Opaque, Stopped
 
@@ -59,11 +59,7 @@ def ask(lesson, host, steps, first, second):
     one = Given.of("filled", f"twice {start.name} {first}", args[first])
     args = tuple(one if i in (first, second) else arg for i, arg in enumerate(args))
     try:
-        answer, _ = host.call(start.name, args, start.static, lesson.opaque(start.name))
-        if call is not start:
-            caches = {id(old): new for old, new in zip(results(start), answer, strict=True)}
-            upstream = tuple(caches.get(id(arg), arg) for arg in call.args)
-            answer, _ = host.call(call.name, upstream, call.static, lesson.opaque(call.name))
+        answer = answered(lesson, host, call, start, args)
     except (NotWritten, Stopped) as error:
         raise Wrong(f"given one array as two arguments, {error}", CAUSE, call.name) from error
     for (name, _, after), expected in zip(by_name(lesson, call, answer), known, strict=True):

@@ -73,16 +73,22 @@ def right(lesson, call, start, args):
     return answer if len(answer) == len(lesson.functions[call.name]) else None
 
 
+def answered(lesson, host, call, start, args):
+    """What the student's function returns where its own call, or that of its forward, gets these arguments."""
+    answer, _ = host.call(start.name, args, start.static, lesson.opaque(start.name))
+    if call is start:
+        return answer
+    caches = {id(old): new for old, new in zip(results(start), answer, strict=True)}
+    upstream = tuple(caches.get(id(arg), arg) for arg in call.args)
+    return host.call(call.name, upstream, call.static, lesson.opaque(call.name))[0]
+
+
 def ask(lesson, host, call, start, factor, args):
     expected = right(lesson, call, start, args)
     if expected is None:
         return
     try:
-        answer, _ = host.call(start.name, args, start.static, lesson.opaque(start.name))
-        if call is not start:
-            caches = {id(old): new for old, new in zip(results(start), answer, strict=True)}
-            upstream = tuple(caches.get(id(arg), arg) for arg in call.args)
-            answer, _ = host.call(call.name, upstream, call.static, lesson.opaque(call.name))
+        answer = answered(lesson, host, call, start, args)
     except (NotWritten, Stopped) as error:
         raise Wrong(f"given arguments that are {WORDS[factor]}, {error}", None, call.name) from error
     cause = CUT if factor == LARGE else LOST
