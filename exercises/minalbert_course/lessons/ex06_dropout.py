@@ -32,8 +32,9 @@ from .dropping import (
     points,
     ramps,
 )
+from .gradients_by_name import DEEP, by_name, real
 from .matches import matches
-from .passes import DEEP, ENCODERS, by_name, real
+from .passes import ENCODERS
 
 lesson = Lesson(
     "ex06-dropout", "shared layers with dropout, computed again", minutes=75, variant_of="ex06",

@@ -6,29 +6,25 @@ from ..given import Given
 from ..lesson import Lesson
 from ..outside import numbers
 from .corners import Corner, also, something
+from .gradients_by_name import DEEP, by_name, list_by_name, of_passes, same_gradients
 from .matches import matches
 from .passes import (
     COMPARED,
-    DEEP,
     ENCODERS,
     LAYERS,
     added,
     as_gone,
     as_transformers,
-    by_name,
     cache_untouched,
     drawn_weights,
     how_many,
-    list_by_name,
     misled,
     moved,
     natural,
-    of_passes,
     outside_point,
     passes,
     point,
     ramps,
-    same_gradients,
     slips,
     suspects_of,
     wrong_sums,

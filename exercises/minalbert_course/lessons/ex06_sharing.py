@@ -7,18 +7,17 @@ from ..compare import same
 from ..lesson import Lesson
 from ..outside import numbers
 from .corners import also, something
+from .gradients_by_name import DEEP, by_name, of_passes, same_gradients
 from .matches import matches
 from .passes import (
     BLOCKS,
     COMPARED,
-    DEEP,
     ENCODERS,
     LAYERS,
     added,
     alike,
     as_gone,
     as_transformers,
-    by_name,
     cache_untouched,
     drawn_weights,
     encoder_check,
@@ -26,12 +25,10 @@ from .passes import (
     misled,
     moved,
     natural,
-    of_passes,
     outside_point,
     passes,
     point,
     ramps,
-    same_gradients,
     slips,
     suspects_of,
     wrong_sums,
