@@ -139,6 +139,10 @@ def right(a, b):
         (lambda a, b: a * a + 2 * a, "a is used where b is meant"),
         (lambda a, b: a * b + 2 * a + 1, "counted so often are 1: 1 times, where 0 times is meant"),
         (lambda a, b: right(a, b) + (a % 7) ** 3 % 5, None),
+        (lambda a, b: right(a, b) + 3 * a / b, "something is divided by b, and nothing is in the right count"),
+        (lambda a, b: right(a, b) + b**5, "it grows as b^5 does; the right count grows as b does"),
+        (lambda a, b: right(a, b) + (a > 9), "small sizes are counted rightly: there is a case of its own for some, or "
+                                             "numbers are rounded"),  # fmt: skip
     ],
 )
 def test_a_wrong_count_says_which_terms_it_counts(wrong, says):

@@ -123,18 +123,32 @@ def from_own_parts(yours, sizes):
 
 @variant.check(1.5, "training bytes", of="training_bytes", formula="2 P + 2 P + 3 · 4 ⌈P / W⌉")
 def of_training(yours, draw):
+    def of_share(function):
+        return lambda S, W: function(S * W, W)
+
+    def asked():
+        cause = miscounted(of_share(yours.training_bytes), of_share(state), "SW", (40, 7), degree=2)
+        return cause and f"where P = S W, with a share of S: {cause}"
+
     usual = (11683585, 8) if draw.first else (int(draw.integers(10**6, 10**7)), int(draw.integers(3, 100)))
     for P, W in (usual, *MACHINES):
         known = one_too_many(P, W) if W == 1 else state_mistakes(P, W)
-        whole(f"training_bytes({P}, {W})", yours.training_bytes(P, W), state(P, W), known)
+        whole(f"training_bytes({P}, {W})", yours.training_bytes(P, W), state(P, W), known, found=asked)
 
 
 @variant.check(1, "cache bytes", of="cache_bytes", formula="2 · 2 L K D T")
 def of_cache(yours, draw):
     sizes, T = drawn(draw), 512 if draw.first else int(draw.integers(101, 999))
+
+    def of_others(function):
+        return lambda H, N, K, D, L, T: function(sizes._replace(H=H, N=N, K=K, D=D, L=L), T)
+
+    theirs = of_others(lambda other, T: yours.cache_bytes(other.config, T))
+    usual = sizes.H, sizes.N, sizes.K, sizes.D, sizes.L, T
+    asked = functools.partial(miscounted, theirs, of_others(cache), "HNKDLT", usual)
     answer = yours.cache_bytes(sizes.config, T)
     yours.untouched()
-    whole(f"cache_bytes(config, {T})", answer, cache(sizes, T), cache_mistakes(sizes, T))
+    whole(f"cache_bytes(config, {T})", answer, cache(sizes, T), cache_mistakes(sizes, T), found=asked)
     before = []
     for T, sizes in zip(LENGTHS, CORNERS, strict=True) if draw.first else ():
         answer = yours.cache_bytes(Given.of("one dict", sizes.config), T)

@@ -118,11 +118,18 @@ def layer_mistakes(H, F, N, K, D):
 
 
 def model_mistakes(sizes):
-    right, one = model(sizes), layer(*sizes.layer)
+    right, one, words = model(sizes), layer(*sizes.layer), embedding(*sizes.embedding)
     return {
+        "the layers multiply the embedding; they must be added": words * sizes.G * one + sizes.H,
+        "num_hidden_groups is added to a layer's count; it must multiply it": words + sizes.G + one + sizes.H,
+        "the last norm, H, multiplies the layers; it must be added": words + sizes.G * one * sizes.H,
+        "a layer's count is squared": words + sizes.G * one**2 + sizes.H,
+        "num_hidden_groups is squared": words + sizes.G**2 * one + sizes.H,
+        "the embedding is squared": words**2 + sizes.G * one + sizes.H,
+        "the last norm is squared": words + sizes.G * one + sizes.H**2,
         "the last norm, H, is missing": right - sizes.H,
         "the last norm has a gain and no bias": right + sizes.H,
-        "the embedding is missing": right - embedding(*sizes.embedding),
+        "the embedding is missing": right - words,
         "num_hidden_groups is not heeded: here all layers share one set": right - (sizes.G - 1) * one,
         "num_hidden_groups is not heeded: here each layer has its own set": right + (sizes.L - sizes.G) * one,
         "each group has one set, not one for each of L / G layers": right + (sizes.L // sizes.G - sizes.G) * one,

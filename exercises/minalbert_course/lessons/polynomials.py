@@ -1,13 +1,15 @@
 """What a wrong count counts: its terms, found by asking it for many sizes."""
 
 import itertools
+from fractions import Fraction
 
 import numpy as np
 
 from ..compare import Wrong, is_number
 from ..yours import NotWritten, Stopped
 
-MOST = 4                                             # terms that a cause speaks of
+MOST = 8                                             # terms that a cause speaks of
+FEW = range(2, 12)                                   # sizes for which one after the other is asked
 
 
 def miscounted(yours, right, letters, sizes, degree=4):
@@ -20,7 +22,8 @@ def miscounted(yours, right, letters, sizes, degree=4):
     points = sizes, tuple(size + 3 + 2 * i for i, size in enumerate(sizes)), tuple(7 + 5 * i for i in range(n))
     try:
         return (misplaced(yours, right, exchanged, points) or other_terms(yours, right, letters, degree)
-                or misplaced(yours, right, shifted, points))  # fmt: skip
+                or misplaced(yours, right, shifted, points) or grows_otherwise(yours, right, letters)
+                or right_elsewhere(yours, right, letters))  # fmt: skip
     except (NotWritten, Stopped, Wrong, TypeError, ValueError, ArithmeticError):
         return None
 
@@ -77,6 +80,38 @@ def other_terms(yours, right, letters, degree):
     differences = [f"{term}: {times(mine)}, where {times(wanted)} is meant"
                    for term, mine, wanted in zip(terms, *found, strict=True) if abs(mine - wanted) > 1e-5]  # fmt: skip
     return "counted so often are " + "; ".join(differences) if 0 < len(differences) <= MOST else None
+
+
+def grows_otherwise(yours, right, letters):
+    """A size by which something is divided, or of which a higher or a lower power comes in."""
+    for i, letter in enumerate(letters):
+        points = [tuple(n if j == i else 5 + 2 * j for j in range(len(letters))) for n in FEW]
+        mine, wanted = (np.array([Fraction(function(*point)) for point in points]) for function in (yours, right))
+        if degree_of(mine) is None and degree_of(mine * np.array(FEW)) is not None:
+            return f"something is divided by {letter}, and nothing is in the right count"
+        if degree_of(mine) is not None and degree_of(mine) != degree_of(wanted):
+            return f"it grows as {power(letter, mine)}; the right count grows as {power(letter, wanted)}"
+    return None
+
+
+def degree_of(counts):
+    """Of the polynomial that has these values in FEW; None where its degree is high, so that it is none at all."""
+    for degree in range(len(counts) - 2):
+        if all(abs(left) <= 1e-10 * max(map(abs, counts)) for left in np.diff(counts, n=degree + 1)):
+            return degree
+    return None
+
+
+def power(letter, counts):
+    degree = degree_of(counts)
+    return f"{letter}^{degree} does" if degree > 1 else f"{letter} does" if degree else f"if there were no {letter}"
+
+
+def right_elsewhere(yours, right, letters):
+    small = [tuple(first + i for i in range(len(letters))) for first in (1, 2)]
+    if all(yours(*point) == right(*point) for point in small):
+        return "small sizes are counted rightly: there is a case of its own for some, or numbers are rounded"
+    return None
 
 
 def times(factor):
