@@ -12,11 +12,12 @@ from typing import NamedTuple
 import numpy as np
 
 
-def array(numbers, way):
+def array(numbers, way, writeable):
     """An array of these numbers that lies in memory "column by column" or "with gaps"."""
-    if way == "column by column":
-        return np.array(numbers, order="F")
-    return np.stack([numbers, np.flip(numbers)], axis=-1)[..., 0]
+    in_columns = way == "column by column"
+    made = np.array(numbers, order="F") if in_columns else np.stack([numbers, np.flip(numbers)], axis=-1)[..., 0]
+    made.flags.writeable = writeable
+    return made
 
 
 HELD = {}

@@ -2,17 +2,20 @@
 
 An array's numbers need not lie there row by row, one after the other: that of a transposed matrix lie column by column,
 those of every second column with gaps between them. Whoever takes the order in memory for the order of the axes
-(ravel("K"), order="A", a view of what `empty_like` made) then answers differently.
+(ravel("K"), order="A", a view of what `empty_like` made) then answers differently. Nor can they be written into, in
+a lesson's last check: whoever changes an argument for a moment, and puts back what was there, is stopped.
 """
 
 import itertools
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
 from .compare import Wrong
 from .given import Given
 from .interleaving import alike, by_name, repeatable, replaced
-from .yours import NotWritten, Opaque, Stopped
+from .yours import IN_PLACE, NotWritten, Opaque, Stopped
 
 WAYS = ("column by column", "with gaps")
 CAUSE = (
@@ -25,16 +28,16 @@ CLOSE = 1e-4                                         # relative; sums are taken 
 MOST = 12                                            # calls that are made again, in each way
 
 
-def in_other_orders(lesson, host, calls, functions):
+def in_other_orders(lesson, host, calls, functions, may_write):
     """Raise Wrong where a call of one of these functions is answered differently.
 
-    Neighbours among the arrays never lie in the same way.
+    Neighbours among the arrays never lie in the same way. may_write: functions that get arrays that can be written into
     """
     for first in range(len(WAYS)) if functions else ():
         caches, ways = {}, itertools.cycle(WAYS[first:] + WAYS[:first])
         for call in filter(lies_in_memory, repeatable(calls)[:MOST]):
             try:
-                again(lesson, host, call, caches, ways)
+                again(lesson, host, call, caches, Laying(ways, call.name in may_write))
             except Wrong:
                 if call.name in functions:
                     raise
@@ -51,11 +54,18 @@ def holds(value, kind):
     return isinstance(value, kind) or any(holds(part, kind) for part in parts)
 
 
-def again(lesson, host, call, caches, ways):
-    args, static = (laid(replaced(value, caches), ways) for value in (call.args, call.static))
+class Laying(NamedTuple):
+    ways: Iterator
+    writeable: bool
+
+
+def again(lesson, host, call, caches, laying):
+    args, static = (laid(replaced(value, caches), laying) for value in (call.args, call.static))
     try:
         result, _ = host.call(call.name, args, static, lesson.opaque(call.name))
     except (NotWritten, Stopped) as error:
+        if "read-only" in str(error):
+            raise Wrong(f"given arrays that cannot be written into, {error}", IN_PLACE, call.name) from error
         raise Wrong(f"given arrays that lie in memory {' or '.join(WAYS)}, {error}", CAUSE, call.name) from error
     size = largest((call.result, call.args[0] if call.name.endswith("_backward") else ()))
     for name, before, after in by_name(lesson, call, result):
@@ -66,13 +76,13 @@ def again(lesson, host, call, caches, ways):
             raise Wrong(seen, ROUNDED if alike(before, after, COARSE, size) else CAUSE, call.name)
 
 
-def laid(value, ways):
+def laid(value, laying):
     """The arguments with each array as one that lies in memory in the next of the ways."""
     if isinstance(value, np.ndarray):
-        return Given.of("array", value, next(ways)) if value.ndim else value
+        return Given.of("array", value, next(laying.ways), laying.writeable) if value.ndim else value
     if isinstance(value, dict):
-        return {key: laid(part, ways) for key, part in value.items()}
-    return type(value)(laid(part, ways) for part in value) if type(value) in (tuple, list) else value
+        return {key: laid(part, laying) for key, part in value.items()}
+    return type(value)(laid(part, laying) for part in value) if type(value) in (tuple, list) else value
 
 
 def largest(value):

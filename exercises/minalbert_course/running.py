@@ -26,7 +26,8 @@ def run_check(lesson, check, yours, term):
             with_scaled_arguments(lesson, yours.host, made[1], check.of)
             with_one_object_twice(lesson, yours.host, made[1], check.of)
             with_other_upstream(lesson, yours.host, made[1], check.of, gradients_of(lesson, check))
-        in_other_orders(lesson, yours.host, made[1], lying_otherwise(lesson, check))
+        may_write = yours.writers if check is lesson.checks[-1] else lesson.functions
+        in_other_orders(lesson, yours.host, made[1], lying_otherwise(lesson, check), may_write)
 
 
 def lying_otherwise(lesson, check):

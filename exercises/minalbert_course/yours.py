@@ -43,11 +43,12 @@ class Yours:
 
     host, made   where the functions run, and the calls that were answered since `forget`
     history      calls of earlier checks, too, the last of them last
+    writers      functions that wrote into what they were given, in any check so far
     """
 
     def __init__(self, lesson, host):
         self._lesson, self.host, self.history = lesson, host, []
-        self._wrote_once, self._lent = [], []
+        self._wrote_once, self._lent, self.writers = [], [], set()
         self.forget()
 
     def __getattr__(self, name):
@@ -95,7 +96,9 @@ class Yours:
     def _took(self, name, args, static, result, written):
         if name in self._lesson.own_results:
             self._lent += [(name, what) for what in written if what.startswith(MEMORY_OF)]
-        self._written += [(name, what) for what in written if not what.startswith(MEMORY_OF)]
+        wrote = [(name, what) for what in written if not what.startswith(MEMORY_OF)]
+        self._written += wrote
+        self.writers |= {name for name, _ in wrote}
         self._wrote_once += self._written[:1]
         result = unpacked(name, result, self._lesson.functions[name])
         self.made.append(Call(name, args, static, result))
