@@ -131,6 +131,9 @@ def right(a, b):
     return a * b + 2 * a
 
 
+SMALL = "small sizes are counted rightly: there is a case of its own for some, or numbers are rounded"
+
+
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
@@ -141,8 +144,7 @@ def right(a, b):
         (lambda a, b: right(a, b) + (a % 7) ** 3 % 5, None),
         (lambda a, b: right(a, b) + 3 * a / b, "something is divided by b, and nothing is in the right count"),
         (lambda a, b: right(a, b) + b**5, "it grows as b^5 does; the right count grows as b does"),
-        (lambda a, b: right(a, b) + (a > 9), "small sizes are counted rightly: there is a case of its own for some, or "
-                                             "numbers are rounded"),  # fmt: skip
+        (lambda a, b: right(a, b) + (a > 9), SMALL),
     ],
 )
 def test_a_wrong_count_says_which_terms_it_counts(wrong, says):

@@ -21,7 +21,7 @@ def run_check(lesson, check, yours, term):
         interleave(lesson, yours.host, made)
         if check is not lesson.checks[-1]:           # which asks for nothing that depends on dy
             with_scaled_upstream(lesson, yours.host, made[1], check.of, gradients_of(lesson, check))
-        in_same_objects(lesson, yours.host, made[1], check.of)
+        in_same_objects(lesson, yours.host, made[1], check.of, is_last(lesson, check))
         if is_last(lesson, check):
             with_scaled_arguments(lesson, yours.host, made[1], check.of)
             with_one_object_twice(lesson, yours.host, made[1], check.of)

@@ -1,7 +1,8 @@
 """The calls of a check once more, with the very objects of an earlier call, which have other numbers by then.
 
 In training the weights stay the same arrays, and every step writes into them. Whoever keeps something for an array's
-`id`, or for that of a dict, then answers with what it was for other numbers.
+`id`, or for that of a dict, then answers with what it was for other numbers; or, where one argument alone is another
+object, with what it was beside the former.
 """
 
 import contextlib
@@ -18,8 +19,11 @@ KEPT = "something is kept for an object, by its id, say: the same array or dict 
 CLOSE = 1e-4
 
 
-def in_same_objects(lesson, host, calls, of):
-    """Raise Wrong where the function of that name answers for what its arguments' objects held before."""
+def in_same_objects(lesson, host, calls, of, beside_others):
+    """Raise Wrong where the function of that name answers for what its arguments' objects held before.
+
+    beside_others: or, with several lists or dicts, for what another argument was before
+    """
     makers = {id(part): call for call in calls for part in results(call) if isinstance(part, Opaque)}
     asked = [call for call in repeatable(calls) if call.name == of and not holds_given(call.args)]
     for call in asked[:1]:
@@ -28,34 +32,37 @@ def in_same_objects(lesson, host, calls, of):
             continue
         for changed in [i for i, arg in enumerate(steps[0].args) if isinstance(arg, np.ndarray | dict | list)]:
             ask(lesson, host, steps, changed)
+            if beside_others and sum(isinstance(arg, dict | list) for arg in steps[0].args) > 1:
+                ask(lesson, host, steps, changed, new=True)
 
 
-def ask(lesson, host, steps, changed):
-    """changed: which argument of the first call held other numbers before"""
+def ask(lesson, host, steps, changed, new=False):
+    """changed: which argument of the first call held other numbers before; or was another object, if it is new"""
     call = steps[-1]
     with contextlib.suppress(NotWritten, Stopped):
-        answer(lesson, host, steps, changed, lambda i, arg: other(arg) if i == changed else arg)
+        answer(lesson, host, steps, changed, new, lambda i, arg: other(arg) if i == changed else arg)
     try:
-        result = answer(lesson, host, steps, changed, lambda _, arg: arg)
+        result = answer(lesson, host, steps, changed, new, lambda _, arg: arg)
     except (NotWritten, Stopped) as error:
         raise Wrong(f"called again with the same objects, {error}", KEPT, call.name) from error
     for name, before, after in by_name(lesson, call, result):
         if not isinstance(before, Opaque) and not alike(before, after, CLOSE):
-            seen = f"{name} of {call.name} is another where the same objects held other numbers before"
+            before = "stood beside other ones" if new else "held other numbers"
+            seen = f"{name} of {call.name} is another where the same objects {before} before"
             raise Wrong(seen, KEPT, call.name)
 
 
-def answer(lesson, host, steps, changed, numbers):
+def answer(lesson, host, steps, changed, new, numbers):
     """What the last of these calls returns, with other numbers in the same objects."""
     caches = {}
     for step in steps:
-        args = tuple(
-            caches.get(id(arg), arg)
-            if isinstance(arg, Opaque)
-            else Given.of("filled", f"{changed} {step.name} {i}", numbers(i, arg))
-            for i, arg in enumerate(step.args)
-        )
-        result, _ = host.call(step.name, args, step.static, lesson.opaque(step.name))
+        args = [numbers(i, arg) for i, arg in enumerate(step.args)]
+        for i, arg in enumerate(step.args):
+            if isinstance(arg, Opaque):
+                args[i] = caches.get(id(arg), arg)
+            elif not (new and i == changed):
+                args[i] = Given.of("filled", f"{changed} {new} {step.name} {i}", args[i])
+        result, _ = host.call(step.name, tuple(args), step.static, lesson.opaque(step.name))
         made = result if isinstance(result, tuple) else (result,)
         caches |= {id(old): new for old, new in zip(results(step), made, strict=False) if isinstance(old, Opaque)}
     return result

@@ -60,6 +60,12 @@ def compare_again(yours, draw):
     except Wrong as error:
         cause = "the first call changed the model's weights or a batch; `accumulate` only adds up gradients"
         raise Wrong(f"called a second time with the same model and batches, {error.seen}", cause) from error
+    twice, made_twice = [kept[0], kept[0], kept[1]], [slices[0], slices[0], slices[1]]
+    try:
+        compare(yours.accumulate(Given.of("kept", str(draw.seed)), twice), 0, seed, made_twice)
+    except Wrong as error:
+        cause = "a batch is found by its object, by its id, say; the list may have it twice, and then it counts twice"
+        raise Wrong(f"where the first batch is in the list twice, {error.seen}", cause) from error
     others = [Given.of("a batch", one.args[0] + 1, *one.args[1:]) for one in slices]
     try:
         compare(yours.accumulate(Given.of("kept", str(draw.seed)), others), 0, seed, others)

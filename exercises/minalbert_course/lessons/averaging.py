@@ -311,6 +311,7 @@ def compare_held_out(yours, draw):
     for (found, _), loss in zip(cases, right, strict=True):
         same("loss", found, loss, suspects=Later(explaining_all, cases, found))
     compare_of_zeros(yours, seed, asked)
+    compare_of_its_own(yours, draw, seed, asked)
 
 
 def held_out_of(model, weights, batches):
@@ -324,6 +325,16 @@ def compare_of_zeros(yours, seed, asked):
     found = yours.held_out_loss(Given.of("a small model", seed), asked, 0 * own)
     suspects = {"weights of zeros are taken for none: the model's own are measured": held_out_of((seed,), own, asked)}
     same("loss by weights that are all 0", found, held_out_of((seed,), 0 * own, asked), suspects=suspects)
+
+
+def compare_of_its_own(yours, draw, seed, asked):
+    """The weights may be the model's own memory: what is written there changes them."""
+    own, name = small_model(seed).params.flat, f"own {draw.seed}"
+    model = Given.of("to keep", name, Given.of("a small model", seed))
+    found = yours.held_out_loss(model, asked, Given.of("the weights of the kept themselves", name))
+    of_zeros = held_out_of((seed,), 0 * own, asked)
+    suspects = {"the model's memory is set to 0 before the weights are copied there": of_zeros}
+    same("loss by model.params.flat itself", found, held_out_of((seed,), own, asked), suspects=suspects)
 
 
 def measuring_mistakes(model, weights, made):

@@ -132,10 +132,10 @@ def evidence(count, n, p):
                for other in (p + OFF, p - OFF))  # fmt: skip
 
 
-def repeats(name, call, draw):
+def repeats(name, call, draw, all_different=False):
     """Raise Wrong unless the same seed gives the same answer, others give others, and one generator does not repeat.
 
-    call(rng) -> anything
+    call(rng) -> anything   all_different: are there so many answers that 25 of them are 25?
     """
     answers = []
     for given in (rng(draw) for _ in range(8)):
@@ -152,6 +152,9 @@ def repeats(name, call, draw):
     if all(other == first for other in others):
         cause = "the generator stays as it was: draw from `rng` itself, not from a copy, nor from another made of it"
         raise Wrong(f"{name}: one generator gave the same answer in 25 calls", cause, name)
+    if all_different and (found := len({repr(answer) for answer in (first, *others)})) < 25:
+        raise Wrong(f"{name}: one generator gave {found} different answers in 25 calls; it must be 25",
+                    "what is drawn has few values, such as a seed below 100: then there are as few answers", name)
 
 
 def plain(value):

@@ -26,9 +26,11 @@ KINDS = {
     "zero": "zeros alone",
     "large": "some numbers above 10",
     "constant": "a row of one number, and a gain of 0",
+    "outlier": "a row of many numbers, one of them far out",
     "still": "weights with which a block changes nothing",
     "again": "the first weights of the list and the last are one object",
 }
+MANY = 5000                                          # numbers of an array, where an answer may work in place
 FEW = 3                                              # numbers that two mistakes may both give, by chance
 BEFORE = "it was right for other sizes and numbers"
 SIZES = "; or a size is written in, or kept from an earlier call"
@@ -40,6 +42,7 @@ GUESSES = {
     "zero": f"perhaps: {BEFORE}; zeros are divided by, or a case of their own{SIZES}",
     "large": f"perhaps: {BEFORE}; numbers are cut off, or exp overflows{SIZES}",
     "constant": f"perhaps: {BEFORE}; a row without variance is a case of its own, or a gain of 0",
+    "outlier": f"perhaps: {BEFORE}; numbers are cut off, or a size is written in",
     "still": f"perhaps: {BEFORE}; the layers end early where x stays as it is{SIZES}",
     "again": f"perhaps: {BEFORE}; something is kept for an object, by its id, which may be there twice",
 }

@@ -8,7 +8,7 @@ from ..compare import Wrong, agrees
 from ..lesson import Lesson
 from ..outside import numbers as outside_numbers
 from ..outside import ramp
-from .corners import Corner, also, something
+from .corners import MANY, Corner, also, something
 from .matches import matches
 from .wrong_rows import AFFINE, affine, affine_reference, shaped, wrong_biases, wrong_weights
 from .wrong_tables import (
@@ -212,7 +212,8 @@ def outside(yours, draw):
 
 
 @lesson.check(0.5, "inputs untouched", of="linear_forward")
-@also(Corner(B=1, T=3, E=4, V=5, M=4), Corner(B=1, T=3, E=2, V=5, M=3))
+@also(Corner(B=1, T=3, E=4, V=5, M=4), Corner(B=1, T=3, E=2, V=5, M=3),
+      Corner(B=MANY // 9, T=3, O=3, V=5, M=4))  # fmt: skip
 def purity(yours, draw):
     x, w, b, dy = affine(draw)
     y, cache = yours.linear_forward(x, w, b)

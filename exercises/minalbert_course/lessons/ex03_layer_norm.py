@@ -7,7 +7,7 @@ from minalbert.layers import layer_norm_backward, layer_norm_forward
 
 from ..compare import Wrong, agrees, same
 from ..lesson import Lesson
-from .corners import Corner, also, something
+from .corners import MANY, Corner, also, something
 from .matches import matches
 from .norms import (
     ROWS,
@@ -182,7 +182,7 @@ def outside(yours, draw):
 
 
 @lesson.check(0.5, "inputs untouched", of="layer_norm_forward")
-@also(Corner(B=1, T=1))
+@also(Corner(B=1, T=1), Corner(B=1, T=MANY // 6, H=6))
 def purity(yours, draw):
     given = point(draw)
     dx, dgain, dbias = gradients_of(yours, *given)

@@ -10,7 +10,7 @@ from minalbert.layers import layer_norm_backward, layer_norm_forward
 
 from ..compare import agrees
 from ..lesson import Lesson
-from .corners import Corner, also, something
+from .corners import MANY, Corner, also, something
 from .matches import matches
 from .norms import (
     ROWS,
@@ -155,7 +155,7 @@ def rms_outside(yours, draw):
 
 
 @variant.check(0.5, "inputs untouched", of="rms_norm_forward")
-@also(Corner(B=1, T=1))
+@also(Corner(B=1, T=1), Corner(B=1, T=MANY // 6, H=6))
 def rms_purity(yours, draw):
     x, gain, eps, dy = rms_point(draw)
     dx, dgain = rms_gradients(yours, x, gain, eps, dy)

@@ -11,7 +11,7 @@ from ..compare import same
 from ..lesson import Lesson
 from ..outside import numbers, ramp
 from .corners import also, something
-from .gate_points import SHAPES, compared, far, far_out, point
+from .gate_points import FAR_OUT, SHAPES, all_open, compared, far, far_out, point, with_many
 from .matches import matches
 from .wrong_gates import NO_DY, cdf, of_erf, pdf, slopes_of_erf
 
@@ -118,10 +118,11 @@ def erf_gradient(yours, draw):
 
 @variant.check(0.5, "large numbers", of="gelu_erf_forward", formula="far from 0, y is x or 0, and dx is dy or 0")
 def erf_large(yours, draw):
-    x, dy = np.array([[-1000.0, -200.0], [200.0, 1000.0]]), draw.normal(2, 2, scale=1000.0)
+    x, dy = FAR_OUT, draw.normal(2, 2, scale=1000.0)
     y, cache = yours.gelu_erf_forward(x)
     far_out("y", y, x * (x > 0), "gelu_erf_forward")
     far_out("dx", yours.gelu_erf_backward(dy, cache), dy * (x > 0), "gelu_erf_backward")
+    all_open(yours.gelu_erf_forward, yours.gelu_erf_backward, dy)
 
 
 @variant.check(0.5, "as PyTorch", of="gelu_erf_backward", formula="PyTorch's gelu and its gradient")
@@ -135,6 +136,7 @@ def erf_outside(yours, draw):
 @variant.check(0.5, "inputs untouched", of="gelu_erf_backward")
 def erf_purity(yours, draw):
     x, dy = point(draw)
+    with_many(yours.gelu_erf_forward, yours.gelu_erf_backward, draw)
     y, cache = yours.gelu_erf_forward(x)
     something(Phi=yours.Phi(x), phi=yours.phi(x), y=y, dx=yours.gelu_erf_backward(dy, cache))
     yours.untouched()

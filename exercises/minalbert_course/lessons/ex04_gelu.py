@@ -15,7 +15,7 @@ from ..compare import same
 from ..lesson import Lesson
 from ..outside import numbers, ramp
 from .corners import also, something
-from .gate_points import SHAPES, compared, far, far_out, point
+from .gate_points import FAR_OUT, SHAPES, all_open, compared, far, far_out, point, with_many
 from .matches import matches
 from .wrong_gates import NO_DY, A, C, constants_found, gates, slopes, wrong_tanh, wrong_tanh_slopes
 
@@ -110,7 +110,7 @@ def gelu_gradient(yours, draw):
 
 @lesson.check(0.5, "large numbers", of="gelu_forward", formula="far from 0, y is x or 0, and dx is dy or 0")
 def large(yours, draw):
-    x, dy = np.array([[-1000.0, -200.0], [200.0, 1000.0]]), draw.normal(2, 2, scale=1000.0)
+    x, dy = FAR_OUT, draw.normal(2, 2, scale=1000.0)
     y, cache = yours.tanh_forward(x)
     far_out("y of tanh", y, np.sign(x), "tanh_forward", TANH)
     dx = yours.tanh_backward(dy, cache)              # its numbers are asked above
@@ -118,6 +118,7 @@ def large(yours, draw):
     y, cache = yours.gelu_forward(x)
     far_out("y", y, x * (x > 0), "gelu_forward", TANH)
     far_out("dx", yours.gelu_backward(dy, cache), dy * (x > 0), "gelu_backward", TANH)
+    all_open(yours.gelu_forward, yours.gelu_backward, dy)
 
 
 @lesson.check(0.5, "as PyTorch", of="gelu_backward", formula='PyTorch\'s tanh and gelu(approximate="tanh")')
@@ -136,6 +137,7 @@ def outside(yours, draw):
 def purity(yours, draw):
     x, dy = point(draw)
     for forward, backward in ((yours.tanh_forward, yours.tanh_backward), (yours.gelu_forward, yours.gelu_backward)):
+        with_many(forward, backward, draw)
         y, cache = forward(x)
         something(y=y, dx=backward(dy, cache))
     yours.untouched()

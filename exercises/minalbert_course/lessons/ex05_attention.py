@@ -21,7 +21,7 @@ from minalbert.layers import (
 from ..compare import LIMIT, Wrong, same
 from ..lesson import Lesson
 from ..outside import numbers, ramp
-from .corners import Corner, also, guessing, something, upstream
+from .corners import MANY, Corner, also, guessing, something, upstream
 from .matches import matches
 from .wrong_attention import (
     hole,
@@ -320,11 +320,12 @@ def outside(yours, draw):
 
 
 @lesson.check(0.5, "inputs untouched", of="attention_forward")
+@also(Corner(B=1, T=3, D=MANY // 6, K=MANY // 3))
 def purity(yours, draw):
     q, k, v, mask, dcontext = point(draw)
-    x = draw.normal(3, 4)
-    y, cache = yours.softmax_forward(x)
-    dx = yours.softmax_backward(draw.normal(3, 4), cache)
+    (K,) = draw.sizes(K=4, least=2)
+    y, cache = yours.softmax_forward(draw.normal(3, K))
+    dx = yours.softmax_backward(draw.normal(3, K), cache)
     context, cache = yours.attention_forward(q, k, v, mask)
     dq, dk, dv, _ = yours.attention_backward(dcontext, cache)
     something(y=y, dx=dx, context=context, dq=dq, dk=dk, dv=dv)

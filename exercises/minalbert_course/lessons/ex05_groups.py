@@ -11,7 +11,7 @@ from ..compare import LIMIT, Wrong, same
 from ..lesson import Lesson
 from ..outside import numbers, ramp
 from . import ex05_attention
-from .corners import Corner, also, something, upstream
+from .corners import MANY, Corner, also, something, upstream
 from .ex05_attention import (
     ROUNDED,
     ROWS,
@@ -280,10 +280,12 @@ def outside(yours, draw):
 
 
 @variant.check(0.5, "inputs untouched", of="grouped_forward")
+@also(Corner(B=1, T=3, D=MANY // 6, K=MANY // 3))
 def purity(yours, draw):
     q, k, v, mask, dcontext = point(draw)
-    y, cache = yours.softmax1_forward(draw.normal(3, 4))
-    dx = yours.softmax1_backward(draw.normal(3, 4), cache)
+    (K,) = draw.sizes(K=4, least=2)
+    y, cache = yours.softmax1_forward(draw.normal(3, K))
+    dx = yours.softmax1_backward(draw.normal(3, K), cache)
     context, cache = yours.grouped_forward(q, k, v, mask)
     dq, dk, dv, _ = yours.grouped_backward(dcontext, cache)
     something(y=y, dx=dx, context=context, dq=dq, dk=dk, dv=dv)

@@ -159,7 +159,7 @@ def library(yours, draw):
 def purity(yours, draw):
     document, ids = written(draw, 6), text(draw, 400)
     repeats("order_pair", lambda rng: yours.order_pair(document, rng), draw)
-    repeats("mask_tokens", lambda rng: yours.mask_tokens(ids, rng, 1000), draw)
+    repeats("mask_tokens", lambda rng: yours.mask_tokens(ids, rng, 1000), draw, True)
     repeats("ngram_lengths", lambda rng: (yours.ngram_lengths(50, rng),), draw)
     yours.assemble([5] * 15, [6] * 10, 12)
     yours.untouched()

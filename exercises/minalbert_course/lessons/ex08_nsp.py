@@ -142,6 +142,6 @@ add_inputs(variant)
 def purity_next(yours, draw):
     documents, ids = library(draw), text(draw, 400)
     repeats("nsp_pair", lambda rng: yours.nsp_pair(documents, len(documents) - 1, rng), draw)
-    repeats("mask_tokens", lambda rng: yours.mask_tokens(ids, rng, 1000), draw)
+    repeats("mask_tokens", lambda rng: yours.mask_tokens(ids, rng, 1000), draw, True)
     yours.assemble([5] * 15, [6] * 10, 12)
     yours.untouched()

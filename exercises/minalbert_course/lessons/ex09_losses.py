@@ -92,12 +92,12 @@ def loss_large(yours, draw):
         dlogits, _, _ = yours.cross_entropy_backward(1.0, cache)
         if np.shape(own) == logits.shape:  # if it is right is asked elsewhere
             same(f"dlogits of logits near {shift:g}", dlogits, own, "bpk")
-    logits = 2000.0 * logits  # a label far from the largest has p = 0, but log p = -4000
-    loss, _ = yours.cross_entropy_forward(logits, labels, weights)
     floor = "where p is 0, its logarithm is taken all the same, of some small number; log p must be x - m - log Σ exp"
-    expected = cross_entropy_forward(logits, labels, weights)[0]
-    each = -np.take_along_axis(log_softmax(logits), labels[..., None], axis=-1)[..., 0]
-    number(loss, expected, {floor: nearest(loss, each)})
+    for near, right, shares in ((logits, labels, weights), pairs(draw)):
+        far = 2000.0 * near  # a label far from the largest has p = 0, but log p = -4000
+        loss, _ = yours.cross_entropy_forward(far, right, shares)
+        each = -np.take_along_axis(log_softmax(far), right[..., None], axis=-1)[..., 0]
+        number(loss, cross_entropy_forward(far, right, shares)[0], {floor: nearest(loss, each)})
 
 
 @lesson.check(0.5, "no target", of="cross_entropy_forward", formula="where all weights are 0: loss 0, gradient 0")

@@ -125,7 +125,9 @@ def add_others(lesson):
             batch, expected = 512 * 2**doublings, 5 / (2 ** (3 - doublings / 2) * 1000)
             number(f"rate for a batch of {batch}", yours.sqrt_rate(batch, 512, 0.000625), expected,
                    rate_mistakes(batch, 512, 0.000625))  # fmt: skip
-        for batch, reference, rate in ((100, 400, 0.5), (13, 4, 12.0), (1, 5000, 1.0), (640, 1, 2.5), (9, 5, 5000.0)):
+        others = ((100, 400, 0.5), (13, 4, 12.0), (1, 5000, 1.0), (640, 1, 2.5), (9, 5, 5000.0), (512, 256, 0.001),
+                  (4096, 512, 0.002), (32768, 8192, 0.01))  # fmt: skip
+        for batch, reference, rate in others:
             found = yours.sqrt_rate(batch, reference, rate)
             number(f"rate for a batch of {batch}, where {reference} has {rate:g}", found,
                    rate * math.sqrt(batch / reference), rate_mistakes(batch, reference, rate))  # fmt: skip

@@ -6,9 +6,10 @@ from minalbert.gradcheck.diagnose import certain
 
 from ..compare import LIMIT, Wrong, same
 from ..compare import numbers as array_of
-from .corners import Corner, upstream
+from .corners import MANY, Corner, upstream
 from .matches import matches
 
+FAR_OUT = np.array([[-1000.5, -200.25], [200.25, 1000.5]])
 FINE = 5e-7
 SHAPES = (
     Corner(B=1, T=1, K=1),
@@ -63,8 +64,27 @@ def wrong_part(x, wrong):
 
 
 def far_out(name, answer, expected, of, instead=""):
-    name = f"{name} at -1000, -200, 200, 1000"
+    name = f"{name} at -1000.5, -200.25, 200.25, 1000.5"
     if not np.isfinite(array_of(name, answer, expected.shape)).all():
         raise Wrong(f"{name} is not finite", f"exp of a large number overflows{instead}", of)
     same(name, answer, expected)
-    same(f"the first row of {name}", np.asarray(answer)[0], expected[0])     # zeros, beside which 1000 is far too large
+    first = np.asarray(answer)[0]                    # zeros, beside which 1000 is far too large
+    if expected[0].any():
+        same(f"the first row of {name}", first, expected[0])
+    elif np.abs(first).max() > 1e-9:
+        raise Wrong(f"{name} begins with {first[0]:.3g}, {first[1]:.3g}; both must be 0",
+                    "perhaps: x is cut off, and a gate that is nearly 0 is multiplied with a large x", of)  # fmt: skip
+
+
+def all_open(forward, backward, dy):
+    """Where each x is large y is x, and dx is dy: equal to what was given, and yet new arrays."""
+    y, cache = forward(FAR_OUT[1:])
+    same("y at 200.25, 1000.5", y, FAR_OUT[1:])
+    same("dx at 200.25, 1000.5", backward(dy[1:], cache), dy[1:])
+
+
+def with_many(forward, backward, draw):
+    """So many numbers that an answer may save memory and work in place: for `untouched` to find."""
+    if draw.first:
+        _, cache = forward(draw.normal(MANY))
+        backward(draw.normal(MANY), cache)

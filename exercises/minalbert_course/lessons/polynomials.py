@@ -95,7 +95,7 @@ def grows_otherwise(yours, right, letters):
 
 
 def degree_of(counts):
-    """Of the polynomial that has these values in FEW; None where its degree is high, so that it is none at all."""
+    """The degree of the polynomial with these values at FEW, or None: with a high degree it is no polynomial."""
     for degree in range(len(counts) - 2):
         if all(abs(left) <= 1e-10 * max(map(abs, counts)) for left in np.diff(counts, n=degree + 1)):
             return degree

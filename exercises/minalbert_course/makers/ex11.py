@@ -110,6 +110,12 @@ def weights_of_the_kept(name):
     return kept[name].params.flat.copy()
 
 
+@maker("the weights of the kept themselves")
+def own_weights_of_the_kept(name):
+    """The memory that a model has them in."""
+    return kept[name].params.flat
+
+
 @maker("trained on")
 def trained_on(name):
     """The same object, a model, with other weights, as training leaves it."""
