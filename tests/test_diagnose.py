@@ -130,3 +130,4 @@ def test_shapes():
     assert guess_shape((3, 4), (4, 3), {}) == "transposed"
     assert "sum over axis 0" in guess_shape((5, 4), (1, 4), {})
     assert "broadcast" in guess_shape((2, 3, 4), (4,), {})
+    assert guess_shape((1, 4), (4,), {}) == "seen: axes of size 1 are added"

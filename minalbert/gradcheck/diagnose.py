@@ -172,6 +172,8 @@ def guess_shape(yours, expected, others):
     if len(yours) == len(expected) == 1:
         return f"{PERHAPS}summed over the wrong axis"
     if len(yours) > len(expected) and yours[len(yours) - len(expected) :] == expected:
+        if set(yours[: len(yours) - len(expected)]) == {1}:
+            return f"{SEEN}axes of size 1 are added"
         return "the sum over the axes along which the tensor was broadcast is missing"
     if len(yours) == len(expected):
         axes = [i for i, (a, b) in enumerate(zip(yours, expected, strict=True)) if b == 1 != a]
