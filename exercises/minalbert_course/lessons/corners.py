@@ -25,6 +25,7 @@ KINDS = {
     "least": "numbers of size 1e-06",
     "zero": "zeros alone",
     "large": "some numbers above 10",
+    "initial": "gains of one and biases of zero, as at the beginning",
     "constant": "a row of one number, and a gain of 0",
     "outlier": "a row of many numbers, one of them far out",
     "still": "weights with which a block changes nothing",
@@ -41,6 +42,7 @@ GUESSES = {
     "least": f"perhaps: {BEFORE}; what is added or compared with is not small beside 1e-06, or something is cut off",
     "zero": f"perhaps: {BEFORE}; zeros are divided by, or a case of their own{SIZES}",
     "large": f"perhaps: {BEFORE}; numbers are cut off, or exp overflows{SIZES}",
+    "initial": f"perhaps: {BEFORE}; a gain of one, or a bias of zero, is a case of its own",
     "constant": f"perhaps: {BEFORE}; a row without variance is a case of its own, or a gain of 0",
     "outlier": f"perhaps: {BEFORE}; numbers are cut off, or a size is written in",
     "still": f"perhaps: {BEFORE}; the layers end early where x stays as it is{SIZES}",
@@ -103,6 +105,8 @@ class CornerDraw:
         return self.of_kind(self.draw.matrix(inputs, outputs))
 
     def gain(self, size):
+        if self.corner.kind == "initial":
+            return np.ones(size)
         return self.of_kind(self.draw.gain(size))
 
     def of_kind(self, array):

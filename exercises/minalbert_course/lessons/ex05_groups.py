@@ -11,7 +11,7 @@ from ..compare import LIMIT, Wrong, same
 from ..lesson import Lesson
 from ..outside import numbers, ramp
 from . import ex05_attention
-from .corners import MANY, Corner, also, something, upstream
+from .corners import MANY, Corner, also, guessing, something, upstream
 from .ex05_attention import (
     ROUNDED,
     ROWS,
@@ -163,6 +163,16 @@ def attention_value(yours, draw):
         name, right = "context where scores are above 100", contexts(q, k, v, mask)
         matches(name, yours.grouped_forward(q, k, v, mask)[0], right, "bntd", limit=100 * LIMIT)
         compare_with_holes(yours.grouped_forward, contexts, *point(draw)[:4])
+        compare_in_turn(yours.grouped_forward, draw)
+
+
+def compare_in_turn(forward, draw):
+    """So many heads in other groups, one call after the other."""
+    q, mask = draw.normal(1, 6, 2, 3), np.zeros((1, 1, 1, 2))
+    for groups in (2, 3, 6, 1):
+        k, v = draw.normal(1, groups, 2, 3), draw.normal(1, groups, 2, 3)
+        with guessing("perhaps: which group a head is in is kept from an earlier call"):
+            same(f"context of 6 heads in {groups} groups", forward(q, k, v, mask)[0], contexts(q, k, v, mask), "bntd")
 
 
 def contexts(q, k, v, mask):

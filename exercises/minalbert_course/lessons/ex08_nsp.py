@@ -133,6 +133,10 @@ def compare_equal_texts(yours, draw):
     seconds = [two_parts(*yours.nsp_pair(copied, 0, rng(draw))[:2])[1] for _ in range(calls)]
     share("second parts of the one document with another text, of 7 documents", sum(home(s) == 4 for s in seconds),
           calls, 1 / 12, "another document is one with another number, also where its text is the same")  # fmt: skip
+    twins, calls = [written(draw, 2, start=100)] * 3, 320
+    answers = yours.each("nsp_pair", [(twins, 0, rng(draw)) for _ in range(calls)])
+    share("pairs that are said to be random, of documents with one text", sum(flag("is_random", a[2]) for a in answers),
+          calls, 1 / 2, "the label is found by comparing texts: a random part may be equal to the rest")  # fmt: skip
 
 
 add_inputs(variant)

@@ -85,6 +85,8 @@ def vectors(yours, draw):
     others = {name: draw.normal(3, 4).astype(np.float32) for name in names}
     for ordered in orders(draw, state | others):
         compare_arrays(as_dict("params", yours.translate(ordered)), right, lambda name: not name.endswith(".w"))
+    one = {"albert.pooler.bias": state["albert.pooler.bias"]}
+    compare_arrays(as_dict("params", yours.translate(one)), {"pooler.b": right["pooler.b"]})
 
 
 @lesson.check(0.5, "a bare trunk", of="translate", formula='the file of an AlbertModel has no prefix "albert."')
@@ -108,7 +110,9 @@ def fields(yours, draw):
     text, right = config_text(draw)
     compare_config(as_dict("config", yours.read_config(text)), right)
     compare_config(as_dict("config", yours.read_config(json.dumps(json.loads(text), sort_keys=True))), right)
-    compare_config(as_dict("config", yours.read_config('{"hidden_size": 12}')), {"hidden_size": 12})
+    for key, value in (("hidden_size", 12), ("hidden_act", "gelu")):
+        text = json.dumps({key: value})
+        compare_config(as_dict(f"config of {text}", yours.read_config(text)), {key: value})
     every = json.dumps(dataclasses.asdict(AlbertConfig()))
     compare_config(as_dict("config", yours.read_config(every)), json.loads(every))
 

@@ -21,6 +21,7 @@ ROWS = (
     Corner("large", B=1, T=2, H=64),
     Corner(B=3, T=3, H=3),
     Corner("constant", B=2, T=3, H=5),
+    Corner("initial", B=2, T=3, H=4),
     Corner("outlier", B=1, T=2, H=300),              # xhat may be as large as the root of H
 )
 SMALL_EPS = Corner("tiny", B=2, T=2, H=5, small_eps=1), Corner("least", B=2, T=2, H=5)
@@ -47,6 +48,8 @@ def point(draw, *axes):
     gain, bias = draw.gain(x.shape[-1]), draw.normal(x.shape[-1])
     if kind == "constant":
         x[0, 0], x[-1, -1], gain[1] = 50.0, 0.0, 0.0
+    if kind == "initial":
+        bias = np.zeros_like(bias)
     if kind == "outlier":
         x[-1, -1, 0] = 100.0
     eps = TINY if kind == "least" or "small_eps" in sizes else 0.1 if draw.first else float(draw.uniform(0.05, 0.3))
