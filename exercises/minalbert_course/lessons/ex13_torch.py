@@ -96,8 +96,7 @@ def compare_translated(params, right, state, earlier=None):
         compare_names(params, right)
     except Wrong as wrong:
         kept = earlier is not None and alike(params, earlier)
-        if kept or not wrong.cause or wrong.cause.startswith("seen: "):
-            wrong.cause = KEPT if kept else why_lost(params.keys(), right.keys(), state) or wrong.cause
+        wrong.cause = KEPT if kept else why_lost(params.keys(), right.keys(), state) or wrong.cause
         raise
 
 

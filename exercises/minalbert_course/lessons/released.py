@@ -67,12 +67,34 @@ def compare_names(params, right):
     cause = next((cause for part, cause in causes.items() if any(part in name for name in extra)), None)
     for says, belongs in KINDS.items():
         if missing == sorted(filter(belongs, right)) and not (extra and says == "arrays"):
-            cause = says if says.startswith("perhaps") else f"seen: all {says} are missing, and nothing else"
+            cause = says if says.startswith("perhaps") else named_otherwise(says, missing, params)
     for what, names in (("lacks", missing), ("has, which it must not,", extra)):
         if names:
             more = f" and {len(names) - 3} more" if len(names) > 3 else ""
             beside = f" ({extra[0]!r} instead?)" if what == "lacks" and extra else ""
             raise Wrong(f"params {what} {', '.join(names[:3])}{more}{beside}", cause)
+
+
+LEAVES = {
+    "as linear layers have them, w and b": (".w", ".b"),
+    "as norms have them, gain and bias": (".gain", ".bias"),
+    "as tables have them, without a leaf": ("", ""),
+    "as torch has them, weight and bias": (".weight", ".bias"),
+}
+
+
+def named_otherwise(kind, missing, params):
+    """All of a kind are missing, and nothing else: which names have they instead? Or is their branch never taken?"""
+    for says, leaves in LEAVES.items():
+        instead = {stem_of(name) + leaves[name.endswith((".b", ".bias"))] for name in missing}
+        if instead <= params.keys():
+            return f"{kind} get names {says}"
+    return f"none of the {kind} is there: their branch is never taken, or each overwrites another under its name"
+
+
+def stem_of(name):
+    """The module's name; that of a table is the whole."""
+    return name.rpartition(".")[0] if name.endswith((".w", ".b", ".gain", ".bias")) else name
 
 
 def compare_shape(name, array, right, others):
