@@ -77,7 +77,7 @@ def silu(x):
 
 # %%
 def guarded_step(w, g, rate):
-    """w, g: arrays of one shape, both on the host or both on the device   rate: a number
+    """w, g: arrays of one shape and dtype, both on the host or both on the device   rate: a number
 
     Returns the new w, where w is and with w's dtype.
     """

@@ -47,6 +47,7 @@ GROUPS = (
     Corner(L=18, G=14, B=1, T=1, N=1, D=2, F=2, guess=IN_FLOATS),    # where l / (L / G) falls short
     Corner(L=22, G=22, B=1, T=1, N=1, D=4, F=2, guess=IN_FLOATS),    # and here l / L G
     Corner(L=44, G=30, B=1, T=1, N=1, D=4, F=2, guess=IN_FLOATS),    # and here l (G / L)
+    Corner(L=9, G=9, B=1, T=1, N=1, D=2, F=2, guess=IN_FLOATS),      # and here l (1 / L) G
     Corner("large", L=2, G=2, B=4, T=1, N=2, D=2, F=3),
     Corner(L=4, G=3, B=1, T=2, N=1, D=3, F=2),
     Corner("again", L=3, G=3, B=2, T=3, N=2, D=2, F=3),

@@ -151,8 +151,6 @@ def step_float32(yours, draw):
             alive(w=keeps_dtype("w on the host", here("w", yours.guarded_step(w, g, rate)), w))
             new = there("w", yours.guarded_step(on_device(w), on_device(g), rate))
             alive(w=keeps_dtype("w on the device", new, w))
-        w, g = usual.astype(np.float32), gradient.astype(np.float16)
-        alive(w=keeps_dtype("w of a g in float16", here("w", yours.guarded_step(w, g, rate)), w))
 
 
 # Rows that are named several times
