@@ -2,8 +2,8 @@
 
 An array's numbers need not lie there row by row, one after the other: that of a transposed matrix lie column by column,
 those of every second column with gaps between them. Whoever takes the order in memory for the order of the axes
-(ravel("K"), order="A", a view of what `empty_like` made) then answers differently. Nor can they be written into, in
-a lesson's last check: whoever changes an argument for a moment, and puts back what was there, is stopped.
+(ravel("K"), order="A", a view of what `empty_like` made) then answers differently. In a lesson's last check
+these arrays cannot be written into: whoever changes one for a moment, and puts back what was there, is stopped.
 """
 
 import itertools

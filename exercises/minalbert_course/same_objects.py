@@ -47,8 +47,8 @@ def ask(lesson, host, steps, changed, new=False):
         raise Wrong(f"called again with the same objects, {error}", KEPT, call.name) from error
     for name, before, after in by_name(lesson, call, result):
         if not isinstance(before, Opaque) and not alike(before, after, CLOSE):
-            before = "stood beside other ones" if new else "held other numbers"
-            seen = f"{name} of {call.name} is another where the same objects {before} before"
+            what = "stood beside other ones" if new else "held other numbers"
+            seen = f"{name} of {call.name} is another where the same objects {what} before"
             raise Wrong(seen, KEPT, call.name)
 
 
