@@ -6,7 +6,7 @@ import pytest
 
 from minalbert_course.compare import Wrong
 from minalbert_course.draw import CheckDraw
-from minalbert_course.lessons.averaging import averaged_mlm
+from minalbert_course.lessons.measured_average import averaged_mlm
 from minalbert_course.lessons.recipes import MORE, compare_losses
 
 

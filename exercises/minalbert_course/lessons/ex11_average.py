@@ -6,10 +6,11 @@ from ..compare import LIMIT, same
 from ..given import Given
 from ..lesson import Lesson
 from ..outside import numbers as stored
-from . import averaging, ex11_training
-from .averaging import compare_run_losses, plans, rate_of, trained
+from . import averaging, ex11_training, measured_average
+from .averaging import compare_run_losses, plans, trained
 from .checks import Later
 from .recipes import TARGET, compare_losses
+from .root_rates import RATES, rate_of
 from .training_mistakes import explaining, places
 
 variant = Lesson(
@@ -44,7 +45,7 @@ def explained(yours, rate, steps, warmup, decay, peak):
     """Mistakes that explain the rates of whole plans, as suspects of this one."""
     plans = (steps, warmup, decay, peak), (9, 3, 4, 0.01), (8, 0, 3, peak)
     asked = [(step, *plan) for plan in plans for step in places(plan[0], plan[1], plan[0] - plan[2])]
-    return dict.fromkeys(explaining(yours, asked, averaging.RATES, rate_of), rate)
+    return dict.fromkeys(explaining(yours, asked, RATES, rate_of), rate)
 
 
 def schedule(draw):
@@ -111,25 +112,25 @@ def outside(yours, draw):
     asked = ("ramp",), batches, (6, 2, 3, 0.05, 0.6)
     losses, average = trained(yours, *asked)
     compare_run_losses(yours, "losses (PyTorch's numbers)", losses, *asked, stored("ex11_average")["losses"])
-    found = averaging.held_out_of(("ramp",), np.asarray(average, float), batches)
+    found = measured_average.held_out_of(("ramp",), np.asarray(average, float), batches)
     same("the average's held-out loss (PyTorch's number)", found, stored("ex11_average")["held_out"])
 
 
 @variant.check(1, "held-out loss", of="held_out_loss", formula="Σ all masked words' losses / their number")
 def held_out(yours, draw):
-    averaging.compare_held_out(yours, draw)
+    measured_average.compare_held_out(yours, draw)
 
 
 @variant.check(0.5, "the model as before", of="held_out_loss", formula="the model has its own weights again")
 def as_before(yours, draw):
-    averaging.compare_put_back(yours, draw)
+    measured_average.compare_put_back(yours, draw)
 
 
 @variant.check(1.5, "a run with a target", of="settings",
-               formula=f"at most {averaging.STEPS} steps, beta at least {averaging.LEAST}; the average's held-out MLM "
-                       f"loss at most {TARGET}")  # fmt: skip
+               formula=f"at most {measured_average.STEPS} steps, beta at least {measured_average.LEAST}; the average's "
+                       f"held-out MLM loss at most {TARGET}")  # fmt: skip
 def target(yours, draw):
-    plan = averaging.checked(*yours.settings())
+    plan = measured_average.checked(*yours.settings())
     named = ("trained with steps={}, warmup={}, decay={}, peak={:g}, beta={:g} on two languages, the average of a "
              "model's weights has").format(*plan)  # fmt: skip
-    compare_losses(draw, named, plan, averaging.averaged_mlm, averaging.cause_of)
+    compare_losses(draw, named, plan, measured_average.averaged_mlm, measured_average.cause_of)
