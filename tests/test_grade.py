@@ -22,7 +22,6 @@ from minalbert_course.grade import codec, inside, keeper
 from minalbert_course.grade.batch import best, graded, grades
 from minalbert_course.grade.fenced import Fenced, differing
 from minalbert_course.grade.submissions import found
-from minalbert_course.here import Here
 from minalbert_course.values import Stopped
 from minalbert_course.yours import OnDevice, Opaque
 
@@ -115,25 +114,32 @@ def test_a_notebook_whose_cell_stops_keeps_its_other_cells(tmp_path):
 
 def test_the_function_that_a_name_has_now_is_called():
     worker = inside.Worker(None, None, {})
-    worker.watching, worker.namespace = {}, {"one": lambda: 1}
-    kept = worker.watched("one")
-    assert worker.watched("one") is kept  # so that `here` looks up its signature once
+    worker.caches, worker.namespace = {}, {"one": lambda: 1}
+    host, question = inside.HereByBytes({}, made=worker.made), {"steps": [step("one")], "goes on": True}
+    answers = worker.answer(host, question)["answers"]
     worker.namespace["one"] = lambda: 2
-    assert (kept(), worker.watched("one")()) == (1, 2)
+    answers += worker.answer(host, question)["answers"]
+    assert [codec.unpacked(answer)["result"] for answer in answers] == [1, 2]
+
+
+def step(name, *args, **static):
+    return name, codec.packed((args, static)), [], 0
 
 
 @pytest.mark.parametrize(("writes", "same"), [("pass", True), ("x[0] = 5", False), ("more[1].pop()", False)])
 def test_what_is_not_written_into_comes_back_byte_for_byte(writes, same):
     """Beside a generator and a cache, which the grader only describes."""
     worker = inside.Worker(None, None, {})
-    worker.caches, worker.watching, worker.namespace = [{"a": 1}], {}, {}
+    worker.caches, worker.namespace = {0: {"a": 1}}, {}
     exec(f"def f(x, rng, more, cache, *, mask):\n    {writes}\n    return rng.random()", worker.namespace)
     arguments = (np.arange(3.0), Given.of("rng", 3), [(1, "a"), [2.5, None]], Opaque(0)), {"mask": np.ones(2, bool)}
-    sent = codec.packed(arguments)
-    (answer,) = worker.answer(Here({}, made=worker.made), {"name": "f", "given": [sent], "opaque": []})["answers"]
+    args, static = arguments
+    question = {"steps": [step("f", *args, **static)], "goes on": True}
+    (answer,) = worker.answer(inside.HereByBytes({}, made=worker.made), question)["answers"]
     answer = codec.unpacked(answer)
-    assert (answer["after"].tobytes() == sent.tobytes()) is same
+    assert (answer["after"] == codec.packed(arguments)) is same
     assert bool(differing(arguments, codec.unpacked(answer["after"]))) is not same
+    assert bool(answer["written"]) is not same
 
 
 def test_many_calls_are_answered_up_to_the_one_that_stops(tmp_path):
@@ -162,8 +168,9 @@ def test_values_travel_and_nothing_else_does():
     assert repr(back(codec.dumps({1, 2}))) == "a set"
     for scalar, plain in ((np.int64(3), 3), (np.float32(0.5), 0.5), (np.bool_(True), True), (np.str_("a"), "a")):
         assert back(codec.dumps(scalar)) == plain
-    for broken in (b"", b"{", b'{"array": ["<f8", [3]]}', b'{"array": ["O", [1]]}', b'{"array": ["<f8", [-1]]}',
-                   b'{"list": 3}', b'{"what": 1}', b"[" * 10**5):  # fmt: skip
+    for broken in (b"", b"{", b'{"<f8": [3]}', b'{"O": [1]}', b'{"<f8": [-1]}', b'{"<f8": 3}',
+                   b'{"tuple": 3}', b'{"what": 1}', b'{"value": 1}', b'{"packed": 9}', b'{"packed": -1}',
+                   b"[" * 10**5):  # fmt: skip
         with pytest.raises(codec.CodecError):
             codec.loads(broken + b"12345678", len(broken))
     with pytest.raises(codec.CodecError, match="64 are allowed"):

@@ -80,7 +80,7 @@ def test_with_a_grader_the_numbers_are_in_another_process(tmp_path):
     array = np.array([[1.25, 2.5]])
     with Fenced(find("ex12"), path, LIMITS) as host:
         given = Given.of("on the device", array, 1)
-        (result, _), device = host.call("gelu", [given], {}, []), host.device.folder
+        (result, _), device = host.call("gelu", [given], {}, []), host.device.process.folder
         assert isinstance(result, OnDevice)
         assert np.array_equal(result.host, 2 * array)
         assert np.array_equal(host.call("to_host", [given], {}, [])[0], array)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .given import Given
-from .values import NotWritten, OnDevice, Opaque, Stopped
+from .values import CacheOf, NotWritten, OnDevice, Opaque, Stopped
 from .withholding import is_ours, withholding
 
 EARLIER = "what it had returned before"
@@ -41,17 +41,29 @@ class Here:
         """`call` for each of many (args, static), of which none needs what another returns."""
         return (self.call(name, args, static, opaque) for args, static in many)
 
+    def in_turn(self, steps):
+        """What `call` returns for each step of a sequence, or the error that it raises."""
+        answers = []
+        for name, args, static, opaque in steps:
+            try:
+                args = [answered(answers, arg) if isinstance(arg, CacheOf) else arg for arg in args]
+                answers.append(self.call(name, args, static, opaque))
+            except (NotWritten, Stopped) as error:
+                answers.append(error)
+            yield answers[-1]
+
     def call(self, name, args, static, opaque):
         function = self.namespace.get(name)
         if not callable(function):
             raise NotWritten(f"{name} is not there")
         if is_ours(function):
             raise Stopped(f"{name} is the library's own, which is the answer to this exercise; write your own")
-        caches = {key for key, value in named(function, args, static).items() if isinstance(value, Opaque)}
+        asked = named(function, args, static)
         args, static = self.made(args), self.made(static)
-        given = {key: value for key, value in named(function, args, static).items() if key not in caches}
-        others_need = {f"its argument {key}": value for key, value in given.items()} | self.of_earlier_calls(name)
-        before, folder = copied(others_need), os.getcwd()
+        given = {key: value for key, value in named(function, args, static).items()
+                 if not isinstance(asked[key], Opaque)}  # fmt: skip
+        earlier = self.of_earlier_calls(name)
+        arguments_before, earlier_before, folder = self.kept_arguments(given, asked), copied(earlier), os.getcwd()
         try:
             with withholding(self.withheld), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -72,8 +84,16 @@ class Here:
         several = isinstance(result, tuple | list)
         returned = [part for i, part in enumerate(result) if i not in opaque] if several else [result]
         self.last[name] = given, returned
-        wrote = [what for what, old in before.items() if changed(old, others_need[what])]
-        return kept(result, opaque), wrote + shared(returned, others_need)
+        wrote = [argument(key) for key in self.changed_arguments(arguments_before, given)]
+        wrote += [what for what, old in earlier_before.items() if changed(old, earlier[what])]
+        return kept(result, opaque), wrote + shared(returned, {argument(key): given[key] for key in given} | earlier)
+
+    def kept_arguments(self, given, asked):
+        """What `changed_arguments` compares with after the call. given: as the function gets them; asked: as sent"""
+        return copied(given)
+
+    def changed_arguments(self, before, given):
+        return [key for key, old in before.items() if changed(old, given[key])]
 
     def of_earlier_calls(self, name):
         """Arrays that a call must leave alone, in words: those of forward can be reached through a cache."""
@@ -87,11 +107,25 @@ class Here:
         return found
 
 
+def answered(answers, cache):
+    """The cache that an earlier step of a sequence returned."""
+    try:
+        return answers[cache.step][0][cache.part]
+    except (TypeError, IndexError):                  # it stopped, or returned something else
+        raise Stopped("the call that makes its cache did not return one") from None
+
+
+def argument(key):
+    return f"its argument {key}"
+
+
 def shared(returned, others_need):
     """What the arrays that were returned share their memory with, in words."""
     own = {}                                         # whose memory -> arrays of it
     for array in arrays_in(returned):
         own.setdefault(id(owner(array)), []).append(array)
+    if not own:
+        return []
     found = [
         what
         for what, value in others_need.items()

@@ -11,20 +11,34 @@ import numpy as np
 from .compare import Wrong
 from .given import GENERATORS, Given
 from .here import EARLIER
+from .values import CacheOf, Step
 from .yours import RETURNED, NotWritten, OnDevice, Opaque, Stopped, unpacked
 
 KEPT = "the result depends on calls in between: something is kept outside the cache, in a global variable, say"
 AGAIN = "made again, the same call gives another answer: something is kept from call to call, in a global variable, say"
 CLOSE = 1e-6                                         # relative: sums may be rounded in another way
 MOST = 40                                            # calls of one draw that are made again
-DRAWS = 3
 
 
 def interleave(lesson, host, made):
     """Raise Wrong where a call is answered differently. made: the calls of each draw, in their order"""
-    caches = {}
-    for call in in_turns([repeatable(calls) for calls in made[:DRAWS]]):
-        again(lesson, host, call, caches)
+    turns = in_turns([repeatable(calls) for calls in (made[0], made[-1])])
+    asked = [(call, way) for call in turns for way in (AROUND if lesson.opaque(call.name) else (judge,))]
+    for (call, way), answer in zip(asked, host.in_turn(steps_of(lesson, asked)), strict=True):
+        way(lesson, call, answer)
+
+
+def steps_of(lesson, asked):
+    """The calls once more, or with other numbers; a cache that one of them makes again is handed to those after it."""
+    steps, caches = [], {}
+    for call, way in asked:
+        args = [other(arg) for arg in call.args] if way is judge_other else call.args
+        args = tuple(caches.get(id(arg), arg) for arg in args)
+        if way is judge:
+            parts = call.result if isinstance(call.result, tuple) else ()
+            caches |= {id(part): CacheOf(len(steps), i) for i, part in enumerate(parts) if isinstance(part, Opaque)}
+        steps.append(Step(call.name, args, call.static, lesson.opaque(call.name)))
+    return steps
 
 
 def in_turns(lists):
@@ -41,24 +55,33 @@ def is_generator(value):
     return isinstance(value, Given) and value.kind in GENERATORS
 
 
-def again(lesson, host, call, caches):
-    """caches: id of a cache -> the one of the repeated call"""
-    opaque = lesson.opaque(call.name)
-    if opaque:
-        disturb(lesson, host, call, caches, opaque)
-    try:
-        result, written = host.call(call.name, replaced(call.args, caches), replaced(call.static, caches), opaque)
-    except (NotWritten, Stopped) as error:
-        raise Wrong(f"called again after other calls, {error}", KEPT, call.name) from error
+def judge(lesson, call, answer):
+    """answer: of the call that is made again"""
+    if isinstance(answer, Exception):
+        raise Wrong(f"called again after other calls, {answer}", KEPT, call.name) from answer
+    for name, before, after in returned(lesson, call, answer):
+        if not isinstance(before, Opaque) and not alike(before, after):
+            raise Wrong(f"{name} of {call.name} is another where other calls come in between", KEPT, call.name)
+
+
+def judge_other(lesson, call, answer):
+    """answer: of a call with other numbers in the same shapes, which must not be answered with the same numbers"""
+    if isinstance(answer, Exception):
+        return
+    for name, before, now in returned(lesson, call, answer):
+        if of_many_values(before) and np.array_equal(before, now):
+            raise Wrong(f"{name} of {call.name} is the same for other numbers in the same shapes", KEPT, call.name)
+
+
+AROUND = judge_other, judge, judge_other
+
+
+def returned(lesson, call, answer):
+    """As `by_name`, if the call left alone what an earlier one had returned."""
+    result, written = answer
     if EARLIER in written:
         raise Wrong(f"{call.name} wrote into {EARLIER}", RETURNED, call.name)
-    for name, before, after in by_name(lesson, call, result):
-        if isinstance(before, Opaque):
-            caches[id(before)] = after
-        elif not alike(before, after):
-            raise Wrong(f"{name} of {call.name} is another where other calls come in between", KEPT, call.name)
-    if opaque:
-        disturb(lesson, host, call, caches, opaque)
+    return by_name(lesson, call, result)
 
 
 def answers_otherwise(lesson, yours, names):
@@ -84,20 +107,6 @@ def by_name(lesson, call, result):
     names = lesson.functions[call.name]
     result = unpacked(call.name, result, names)
     return [(names[0], call.result, result)] if len(names) == 1 else zip(names, call.result, result, strict=True)
-
-
-def disturb(lesson, host, call, caches, opaque):
-    """A forward call with other numbers in the same shapes, which must not be answered with the same numbers."""
-    args = tuple(other(arg) for arg in call.args)
-    try:
-        result, written = host.call(call.name, replaced(args, caches), replaced(call.static, caches), opaque)
-    except (NotWritten, Stopped):
-        return
-    if EARLIER in written:
-        raise Wrong(f"{call.name} wrote into {EARLIER}", RETURNED, call.name)
-    for name, before, now in by_name(lesson, call, result):
-        if of_many_values(before) and np.array_equal(before, now):
-            raise Wrong(f"{name} of {call.name} is the same for other numbers in the same shapes", KEPT, call.name)
 
 
 def of_many_values(result):

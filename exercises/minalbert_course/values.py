@@ -29,3 +29,19 @@ class OnDevice(NamedTuple):
     """What a function returned as an array of the (pretended) GPU."""
 
     host: Any
+
+
+class CacheOf(NamedTuple):
+    """In the place of an argument of a `Step`: a cache that an earlier step returns."""
+
+    step: int                                        # its number in the sequence
+    part: int                                        # which of the values that it returns
+
+
+class Step(NamedTuple):
+    """One call of a sequence."""
+
+    name: str
+    args: tuple
+    static: dict
+    opaque: tuple                                    # which of the values that it returns are caches

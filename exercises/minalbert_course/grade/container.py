@@ -21,9 +21,9 @@ import numpy as np
 import minalbert
 
 from ..errors import CourseError
-from .fenced import OWN, STARTUP
+from .fenced import OWN
 from .process import WorkerProcess
-from .time_limit import CLOCK, TimeLimit
+from .time_limit import CLOCK, STARTUP, TimeLimit
 
 IMAGE = f"minalbert-grade:{minalbert.__version__}"
 PROGRAMS = ("podman", "docker")

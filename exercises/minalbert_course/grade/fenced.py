@@ -5,22 +5,18 @@ import weakref
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-
-from ..given import Given
-from ..here import MEMORY_OF, changed, copied, flat
-from ..values import NotWritten, OnDevice, OutOfTime, Stopped
+from ..here import MEMORY_OF, argument, changed, copied
+from ..values import CacheOf, NotWritten, Opaque, OutOfTime, Step, Stopped
 from . import codec
+from .device import Device
 from .pipes import Ended, Late
 from .process import WorkerProcess
 from .tasks import task_of
-from .time_limit import CLOCK, TimeLimit
+from .time_limit import CLOCK, STARTUP, TimeLimit
 
-STARTUP = 60                                         # seconds to import NumPy
-TOGETHER = 16                                        # calls in one question, which has the time of one
+TOGETHER = 16                                        # calls in one question, at most
 RUNNING = 4                                          # calls' time for the file itself, which may import much
 OWN = 1024                                           # MB of address space that Python and NumPy take themselves
-DEVICE = {"on the device", "numbers on the device"}  # what is put into the pretended GPU, and its number handed over
 JUNK = (TypeError, ValueError, AttributeError, LookupError)
 hosts = weakref.WeakSet()                            # for an interrupt to close
 
@@ -29,6 +25,16 @@ class SubmissionLimits(NamedTuple):
     call: float = 10.0                               # seconds of processor time of one call
     all: float = 120.0                               # of all calls
     memory: int = 1024                               # MB
+
+
+class Asked(NamedTuple):
+    """A step, its caches as numbers; those that it returns have numbers from `first` on."""
+
+    step: Step
+    first: int
+
+    def cache(self, part):
+        return Opaque(self.first + self.step.opaque.index(part))
 
 
 class Refused(Exception):
@@ -46,7 +52,9 @@ class Fenced:
         self.new_worker = new_worker or WorkerProcess
         self.processor, self.clock = 0.0, 0.0        # seconds that all questions took
         self.remark, self.fences, self.endless = "", [], {}
-        self.worker, self.device, self.closed, self.one = None, None, False, threading.RLock()
+        self.worker, self.closed, self.one = None, False, threading.RLock()
+        self.device = Device(self.begun, self.limited, limits.call)
+        self.caches = 0                              # that functions have returned, or could have
         hosts.add(self)
 
     def __enter__(self):
@@ -91,12 +99,43 @@ class Fenced:
         return answer
 
     def calls(self, name, many, opaque):
-        """(result, what was written into) of each, some of them asked in one question: to wait takes longest."""
-        for start in range(0, len(many), TOGETHER):
-            yield from self.together(name, many[start : start + TOGETHER], opaque)
+        """(result, what was written into) of each, up to the first that ends otherwise, which is raised."""
+        for answer in self.in_turn([Step(name, args, static, opaque) for args, static in many], goes_on=False):
+            if isinstance(answer, Exception):
+                raise answer
+            yield answer
 
-    def together(self, name, some, opaque):
-        if name in self.endless:
+    def in_turn(self, steps, goes_on=True):
+        """(result, what was written into) of each step, or the NotWritten or Stopped with which it ended.
+
+        Many are asked in one question: to wait takes longest. Where that ends the worker, each of them is asked alone.
+        """
+        steps, done, alone = self.numbered(steps), 0, 0
+        while done < len(steps):
+            some = steps[done : done + (1 if done < alone else TOGETHER)]
+            try:
+                answers = self.together(some, goes_on)
+            except Stopped as error:
+                if goes_on and len(some) > 1:
+                    alone = done + len(some)
+                    continue
+                answers = [error]
+            done += len(answers)
+            yield from answers
+
+    def numbered(self, steps):
+        """An Asked of each: caches have numbers, which are known before."""
+        found = []
+        for step in steps:
+            args = (found[arg.step].cache(arg.part) if isinstance(arg, CacheOf) else arg for arg in step.args)
+            found.append(Asked(step._replace(args=tuple(args)), self.caches))
+            self.caches += len(step.opaque)
+        return found
+
+    def together(self, some, goes_on):
+        """The answers of the first of these steps, or of all."""
+        names = {step.name for step, _ in some}
+        for name in names & self.endless.keys():
             raise OutOfTime(self.endless[name])
         if self.worker is None:                      # an earlier call ended it
             try:
@@ -105,30 +144,29 @@ class Fenced:
                 raise Stopped(str(error)) from error
         if self.left <= 0:
             raise OutOfTime(self.used_up)
-        given = [self.put((tuple(args), static)) for args, static in some]
+        given = self.device.put([(step.args, step.static) for step, _ in some])
         sent = [codec.packed(one) for one in given]
-        question = {"name": name, "given": sent, "opaque": opaque}
-        answers = self.answer(question, name, min(self.limits.call, self.left)).get("answers")
-        for number, (args, _) in enumerate(some):
-            try:
-                answer = answers[number]
-                stopped = isinstance(answer, dict) and (answer["error"], str(answer["text"]))
-                found = None if stopped else self.taken(codec.unpacked(answer), args, given[number], sent[number])
-            except (*JUNK, codec.CodecError):
-                self.stop()
-                raise Stopped(f"{name} did not answer as a function does") from None
-            if stopped:
-                raise (NotWritten if stopped[0] == "not written" else Stopped)(stopped[1])
-            yield found
+        question = {"goes on": goes_on, "steps": [
+            (step.name, one, step.opaque, first) for (step, first), one in zip(some, sent, strict=True)]}
+        what = " or ".join(sorted(names))
+        answers = self.answer(question, what, min(self.limits.call, self.left)).get("answers")
+        try:
+            return [self.taken(*one) for one in zip(answers, some, given, sent, strict=False)] or answers[0]
+        except (*JUNK, codec.CodecError):
+            self.stop()
+            raise Stopped(f"{what} did not answer as a function does") from None
 
-    def taken(self, answer, args, given, sent):
-        """(result, what was written into) from a worker's answer"""
-        result, written = self.fetched(answer["result"]), [str(what) for what in answer["written"]]
+    def taken(self, answer, asked, given, sent):
+        """(result, what was written into), or the error, from a worker's answer"""
+        if isinstance(answer, dict):
+            return (NotWritten if answer["error"] == "not written" else Stopped)(str(answer["text"]))
+        answer = codec.unpacked(answer)
+        result, written = self.device.fetched(answer["result"]), [str(what) for what in answer["written"]]
         shared = [what for what in written if what.startswith(MEMORY_OF)]
         wrote = written[: len(written) - len(shared)]
-        if not wrote and answer["after"].tobytes() != sent.tobytes():
+        if not wrote and answer["after"] != sent:
             wrote = differing(given, codec.unpacked(answer["after"]))
-        return result, (wrote or self.differing_there(args, given[0])) + shared
+        return result, (wrote or self.device.changed(asked.step.args, given[0])) + shared
 
     def answer(self, question, name, seconds):
         """The worker's answer; what it asks of the pretended GPU before is done there."""
@@ -138,50 +176,10 @@ class Fenced:
             if "device" not in answer:
                 return answer
             try:
-                question = {"answer": self.on_device("do", *answer["device"])}
+                question = {"answer": self.device.ask("do", *answer["device"])}
             except JUNK:
                 self.stop()
                 raise Stopped(f"{name} did not answer as a function does") from None
-
-    def on_device(self, do, *args):
-        """The pretended GPU is a process without a submission: it has the arrays and counts how often they are read."""
-        if self.device is None:
-            self.device = self.begun()
-            self.device.ask(self.limited(self.device), TimeLimit(self.device, STARTUP))
-        answer = self.device.ask({"do": do, "args": args}, TimeLimit(self.device, self.limits.call))
-        if isinstance(answer, dict):
-            return answer["answer"]
-        device, self.device = self.device, None
-        device.stop()
-        raise Stopped("what was computed on the device took too long, or too much memory")
-
-    def put(self, value):
-        """Arguments as the worker gets them: of an array of the device its number."""
-        if codec.plain_lists(value):
-            return value
-        if is_there(value):
-            array, transfers = (*value.args, None)[:2]
-            alone = value.kind == "on the device"
-            return Given.of("there", self.on_device("put", [array] if alone else list(array), transfers), alone)
-        if isinstance(value, dict):
-            return {key: self.put(part) for key, part in value.items()}
-        return type(value)(map(self.put, value)) if type(value) in (tuple, list) and not flat(value) else value
-
-    def differing_there(self, args, given):
-        """Which arguments on the device are not as they were put there."""
-        pairs = enumerate(zip(args, given, strict=True))
-        return [f"its argument {i + 1}" for i, (old, new) in pairs if is_there(old) and not self.as_put(old, new)]
-
-    def as_put(self, old, new):
-        descriptions, alone = new.args
-        before = [old.args[0]] if alone else list(old.args[0])
-        numbers = [description["array"][0] for description in descriptions]
-        return alike([np.asarray(array) for array in before], self.on_device("fetch_all", numbers))
-
-    def fetched(self, value):
-        if isinstance(value, OnDevice):
-            return OnDevice(self.on_device("fetch", value.host))
-        return type(value)(map(self.fetched, value)) if type(value) in (tuple, list) and not flat(value) else value
 
     def ask(self, question, what, limit):
         """The worker's answer, a dict; Stopped where there is none in time."""
@@ -213,16 +211,10 @@ class Fenced:
         """Nothing is left, and nothing is started any more."""
         with self.one:
             self.closed = True
-            device, self.device = self.device, None
             try:
                 self.stop()
             finally:
-                if device is not None:
-                    device.stop()
-
-
-def is_there(value):
-    return isinstance(value, Given) and value.kind in DEVICE
+                self.device.stop()
 
 
 def stop_all():
@@ -233,8 +225,8 @@ def stop_all():
 def differing(given, after):
     """Which arguments are not as they were, by what the worker has of them after the call."""
     (args, static), (new_args, new_static) = given, after
-    pairs = [(f"its argument {i + 1}", old, new) for i, (old, new) in enumerate(zip(args, new_args, strict=True))]
-    pairs += [(f"its argument {name}", old, new_static[name]) for name, old in static.items()]
+    pairs = [(argument(i + 1), old, new) for i, (old, new) in enumerate(zip(args, new_args, strict=True))]
+    pairs += [(argument(name), old, new_static[name]) for name, old in static.items()]
     return [name for name, old, new in pairs if not alike(copied(old), new)]
 
 

@@ -6,18 +6,22 @@ submission prints goes nowhere; the pipe to the grader is another one, and says 
 A task without a file makes the process the pretended GPU of exercise 12, whose memory is out of a submission's reach.
 """
 
-import functools
 import importlib
+import itertools
 import os
 import sys
 import threading
+import time
 
 from .. import files
 from ..device_memory import DeviceMemory
 from ..given import Given
-from ..here import Here, flat
+from ..here import Here, changed, copied, flat
 from ..values import NotWritten, Opaque, Stopped
 from . import codec, fence, offered
+
+MOMENT = 0.1                                         # seconds, and bytes, after which an answer is sent that
+LARGE = 4 * 2**20                                    # has not all that was asked for
 
 
 def serve(fences):
@@ -68,7 +72,7 @@ class Device(Process):
 
 class Worker(Process):
     def serve(self, fences):
-        self.caches, self.given, self.watching, task = [], None, {}, self.task
+        self.caches, task = {}, self.task
         if task["makers"]:
             self.prepare(task["makers"])
         offered.offer(task["imports"], task["withheld"], task["stars"])
@@ -83,7 +87,7 @@ class Worker(Process):
             self.namespace, remark = {}, str(error)
         there = [name for name in task["functions"] if callable(self.namespace.get(name))]
         self.write({"remark": remark, "functions": there})
-        host = Here({}, task["path"], made=self.made)
+        host = HereByBytes({}, task["path"], made=self.made)
         while True:
             self.write(self.answer(host, self.read()))
 
@@ -96,20 +100,23 @@ class Worker(Process):
             makers.warm_up()
 
     def answer(self, host, asked):
-        """Those of some calls, as arrays of bytes; where one stops, what is to be said of it, and no more."""
-        answers = []
-        for given in asked["given"]:
-            answers.append(self.answer_of_one(host, asked["name"], given, asked["opaque"]))
-            if isinstance(answers[-1], dict):
+        """Those of the first steps, packed, as many as take no more than a MOMENT and are not LARGE; where one stops,
+        what is to be said of it, and no more, if the grader would not go on."""
+        answers, end, size = [], time.monotonic() + MOMENT, 0
+        for step in asked["steps"]:
+            answers.append(answer := self.answer_of_one(host, *step))
+            size += len(answer)
+            if size > LARGE or time.monotonic() > end or (isinstance(answer, dict) and not asked["goes on"]):
                 break
         return {"answers": answers}
 
-    def answer_of_one(self, host, name, given, opaque):
+    def answer_of_one(self, host, name, given, opaque, first):
+        """first: the number of the first cache that it returns"""
         try:
-            host.namespace = {name: self.watched(name)}
-            sent = codec.unpacked(given)
-            result, written = host.call(name, *sent, opaque)
-            return codec.packed({"result": self.wrapped(result), "written": written, "after": self.after(*sent)})
+            host.namespace = {name: self.namespace.get(name)}
+            result, written = host.call(name, *host.receive(given), opaque)
+            result = self.wrapped(result, itertools.count(first))
+            return codec.packed({"result": result, "written": written, "after": host.after})
         except NotWritten as error:
             return {"error": "not written", "text": str(error)}
         except Stopped as error:
@@ -117,36 +124,13 @@ class Worker(Process):
         except BaseException as error:               # KeyboardInterrupt, a number of 5000 digits, a class of its own
             return {"error": "stopped", "text": f"{name} stopped: {type(error).__name__}"}
 
-    def watched(self, name):
-        """The function of this name; what it is given is kept, for the grader to see what became of it."""
-        function = self.namespace.get(name)
-        if not callable(function):
-            return None
-        if name in self.watching and self.watching[name].__wrapped__ is function:
-            return self.watching[name]
-
-        @functools.wraps(function)
-        def call(*args, **static):
-            self.given = args, static
-            return function(*args, **static)
-
-        self.watching[name] = call
-        return call
-
-    def after(self, args, static):
-        """The arguments after the call, as they came; of what is not plain values, what was sent."""
-        new_args, new_static = self.given
-        return codec.packed((
-            tuple(sent if special(sent) else got for sent, got in zip(args, new_args, strict=False)),
-            {key: sent if special(sent) else new_static.get(key) for key, sent in static.items()},
-        ))  # fmt: skip
-
-    def wrapped(self, result):
+    def wrapped(self, result, numbers):
         """Caches stay here; the grader gets their numbers."""
         if isinstance(result, Opaque):
-            self.caches.append(result.value)
-            return Opaque(len(self.caches) - 1)
-        return tuple(self.wrapped(part) for part in result) if type(result) is tuple else result
+            number = next(numbers)
+            self.caches[number] = result.value
+            return Opaque(number)
+        return tuple(self.wrapped(part, numbers) for part in result) if type(result) is tuple else result
 
     def made(self, value):
         """What was sent, as the function gets it; no other code has these arrays, so that none is copied."""
@@ -155,8 +139,37 @@ class Worker(Process):
         if isinstance(value, Given):
             return value.make()
         if type(value) in (tuple, list):
-            return value if flat(value) or codec.plain_lists(value) else type(value)(map(self.made, value))
+            return value if flat(value) else type(value)(map(self.made, value))
         return {key: self.made(part) for key, part in value.items()} if isinstance(value, dict) else value
+
+
+class HereByBytes(Here):
+    """Here, where arguments that are plain values are as they were if their bytes are.
+
+    after: the arguments after a call, as they came; of what is not plain values, what was sent
+    """
+
+    def receive(self, given):
+        self.given, self.sent = given, codec.unpacked(given)
+        return self.sent
+
+    def kept_arguments(self, given, asked):
+        self.asked, self.special = asked, {key for key, value in asked.items() if special(value)}
+        return copied({key: value for key, value in given.items() if key in self.special})
+
+    def changed_arguments(self, before, given):
+        found = super().changed_arguments(before, given)
+        self.after = self.packed(given)
+        if self.after != self.given:
+            (args, static), plain = codec.unpacked(self.given), given.keys() - self.special
+            found += [key for key, old in zip(self.asked, (*args, *static.values()), strict=False)
+                      if key in plain and changed(copied(old), given[key])]  # fmt: skip
+        return found
+
+    def packed(self, given):
+        args, static = self.sent
+        now = [value if key in self.special else given[key] for key, value in self.asked.items()]
+        return codec.packed((tuple(now[: len(args)]), dict(zip(static, now[len(args) :], strict=False))))
 
 
 def special(value):

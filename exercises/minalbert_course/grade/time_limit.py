@@ -9,6 +9,7 @@ import os
 import time
 
 CLOCK = 5                                            # times as many seconds by the clock
+STARTUP = 60                                         # seconds to import NumPy
 MOMENT = 0.1                                         # seconds between two looks at a worker
 
 
