@@ -4,6 +4,7 @@ Each worker is asked from a process of the grader's own: in threads of one proce
 """
 
 import contextlib
+import gc
 import multiprocessing
 import os
 import signal
@@ -53,6 +54,7 @@ def grades(submissions, lessons, term=PUBLIC, workers=2, limits=SubmissionLimits
 
 def end_with(lifeline):
     """In a process of the pool: when the other end of the pipe is closed, stop everything; leave interrupts to that."""
+    gc.freeze()                                      # all modules are there; to look through them again takes long
 
     def wait():
         with contextlib.suppress(EOFError):

@@ -19,7 +19,7 @@ from ..values import OnDevice, Opaque
 HEAD = struct.Struct("<IQ")
 MOST, MOST_TEXT = 64 * 2**20, 4 * 2**20              # bytes of an answer; of it what is not arrays
 PLAIN = {bool, int, float, str, type(None)}
-as_json = json.JSONEncoder(separators=(",", ":")).encode
+as_json = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 of_json = json.JSONDecoder().decode
 
 
@@ -41,77 +41,14 @@ class Packed(bytes):
 
 
 def dumps(value):
-    arrays = []
-    text = as_json(tree(value, arrays)).encode()
-    body = b"".join(arrays)
+    writer = Writer()
+    text = as_json(writer.tree(value)).encode()
+    body = b"".join(writer.arrays)
     return HEAD.pack(len(text), len(body)) + text + body
 
 
 def packed(value):
     return Packed(dumps(value))
-
-
-def unpacked(message):
-    if not isinstance(message, Packed) or len(message) < HEAD.size:
-        raise CodecError("a part of an answer that is none")
-    text, _ = sizes(message[: HEAD.size])
-    return loads(message[HEAD.size :], text)
-
-
-# What a value is in JSON: itself, or {kind: what belongs to it}; of an array {dtype: shape}
-
-
-def tree(value, arrays):
-    """arrays: bytes of those that are met are appended"""
-    kind = type(value)
-    if kind in PLAIN:
-        return value
-    if kind in TREES:
-        return TREES[kind](value, arrays)
-    if isinstance(value, np.generic) and value.dtype.kind in "fiubU":
-        return value.item()
-    known = next((base for base in (np.ndarray, np.generic, tuple, list, dict) if isinstance(value, base)), None)
-    return TREES[known](value, arrays) if known else {"strange": f"a {kind.__name__}"}
-
-
-def of_array(value, arrays):
-    array = np.asarray(value)
-    if array.dtype.kind not in "fiubc" or array.dtype.itemsize > 16:
-        return {"strange": f"an array of {array.dtype}"}
-    arrays.append(array.tobytes())
-    return {array.dtype.str: array.shape}
-
-
-def of_list(value, arrays):
-    """JSON has lists, too."""
-    return value if PLAIN.issuperset(map(type, value)) else [tree(part, arrays) for part in value]
-
-
-def of_tuple(value, arrays):
-    return {"tuple": of_list(value, arrays)}
-
-
-def of_dict(value, arrays):
-    return {"dict": [[tree(key, arrays), tree(part, arrays)] for key, part in value.items()]}
-
-
-def of_message(value, arrays):
-    arrays.append(value)
-    return {"packed": len(value)}
-
-
-TREES = {
-    np.ndarray: of_array,
-    np.generic: of_array,
-    list: of_list,
-    range: of_list,
-    tuple: of_tuple,
-    dict: of_dict,
-    Packed: of_message,
-    Given: lambda value, arrays: {"given": [value.kind, of_list(value.args, arrays)]},
-    Opaque: lambda value, arrays: {"opaque": value.value},
-    OnDevice: lambda value, arrays: {"device": tree(value.host, arrays)},
-}
 
 
 def sizes(head):
@@ -131,6 +68,67 @@ def loads(message, text):
         raise CodecError(f"bytes that are no answer: {type(error).__name__}") from error
 
 
+def unpacked(message):
+    if not isinstance(message, Packed) or len(message) < HEAD.size:
+        raise CodecError("a part of an answer that is none")
+    text, _ = sizes(message[: HEAD.size])
+    return loads(message[HEAD.size :], text)
+
+
+class Writer:
+    """tree(value): what it is in JSON: itself, or {its kind: what belongs to it}; an array is {its dtype: its shape}."""
+
+    def __init__(self):
+        self.arrays = []                             # the bytes of each
+
+    def tree(self, value):
+        kind = type(value)
+        if kind in PLAIN:
+            return value
+        if kind in WRITERS:
+            return WRITERS[kind](self, value)
+        if isinstance(value, np.generic) and value.dtype.kind in "fiubU":
+            return value.item()
+        known = next((base for base in (np.ndarray, np.generic, tuple, list, dict) if isinstance(value, base)), None)
+        return WRITERS[known](self, value) if known else {"strange": f"a {kind.__name__}"}
+
+    def array(self, value):
+        array = np.asarray(value)
+        if array.dtype.kind not in "fiubc" or array.dtype.itemsize > 16:
+            return {"strange": f"an array of {array.dtype}"}
+        self.arrays.append(array.tobytes())
+        return {array.dtype.str: array.shape}
+
+    def list(self, value):
+        """JSON has lists, too."""
+        return value if PLAIN.issuperset(map(type, value)) else list(map(self.tree, value))
+
+    def tuple(self, value):
+        return {"tuple": self.list(value)}
+
+    def dict(self, value):
+        return {"dict": (self.list(list(value)), self.list(list(value.values())))}
+
+    def packed(self, value):
+        self.arrays.append(value)
+        return {"packed": len(value)}
+
+    def given(self, value):
+        return {"given": (value.kind, self.list(value.args))}
+
+    def opaque(self, value):
+        return {"opaque": value.value}
+
+    def device(self, value):
+        return {"device": self.tree(value.host)}
+
+
+WRITERS = {
+    np.ndarray: Writer.array, np.generic: Writer.array, list: Writer.list, range: Writer.list, tuple: Writer.tuple,
+    dict: Writer.dict, Packed: Writer.packed, Given: Writer.given, Opaque: Writer.opaque, OnDevice: Writer.device,
+}  # fmt: skip
+
+
 class Reader:
     """message: without its head; place: where in it the next array begins"""
 
@@ -140,15 +138,16 @@ class Reader:
     def value(self, node):
         kind = type(node)
         if kind is list:
-            return node if PLAIN.issuperset(map(type, node)) else [self.value(part) for part in node]
+            return self.list(node)
         if kind is not dict:
             return node
         ((name, inside),) = node.items()
-        return getattr(self, name)(inside) if name in KINDS else self.array(number_type(name), inside)
+        return READERS[name](self, inside) if name in READERS else self.array(number_type(name), inside)
+
+    def list(self, node):
+        return node if PLAIN.issuperset(map(type, node)) else list(map(self.value, node))
 
     def array(self, dtype, shape):
-        if min(shape, default=0) < 0:
-            raise CodecError("an array with fewer than no entries")
         start = self.moved_by(math.prod(shape) * dtype.itemsize)
         return np.ndarray(shape, dtype, self.message, start).copy()
 
@@ -160,11 +159,13 @@ class Reader:
         return start
 
     def tuple(self, parts):
-        return tuple(self.value(parts))
+        return tuple(self.list(parts))
 
-    def dict(self, pairs):
-        pairs = [(self.value(key), self.value(part)) for key, part in pairs]
-        return {tuple(key) if isinstance(key, list) else key: part for key, part in pairs}
+    def dict(self, parts):
+        keys, values = map(self.list, parts)
+        if list in map(type, keys):
+            keys = [tuple(key) if isinstance(key, list) else key for key in keys]
+        return dict(zip(keys, values, strict=True))
 
     def packed(self, count):
         start = self.moved_by(count)
@@ -172,7 +173,7 @@ class Reader:
 
     def given(self, parts):
         kind, args = parts
-        return Given(kind, tuple(self.value(args)))
+        return Given(kind, tuple(self.list(args)))
 
     def opaque(self, value):
         return Opaque(value)
@@ -184,7 +185,7 @@ class Reader:
         return Strange(str(text))
 
 
-KINDS = {"tuple", "dict", "packed", "given", "opaque", "device", "strange"}
+READERS = {name: getattr(Reader, name) for name in "tuple dict packed given opaque device strange".split()}
 
 
 @functools.lru_cache(64)

@@ -3,6 +3,8 @@
 Arguments for it are put there before a function is called, which gets their numbers; afterwards they are read again.
 """
 
+import itertools
+
 import numpy as np
 
 from ..given import Given
@@ -29,30 +31,27 @@ class Device:
         self.stop()
         raise Stopped("what was computed on the device took too long, or too much memory")
 
-    def put(self, value):
-        """The arguments of several calls, as the worker gets them: of an array of the device its number."""
-        waiting = list(for_device(value))
+    def put(self, calls):
+        """[(args, static)] of several calls, as the worker gets them: of what is for the device, its number there."""
+        waiting = [value for args, _ in calls for value in args if is_for_device(value)]
         if not waiting:
-            return value
-        described = iter(self.ask("put_all", [(arrays_of(given), *given.args[1:]) for given in waiting]))
-        return put(value, described)
+            return calls
+        described = iter(self.ask("put_all", [(arrays_of(value), *value.args[1:]) for value in waiting]))
+        return [(tuple(there(value, described) for value in args), static) for args, static in calls]
 
-    def changed(self, args, given):
-        """Which arguments on the device are not as they were put there. given: as the worker got them"""
-        there = [(i, arrays_of(old), new.args[0]) for i, (old, new) in enumerate(zip(args, given, strict=True))
-                 if is_for_device(old)]  # fmt: skip
-        if not there:
-            return []
-        numbers = [description["array"][0] for _, _, descriptions in there for description in descriptions]
-        now = iter(self.ask("fetch_all", numbers))
-        return [argument(i + 1) for i, arrays, _ in there
-                if changed(copied([np.asarray(array) for array in arrays]), [next(now) for _ in arrays])]  # fmt: skip
+    def read(self, calls):
+        """(result, arguments that are not as they were put there) of several calls; all are read in one request.
 
-    def fetched(self, value):
-        """A result, with the numbers of what is on the device."""
-        if isinstance(value, OnDevice):
-            return OnDevice(self.ask("fetch", value.host))
-        return type(value)(map(self.fetched, value)) if type(value) in (tuple, list) and not flat(value) else value
+        calls: [(arguments, as the worker got them, result)]
+        """
+        if self.process is None:
+            return [(result, []) for _, _, result in calls]
+        wanted = [number for _, given, result in calls for number in (*numbers_in(result), *numbers_in(given))]
+        arrays = self.ask("fetch_all", wanted) if wanted else []
+        if len(arrays) != len(wanted):
+            raise ValueError("the number of no array")
+        arrays = iter(arrays)
+        return [(with_numbers(result, arrays), changed_arguments(*put, arrays)) for *put, result in calls]
 
     def stop(self):
         process, self.process = self.process, None
@@ -64,23 +63,36 @@ def is_for_device(value):
     return isinstance(value, Given) and value.kind in KINDS
 
 
-def for_device(value):
-    if is_for_device(value):
-        yield value
-    elif isinstance(value, dict) or (type(value) in (tuple, list) and not flat(value)):
-        for part in value.values() if isinstance(value, dict) else value:
-            yield from for_device(part)
-
-
 def arrays_of(given):
     array = given.args[0]
     return [array] if given.kind == "on the device" else list(array)
 
 
-def put(value, described):
-    """described: of what is met, one after the other, how the device describes it"""
-    if is_for_device(value):
-        return Given.of("there", next(described), value.kind == "on the device")
-    if isinstance(value, dict):
-        return {key: put(part, described) for key, part in value.items()}
-    return type(value)(put(part, described) for part in value) if type(value) in (tuple, list) else value
+def there(value, described):
+    """described: of each that was put, one after the other, how the device describes it"""
+    return Given.of("there", next(described), value.kind == "on the device") if is_for_device(value) else value
+
+
+def numbers_in(value):
+    """Of arrays on the device, in what was put there, and in what the worker returned."""
+    if isinstance(value, OnDevice):
+        yield value.host
+    elif isinstance(value, Given) and value.kind == "there":
+        yield from (description["array"][0] for description in value.args[0])
+    elif type(value) in (tuple, list) and not flat(value):
+        for part in value:
+            yield from numbers_in(part)
+
+
+def with_numbers(value, arrays):
+    """A result, in which arrays of the device have their numbers."""
+    if isinstance(value, OnDevice):
+        return OnDevice(next(arrays))
+    return type(value)(with_numbers(part, arrays) for part in value) if type(value) in (tuple, list) else value
+
+
+def changed_arguments(args, given, arrays):
+    """Which arguments, in words, are no longer what was put."""
+    now = [list(itertools.islice(arrays, len(list(numbers_in(one))))) for one in given]
+    return [argument(i + 1) for i, value in enumerate(args)
+            if is_for_device(value) and changed(copied(list(map(np.asarray, arrays_of(value)))), now[i])]  # fmt: skip

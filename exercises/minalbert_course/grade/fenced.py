@@ -14,7 +14,7 @@ from .process import WorkerProcess
 from .tasks import task_of
 from .time_limit import CLOCK, STARTUP, TimeLimit
 
-TOGETHER = 16                                        # calls in one question, at most
+TOGETHER = 64                                        # calls in one question, at most
 RUNNING = 4                                          # calls' time for the file itself, which may import much
 OWN = 1024                                           # MB of address space that Python and NumPy take themselves
 JUNK = (TypeError, ValueError, AttributeError, LookupError)
@@ -35,6 +35,29 @@ class Asked(NamedTuple):
 
     def cache(self, part):
         return Opaque(self.first + self.step.opaque.index(part))
+
+
+class Sent(NamedTuple):
+    """A step as the worker gets it: args and static, of which what is on the device is a number there."""
+
+    step: Step
+    first: int
+    args: tuple
+    static: dict
+    packed: codec.Packed
+
+    @property
+    def question(self):
+        return self.step.name, self.packed, self.step.opaque, self.first
+
+    def returned(self, answer, result, on_device):
+        """(result, what was written into) from a worker's answer. on_device: arguments there that were written into"""
+        written = [str(what) for what in answer["written"]]
+        shared = [what for what in written if what.startswith(MEMORY_OF)]
+        wrote = written[: len(written) - len(shared)]
+        if not wrote and answer["after"] != self.packed:
+            wrote = differing((self.args, self.static), codec.unpacked(answer["after"]))
+        return result, (wrote or on_device) + shared
 
 
 class Refused(Exception):
@@ -145,28 +168,22 @@ class Fenced:
         if self.left <= 0:
             raise OutOfTime(self.used_up)
         given = self.device.put([(step.args, step.static) for step, _ in some])
-        sent = [codec.packed(one) for one in given]
-        question = {"goes on": goes_on, "steps": [
-            (step.name, one, step.opaque, first) for (step, first), one in zip(some, sent, strict=True)]}
+        sent = [Sent(*asked, *one, codec.packed(one)) for asked, one in zip(some, given, strict=True)]
+        question = {"steps": [one.question for one in sent], "goes on": goes_on}
         what = " or ".join(sorted(names))
         answers = self.answer(question, what, min(self.limits.call, self.left)).get("answers")
         try:
-            return [self.taken(*one) for one in zip(answers, some, given, sent, strict=False)] or answers[0]
+            return self.opened(answers, sent) or answers[0]
         except (*JUNK, codec.CodecError):
             self.stop()
             raise Stopped(f"{what} did not answer as a function does") from None
 
-    def taken(self, answer, asked, given, sent):
-        """(result, what was written into), or the error, from a worker's answer"""
-        if isinstance(answer, dict):
-            return (NotWritten if answer["error"] == "not written" else Stopped)(str(answer["text"]))
-        answer = codec.unpacked(answer)
-        result, written = self.device.fetched(answer["result"]), [str(what) for what in answer["written"]]
-        shared = [what for what in written if what.startswith(MEMORY_OF)]
-        wrote = written[: len(written) - len(shared)]
-        if not wrote and answer["after"] != sent:
-            wrote = differing(given, codec.unpacked(answer["after"]))
-        return result, (wrote or self.device.changed(asked.step.args, given[0])) + shared
+    def opened(self, answers, sent):
+        """(result, what was written into) of each, or its error."""
+        pairs = [(opened(answer), one) for answer, one in zip(answers, sent, strict=False)]
+        read = iter(self.device.read([(one.step.args, one.args, answer["result"])
+                                      for answer, one in pairs if isinstance(answer, dict)]))  # fmt: skip
+        return [one.returned(answer, *next(read)) if isinstance(answer, dict) else answer for answer, one in pairs]
 
     def answer(self, question, name, seconds):
         """The worker's answer; what it asks of the pretended GPU before is done there."""
@@ -220,6 +237,13 @@ class Fenced:
 def stop_all():
     for host in list(hosts):
         host.close()
+
+
+def opened(answer):
+    """What a function returned, a dict, or the error that it ended with."""
+    if isinstance(answer, dict):
+        return (NotWritten if answer["error"] == "not written" else Stopped)(str(answer["text"]))
+    return codec.unpacked(answer)
 
 
 def differing(given, after):

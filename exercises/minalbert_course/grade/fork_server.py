@@ -7,6 +7,7 @@ On Linux alone: libraries of macOS do not survive a fork.
 """
 
 import contextlib
+import gc
 import json
 import os
 import socket
@@ -81,6 +82,7 @@ def serve(number):
     """The server's side. Returns in each copy: (the lifeline, the folder)."""
     from . import inside  # noqa: F401               what every worker needs
 
+    gc.freeze()                                      # which no copy looks through again
     connection = socket.socket(fileno=number)
     while True:
         text, ends, *_ = socket.recv_fds(connection, LONGEST, 3)

@@ -99,6 +99,8 @@ def decider(own, readable, secret):
         return None
 
     def decide(event, args):
+        if event == "builtins.id":                   # by far the most frequent one
+            return None
         if event == "open":
             return opened(args[0], args[2])
         for known_events, roots in ((changes, own), (looks, readable)):

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from . import codec
 from .time_limit import MOMENT
 
+AT_ONCE = 2**16                                      # bytes that are read
 PATIENCE = 10                                        # seconds for a conversation to end whose worker has ended
 
 
@@ -53,11 +54,12 @@ class Pipes:
             return Ended("was stopped")
 
     def answer(self, limit):
-        head = self.read(codec.HEAD.size, limit)
-        if len(head) < codec.HEAD.size:
+        message = self.read(bytearray(), codec.HEAD.size, limit)
+        if len(message) < codec.HEAD.size:
             return Ended("ended the whole process (os._exit, too much memory, or a crash)")
-        text, body = codec.sizes(head)
-        return codec.loads(self.read(text + body, limit), text)
+        text, body = codec.sizes(message[: codec.HEAD.size])
+        message = self.read(message, codec.HEAD.size + text + body, limit)
+        return codec.loads(memoryview(message)[codec.HEAD.size :], text)
 
     def write(self, message, limit):
         message = memoryview(message)
@@ -66,18 +68,17 @@ class Pipes:
                 self.wait(self.to, limit)
             message = message[count or 0 :]
 
-    def read(self, count, limit):
-        """So many bytes, or fewer at the end."""
-        pieces = []
-        while count:
-            if (piece := self.back.read(count)) is None:             # nothing yet
-                self.wait(self.back, limit)
-                continue
-            if not piece:
+    def read(self, message, count, limit):
+        """The message with what comes after it, until it has so many bytes, or fewer at the end."""
+        while len(message) < count:
+            self.wait(self.back, limit)
+            piece = self.back.read(max(count - len(message), AT_ONCE))
+            if piece == b"":
                 break
-            pieces.append(piece)
-            count -= len(piece)
-        return b"".join(pieces)
+            message += piece or b""                  # None: nothing yet
+        if len(message) > count > codec.HEAD.size:
+            raise codec.CodecError("more than one answer")
+        return message
 
     def wait(self, pipe, limit):
         """Until the pipe is ready; TimeoutError, with the limit's words, where that takes too long."""

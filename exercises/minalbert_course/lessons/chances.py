@@ -15,7 +15,7 @@ from ..given import Given
 RARE = 30.0
 OFF = 0.05                                           # a chance that is off by so much is found ...
 CLEAR = 5.0                                          # ... but once in exp(5) times
-MOST, AT_ONCE = 20000, 16                            # draws
+MOST, AT_ONCE = 20000, 64                            # draws
 FITS = 6.0                                           # surprise at which a known mistake still explains counts
 
 

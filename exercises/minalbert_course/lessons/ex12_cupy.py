@@ -207,15 +207,14 @@ def to_the_host(yours, draw):
 def one_transfer(yours, draw):
     with explained(ONCE):
         both_live(yours)
-        if draw.first:
-            compare_means(yours, draw.uniform(2.0, 9.0, 300))
-        for steps in (*draw.sizes(steps=5, least=2), 1, 2, 25):
+        for steps in (25, *([300] if draw.first else [])):
+            compare_means(yours, draw.uniform(2.0, 9.0, steps))
+        for steps in (1, 2, *draw.sizes(steps=5, least=2)):
             losses = draw.uniform(2.0, 9.0, steps)
             compare_means(yours, losses)
             compare_means(yours, 10 * losses.astype(np.float32))
-        compare_means(yours, 0 * losses)
-        compare_means(yours, 0.01 * losses)
-        compare_means(yours, 4 - losses)             # of log probabilities, say
+        for others in (0 * losses, 0.01 * losses, 4 - losses):       # the last as of log probabilities
+            compare_means(yours, others)
         for bad in (np.nan, np.inf):
             compare_spoilt(yours, losses, bad)
     yours.untouched()
