@@ -12,9 +12,11 @@ PUBLIC = "public"
 
 
 class CheckDraw:
-    def __init__(self, number, *place):
+    """once: is it the one draw of a term in which what takes long is asked?"""
+
+    def __init__(self, number, *place, once=True):
         digest = hashlib.sha256("/".join(map(str, (*place, number))).encode()).digest()
-        self.number, self.seed = number, int.from_bytes(digest[:8])
+        self.number, self.seed, self.once = number, int.from_bytes(digest[:8]), once
         self.rng = np.random.default_rng(self.seed)
 
     @property
@@ -59,5 +61,6 @@ class CheckDraw:
 
 
 def draws(term, lesson, check):
-    for number in range(2 if term == PUBLIC else 6):
-        yield CheckDraw(number, PUBLIC if number < 2 else term, lesson.name, check.title)
+    count, once = (2, 0) if term == PUBLIC else (6, 2)
+    for number in range(count):
+        yield CheckDraw(number, PUBLIC if number < 2 else term, lesson.name, check.title, once=number == once)

@@ -132,23 +132,25 @@ def evidence(count, n, p):
                for other in (p + OFF, p - OFF))  # fmt: skip
 
 
-def repeats(name, call, draw, all_different=False):
+def repeats(name, ask, draw, all_different=False):
     """Raise Wrong unless the same seed gives the same answer, others give others, and one generator does not repeat.
 
-    call(rng) -> anything   all_different: are there so many answers that 25 of them are 25?
+    ask(generators) -> the answer with each   all_different: are there so many answers that 25 of them are 25?
     """
-    answers = []
-    for given in (rng(draw) for _ in range(8)):
-        answers.append(plain(call(given)))
-        if plain(call(given)) != answers[-1]:
-            raise Wrong(f"{name}: two generators of one seed gave two answers",
-                        "something else than rng is drawn from: np.random, random, or a generator of your own", name)
-    if all(answer == answers[0] for answer in answers) and all(
-        plain(call(rng(draw))) == answers[0] for _ in range(17)
+
+    def answers(generators):
+        return list(map(plain, ask(generators)))
+
+    seeds = [rng(draw) for _ in range(8)]
+    pairs = answers([seed for seed in seeds for _ in range(2)])
+    if pairs[::2] != pairs[1::2]:
+        raise Wrong(f"{name}: two generators of one seed gave two answers",
+                    "something else than rng is drawn from: np.random, random, or a generator of your own", name)
+    if all(answer == pairs[0] for answer in pairs) and all(
+        answer == pairs[0] for answer in answers([rng(draw) for _ in range(17)])
     ):
         raise Wrong(f"{name}: 25 generators gave the same answer", "nothing is drawn from rng", name)
-    one = Given.of("one rng", int(draw.integers(0, 2**31)))
-    first, *others = (plain(call(one)) for _ in range(25))
+    first, *others = answers([Given.of("one rng", int(draw.integers(0, 2**31)))] * 25)
     if all(other == first for other in others):
         cause = "the generator stays as it was: draw from `rng` itself, not from a copy, nor from another made of it"
         raise Wrong(f"{name}: one generator gave the same answer in 25 calls", cause, name)

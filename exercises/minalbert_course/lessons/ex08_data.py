@@ -98,7 +98,8 @@ def ngrams(yours, draw):
     shares("lengths of {}", chances, PUBLISHED, LENGTHS, one if count in chances.values() else None)
     pairs_alike("two lengths", [lengths], sum(p * p for p in PUBLISHED), DEPENDENT)
     sizes = [1, 2] * (60 if draw.number < 2 else 3) + [3] * 3 + [11] * 51
-    found = [whole("lengths", yours.ngram_lengths(size, rng(draw))) for size in sizes]
+    found = yours.each("ngram_lengths", [(size, rng(draw)) for size in sizes])
+    found = [whole("lengths", row) for row in found]
     for size, row in zip(sizes, found, strict=True):
         if len(row) != size:
             raise Wrong(f"there are {len(row)} lengths; it must be {size}")
@@ -158,8 +159,8 @@ def library(yours, draw):
 @lesson.check(0.5, "rng alone, inputs untouched", of="mask_tokens", formula="one seed, one answer")
 def purity(yours, draw):
     document, ids = written(draw, 6), text(draw, 400)
-    repeats("order_pair", lambda rng: yours.order_pair(document, rng), draw)
-    repeats("mask_tokens", lambda rng: yours.mask_tokens(ids, rng, 1000), draw, True)
-    repeats("ngram_lengths", lambda rng: (yours.ngram_lengths(50, rng),), draw)
+    repeats("order_pair", lambda rngs: yours.each("order_pair", [(document, rng) for rng in rngs]), draw)
+    repeats("mask_tokens", lambda rngs: yours.each("mask_tokens", [(ids, rng, 1000) for rng in rngs]), draw, True)
+    repeats("ngram_lengths", lambda rngs: yours.each("ngram_lengths", [(50, rng) for rng in rngs]), draw)
     yours.assemble([5] * 15, [6] * 10, 12)
     yours.untouched()

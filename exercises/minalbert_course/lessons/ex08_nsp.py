@@ -145,7 +145,8 @@ add_inputs(variant)
 @variant.check(0.5, "rng alone, inputs untouched", of="mask_tokens", formula="one seed, one answer")
 def purity_next(yours, draw):
     documents, ids = library(draw), text(draw, 400)
-    repeats("nsp_pair", lambda rng: yours.nsp_pair(documents, len(documents) - 1, rng), draw)
-    repeats("mask_tokens", lambda rng: yours.mask_tokens(ids, rng, 1000), draw, True)
+    last = len(documents) - 1
+    repeats("nsp_pair", lambda rngs: yours.each("nsp_pair", [(documents, last, rng) for rng in rngs]), draw)
+    repeats("mask_tokens", lambda rngs: yours.each("mask_tokens", [(ids, rng, 1000) for rng in rngs]), draw, True)
     yours.assemble([5] * 15, [6] * 10, 12)
     yours.untouched()
