@@ -76,7 +76,7 @@ def unpacked(message):
 
 
 class Writer:
-    """tree(value): what it is in JSON: itself, or {its kind: what belongs to it}; an array is {its dtype: its shape}."""
+    """tree(value): what it is in JSON, itself or {kind: what belongs to it}; an array is {dtype: shape}."""
 
     def __init__(self):
         self.arrays = []                             # the bytes of each
