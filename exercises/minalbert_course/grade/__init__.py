@@ -7,5 +7,5 @@ comparing is done on this side (`fenced`). So whatever a submission does to NumP
 itself.
 
 Read in this order: codec, keeper, fence, hook, offered, inside, fork_server, worker, time_limit, pipes, process, tasks,
-fenced, submissions, batch.
+device, fenced, submissions, batch.
 """

@@ -18,6 +18,7 @@ from ..values import OnDevice, Opaque
 
 HEAD = struct.Struct("<IQ")
 MOST, MOST_TEXT = 64 * 2**20, 4 * 2**20              # bytes of an answer; of it what is not arrays
+LARGE = 4 * 2**20                                    # bytes of several calls; more are left to the next message
 PLAIN = {bool, int, float, str, type(None)}
 as_json = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 of_json = json.JSONDecoder().decode

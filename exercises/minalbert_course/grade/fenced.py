@@ -1,5 +1,6 @@
 """A submission in a worker, as a check's host: call by call, each with an end."""
 
+import itertools
 import threading
 import weakref
 from pathlib import Path
@@ -168,19 +169,19 @@ class Fenced:
         if self.left <= 0:
             raise OutOfTime(self.used_up)
         given = self.device.put([(step.args, step.static) for step, _ in some])
-        sent = [Sent(*asked, *one, codec.packed(one)) for asked, one in zip(some, given, strict=True)]
+        sent = of_one_message([Sent(*asked, *one, codec.packed(one)) for asked, one in zip(some, given, strict=True)])
         question = {"steps": [one.question for one in sent], "goes on": goes_on}
         what = " or ".join(sorted(names))
         answers = self.answer(question, what, min(self.limits.call, self.left)).get("answers")
         try:
-            return self.opened(answers, sent) or answers[0]
+            return self.returned(list(map(opened, answers[: len(sent)])), sent) or answers[0]
         except (*JUNK, codec.CodecError):
             self.stop()
             raise Stopped(f"{what} did not answer as a function does") from None
 
-    def opened(self, answers, sent):
-        """(result, what was written into) of each, or its error."""
-        pairs = [(opened(answer), one) for answer, one in zip(answers, sent, strict=False)]
+    def returned(self, answers, sent):
+        """(result, what was written into) of each; errors as they are."""
+        pairs = list(zip(answers, sent, strict=False))
         read = iter(self.device.read([(one.step.args, one.args, answer["result"])
                                       for answer, one in pairs if isinstance(answer, dict)]))  # fmt: skip
         return [one.returned(answer, *next(read)) if isinstance(answer, dict) else answer for answer, one in pairs]
@@ -239,11 +240,19 @@ def stop_all():
         host.close()
 
 
+def of_one_message(sent):
+    """The first of these steps, as many as are not too much for one message."""
+    sizes = itertools.accumulate(len(one.packed) for one in sent)
+    return [one for i, (one, size) in enumerate(zip(sent, sizes, strict=True)) if not i or size <= codec.LARGE]
+
+
 def opened(answer):
-    """What a function returned, a dict, or the error that it ended with."""
+    """What a call returned, a dict, or the error that it ended with."""
     if isinstance(answer, dict):
         return (NotWritten if answer["error"] == "not written" else Stopped)(str(answer["text"]))
-    return codec.unpacked(answer)
+    if not isinstance(returned := codec.unpacked(answer), dict):
+        raise codec.CodecError("an answer without names")
+    return returned
 
 
 def differing(given, after):

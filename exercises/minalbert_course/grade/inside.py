@@ -20,8 +20,7 @@ from ..here import Here, changed, copied, flat
 from ..values import NotWritten, Opaque, Stopped
 from . import codec, fence, offered
 
-MOMENT = 0.1                                         # seconds, and bytes, after which an answer is sent that
-LARGE = 4 * 2**20                                    # has not all that was asked for
+MOMENT = 0.1                                         # seconds after which calls are left to the next question
 
 
 def serve(fences):
@@ -100,13 +99,13 @@ class Worker(Process):
             makers.warm_up()
 
     def answer(self, host, asked):
-        """Those of the first steps, packed, as many as take no more than a MOMENT and are not LARGE; where one stops,
-        what is to be said of it, and no more, if the grader would not go on."""
+        """Those of the first steps, packed, as many as take no more than a MOMENT and are not LARGE; of one that
+        stops what is to be said of it, and nothing after it if the grader would not go on."""
         answers, end, size = [], time.monotonic() + MOMENT, 0
         for step in asked["steps"]:
             answers.append(answer := self.answer_of_one(host, *step))
             size += len(answer)
-            if size > LARGE or time.monotonic() > end or (isinstance(answer, dict) and not asked["goes on"]):
+            if size > codec.LARGE or time.monotonic() > end or (isinstance(answer, dict) and not asked["goes on"]):
                 break
         return {"answers": answers}
 
