@@ -7,6 +7,7 @@ import json
 import os
 import re
 import sys
+import tracemalloc
 from pathlib import Path
 
 import exercise_files
@@ -122,6 +123,15 @@ def test_the_function_that_a_name_has_now_is_called():
     assert [codec.unpacked(answer)["result"] for answer in answers] == [1, 2]
 
 
+def test_an_argument_that_is_passed_by_its_place_may_have_the_name_of_another():
+    worker = inside.Worker(None, None, {})
+    worker.caches, worker.namespace = {}, {}
+    exec("def f(*args, mask=None):\n    args[0][0] = 5\ndef g(*args, mask=None):\n    pass", worker.namespace)
+    steps = [step(name, np.ones(2), np.zeros(3), mask=np.ones(4)) for name in ("f", "g")]
+    answers = worker.answer(inside.HereByBytes({}, made=worker.made), {"steps": steps, "goes on": True})["answers"]
+    assert [codec.unpacked(answer)["written"] for answer in answers] == [["its argument args"], []]
+
+
 def step(name, *args, **static):
     return name, codec.packed((args, static)), [], 0
 
@@ -166,15 +176,29 @@ def test_values_travel_and_nothing_else_does():
     assert len(message) == codec.HEAD.size + text + body
     assert repr(back(message)) == repr(value)
     assert repr(back(codec.dumps({1, 2}))) == "a set"
+    assert back(codec.dumps([range(2, 4), range(0)])) == [[2, 3], []]
     for scalar, plain in ((np.int64(3), 3), (np.float32(0.5), 0.5), (np.bool_(True), True), (np.str_("a"), "a")):
         assert back(codec.dumps(scalar)) == plain
     for broken in (b"", b"{", b'{"<f8": [3]}', b'{"O": [1]}', b'{"<f8": [-1]}', b'{"<f8": 3}',
                    b'{"tuple": 3}', b'{"what": 1}', b'{"value": 1}', b'{"packed": 9}', b'{"packed": -1}',
+        b'{"packed": true}', b'{"<f8": ["a", 3]}', b'{"<f8": [[1], 2]}', b'{"<f8": [true]}',
                    b"[" * 10**5):  # fmt: skip
         with pytest.raises(codec.CodecError):
             codec.loads(broken + b"12345678", len(broken))
     with pytest.raises(codec.CodecError, match="64 are allowed"):
         codec.sizes(codec.HEAD.pack(10, 2**40))
+
+
+def test_a_short_answer_takes_no_memory():
+    """A shape of a text and a number would have the text so many times as its size."""
+    text = b'{"<f8": ["%b", 100000]}' % (100 * b"a")
+    tracemalloc.start()
+    try:
+        with pytest.raises(codec.CodecError):
+            codec.loads(text, len(text))
+        assert tracemalloc.get_traced_memory()[1] < 10**6
+    finally:
+        tracemalloc.stop()
 
 
 def back(message):

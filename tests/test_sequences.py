@@ -95,6 +95,14 @@ def test_where_a_step_ends_the_worker_the_others_have_their_answers(path):
     assert isinstance(late, OutOfTime)
 
 
+def test_a_step_that_takes_too_long_costs_the_others_nothing(path):
+    with Fenced(find("ex04"), path, SubmissionLimits(call=1.0, all=60.0)) as host:
+        (first, _), (second, _), late, again = results(host.in_turn([forward(1), forward(3), forward(9), forward(1)]))
+        assert (first.tolist(), second.tolist()) == ([2], [12])
+        assert isinstance(late, OutOfTime)
+        assert isinstance(again, OutOfTime)  # and is not asked any more
+
+
 def test_a_question_lasts_no_longer_than_a_call_and_a_moment(path, monkeypatch):
     """Each of these calls takes .06 seconds: two of them fill a moment."""
     asked = []

@@ -47,7 +47,7 @@ class DeviceMemory:
         return [self.kept(np.array(array), purse) for array in arrays]
 
     def put_all(self, requests):
-        """`put` of each (arrays, transfers)"""
+        """Put each (arrays, transfers), as `put` does."""
         return [self.put(*request) for request in requests]
 
     def fetch(self, number):

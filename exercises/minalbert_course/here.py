@@ -46,7 +46,7 @@ class Here:
         answers = []
         for name, args, static, opaque in steps:
             try:
-                args = [answered(answers, arg) if isinstance(arg, CacheOf) else arg for arg in args]
+                args = tuple(answered(answers, arg) if isinstance(arg, CacheOf) else arg for arg in args)
                 answers.append(self.call(name, args, static, opaque))
             except (NotWritten, Stopped) as error:
                 answers.append(error)
@@ -58,12 +58,12 @@ class Here:
             raise NotWritten(f"{name} is not there")
         if is_ours(function):
             raise Stopped(f"{name} is the library's own, which is the answer to this exercise; write your own")
-        asked = named(function, args, static)
+        names, sent = names_of(function, args, static), (*args, *static.values())
         args, static = self.made(args), self.made(static)
-        given = {key: value for key, value in named(function, args, static).items()
-                 if not isinstance(asked[key], Opaque)}  # fmt: skip
-        earlier = self.of_earlier_calls(name)
-        arguments_before, earlier_before, folder = self.kept_arguments(given, asked), copied(earlier), os.getcwd()
+        values = *args, *static.values()
+        given = {key: value for key, value, was in zip(names, values, sent, strict=True) if not isinstance(was, Opaque)}
+        earlier, folder = self.of_earlier_calls(name), os.getcwd()
+        arguments_before, earlier_before = self.arguments_before(given, names, sent), copied(earlier)
         try:
             with withholding(self.withheld), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -84,15 +84,17 @@ class Here:
         several = isinstance(result, tuple | list)
         returned = [part for i, part in enumerate(result) if i not in opaque] if several else [result]
         self.last[name] = given, returned
-        wrote = [argument(key) for key in self.changed_arguments(arguments_before, given)]
+        wrote = [argument(key) for key in self.changed_arguments(arguments_before, given, values)]
         wrote += [what for what, old in earlier_before.items() if changed(old, earlier[what])]
         return kept(result, opaque), wrote + shared(returned, {argument(key): given[key] for key in given} | earlier)
 
-    def kept_arguments(self, given, asked):
-        """What `changed_arguments` compares with after the call. given: as the function gets them; asked: as sent"""
+    def arguments_before(self, given, names, sent):
+        """What `changed_arguments` compares with after the call. given: {name: value}, without caches, as the function
+        gets them; sent: what was sent for each of the names."""
         return copied(given)
 
-    def changed_arguments(self, before, given):
+    def changed_arguments(self, before, given, values):
+        """The names of those that were written into. values: all arguments, caches too, in their order"""
         return [key for key, old in before.items() if changed(old, given[key])]
 
     def of_earlier_calls(self, name):
@@ -211,14 +213,13 @@ def taken(value):
     return OnDevice(value.get()) if hasattr(value, "_pretended") else value
 
 
-def named(function, args, static):
-    """{name of an argument: its value}"""
+def names_of(function, args, static):
+    """The name of each argument, first of those that are passed by their places."""
     try:
-        names = parameters(function)
+        names = parameters(function)[: len(args)]
     except (TypeError, ValueError):
         names = []
-    names = [*names, *(f"number {i + 1}" for i in range(len(names), len(args)))]
-    return dict(zip(names, args, strict=False)) | static
+    return [*names, *(f"number {i + 1}" for i in range(len(names), len(args))), *static]
 
 
 @functools.lru_cache(maxsize=64)

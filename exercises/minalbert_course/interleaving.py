@@ -1,9 +1,9 @@
 """The calls of a check once more, in another order: each function must answer as before.
 
-Where a check passes, the calls of its draws are made again in turns: forward of the first draw, forward of the second,
-backward of the first, backward of the second. Before and after each forward comes one more with other numbers in the
-same shapes. Whoever keeps something outside the cache, in a global variable or on a function, then answers differently,
-or gives the other numbers the same answer.
+Where a check passes, the calls of its first draw and of its last are made again in turns: forward of the one, forward
+of the other, backward of the one, backward of the other. Before and after each forward comes one more with other
+numbers in the same shapes. Whoever keeps something outside the cache, in a global variable or on a function, then
+answers differently, or gives the other numbers the same answer.
 """
 
 import numpy as np
@@ -122,14 +122,6 @@ def other(value):
     if isinstance(value, dict):
         return {key: other(part) for key, part in value.items()}
     return type(value)(other(part) for part in value) if type(value) in (tuple, list) else value
-
-
-def replaced(value, caches):
-    if isinstance(value, Opaque):
-        return caches.get(id(value), value)
-    if isinstance(value, dict):
-        return {key: replaced(part, caches) for key, part in value.items()}
-    return type(value)(replaced(part, caches) for part in value) if type(value) in (tuple, list) else value
 
 
 def alike(before, after, close=CLOSE, size=None):

@@ -14,7 +14,7 @@ import numpy as np
 
 from .compare import Wrong
 from .given import Given
-from .interleaving import alike, by_name, repeatable, replaced
+from .interleaving import alike, by_name, repeatable
 from .yours import IN_PLACE, NotWritten, Opaque, Stopped
 
 WAYS = ("column by column", "with gaps")
@@ -83,6 +83,14 @@ def laid(value, laying):
     if isinstance(value, dict):
         return {key: laid(part, laying) for key, part in value.items()}
     return type(value)(laid(part, laying) for part in value) if type(value) in (tuple, list) else value
+
+
+def replaced(value, caches):
+    if isinstance(value, Opaque):
+        return caches.get(id(value), value)
+    if isinstance(value, dict):
+        return {key: replaced(part, caches) for key, part in value.items()}
+    return type(value)(replaced(part, caches) for part in value) if type(value) in (tuple, list) else value
 
 
 def largest(value):

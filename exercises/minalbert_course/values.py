@@ -44,4 +44,4 @@ class Step(NamedTuple):
     name: str
     args: tuple
     static: dict
-    opaque: tuple                                    # which of the values that it returns are caches
+    opaque: list                                     # which of the values that it returns are caches

@@ -39,7 +39,8 @@ class Call(NamedTuple):
 
 
 class Yours:
-    """`host` has call(name, args, static, opaque) -> (result, what was written into, in words), and `calls` for many
+    """`host` has call(name, args, static, opaque) -> (result, what was written into, in words), `calls` for many of one
+    function, and `in_turn` for a sequence of `Step`s
 
     host, made   where the functions run, and the calls that were answered since `forget`
     history      calls of earlier checks, too, the last of them last

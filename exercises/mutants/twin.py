@@ -33,7 +33,7 @@ class Twins(Here):
 
     def __init__(self, solution, others, text, enough):
         super().__init__(solution.namespace, solution.path, solution.withheld)
-        self.others, self.different, self.calls, self.enough = dict(others), {}, collections.Counter(), enough
+        self.others, self.different, self.made_of, self.enough = dict(others), {}, collections.Counter(), enough
         changed = {function for _, function in others.values()}
         self.earlier = {}                            # function -> arguments of an earlier call
         self.kept = collections.defaultdict(lambda: ({}, {}))        # name of a survivor -> what the makers keep for it
@@ -41,16 +41,16 @@ class Twins(Here):
 
     @property
     def busy(self):
-        return any(self.calls[function] < self.enough for _, function in self.others.values())
+        return any(self.made_of[function] < self.enough for _, function in self.others.values())
 
     def call(self, name, args, static, opaque):
         """A cache is an Opaque of all caches, {None: the solution's, the name of a survivor: its own}."""
-        self.calls[name] += 1
+        self.made_of[name] += 1
         with keeping(self.kept[None]):
             result, written = super().call(name, own(args, None), own(static, None), opaque)
         answers, between = {None: result}, name.replace("_backward", "_forward")
         for other, (host, changed) in list(self.others.items()):
-            if name not in self.concerned[changed] or self.calls[changed] > self.enough:
+            if name not in self.concerned[changed] or self.made_of[changed] > self.enough:
                 continue
             try:
                 with keeping(self.kept[other]):
@@ -64,12 +64,12 @@ class Twins(Here):
                 self.drop(other, f"{name}: {error}")
             except Exception as error:               # a host lets nothing else through but what is no answer at all
                 self.drop(other, f"{name}: {type(error).__name__}: {error}")
-        if name.endswith("_forward") and self.calls[name] % 2 and not any(map(holds_given, args)):
+        if name.endswith("_forward") and self.made_of[name] % 2 and not any(map(holds_given, args)):
             self.earlier[name] = args, static
         return (together(answers) if opaque and isinstance(result, tuple) else result), written
 
     def drop(self, other, difference):
-        self.different[other] = f"call {sum(self.calls.values())}: {difference}"
+        self.different[other] = f"call {sum(self.made_of.values())}: {difference}"
         del self.others[other]
 
 

@@ -19,7 +19,7 @@ from ..values import OnDevice, Opaque
 HEAD = struct.Struct("<IQ")
 MOST, MOST_TEXT = 64 * 2**20, 4 * 2**20              # bytes of an answer; of it what is not arrays
 LARGE = 4 * 2**20                                    # bytes of several calls; more are left to the next message
-PLAIN = {bool, int, float, str, type(None)}
+WHOLE, PLAIN = {int}, {bool, int, float, str, type(None)}
 as_json = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 of_json = json.JSONDecoder().decode
 
@@ -102,6 +102,7 @@ class Writer:
 
     def list(self, value):
         """JSON has lists, too."""
+        value = list(value) if type(value) is range else value
         return value if PLAIN.issuperset(map(type, value)) else list(map(self.tree, value))
 
     def tuple(self, value):
@@ -149,6 +150,8 @@ class Reader:
         return node if PLAIN.issuperset(map(type, node)) else list(map(self.value, node))
 
     def array(self, dtype, shape):
+        if not WHOLE.issuperset(map(type, shape)):   # their product could be as long as a text repeated
+            raise CodecError("a shape that is none")
         start = self.moved_by(math.prod(shape) * dtype.itemsize)
         return np.ndarray(shape, dtype, self.message, start).copy()
 
@@ -169,6 +172,8 @@ class Reader:
         return dict(zip(keys, values, strict=True))
 
     def packed(self, count):
+        if type(count) is not int:
+            raise CodecError("a length that is none")
         start = self.moved_by(count)
         return Packed(self.message[start : self.place])
 

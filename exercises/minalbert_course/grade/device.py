@@ -15,7 +15,7 @@ from .time_limit import STARTUP, TimeLimit
 KINDS = {"on the device", "numbers on the device"}   # what is put there, and its number handed over
 
 
-class Device:
+class DeviceProcess:
     """begun() gives a new process; limited(process): what its own part of a submission's limits are."""
 
     def __init__(self, begun, limited, seconds):
@@ -46,12 +46,12 @@ class Device:
         """
         if self.process is None:
             return [(result, []) for _, _, result in calls]
-        wanted = [number for _, given, result in calls for number in (*numbers_in(result), *numbers_in(given))]
+        wanted = [number for _, given, result in calls for number in (*returned(result), *there_before(given))]
         arrays = self.ask("fetch_all", wanted) if wanted else []
-        if len(arrays) != len(wanted):
+        if not isinstance(arrays, list):
             raise ValueError("the number of no array")
         arrays = iter(arrays)
-        return [(with_numbers(result, arrays), changed_arguments(*put, arrays)) for *put, result in calls]
+        return [(with_numbers(result, arrays), changed_there(*put, arrays)) for *put, result in calls]
 
     def stop(self):
         process, self.process = self.process, None
@@ -73,15 +73,23 @@ def there(value, described):
     return Given.of("there", next(described), value.kind == "on the device") if is_for_device(value) else value
 
 
-def numbers_in(value):
-    """Of arrays on the device, in what was put there, and in what the worker returned."""
+def numbers_of(given):
+    """Those of what was put there, or none."""
+    is_there = isinstance(given, Given) and given.kind == "there"
+    return [description["array"][0] for description in given.args[0]] if is_there else []
+
+
+def there_before(given):
+    """The numbers of all arguments that were put there."""
+    return [number for value in given for number in numbers_of(value)]
+
+
+def returned(value):
+    """The numbers of arrays on the device in a result."""
     if isinstance(value, OnDevice):
-        yield value.host
-    elif isinstance(value, Given) and value.kind == "there":
-        yield from (description["array"][0] for description in value.args[0])
-    elif type(value) in (tuple, list) and not flat(value):
-        for part in value:
-            yield from numbers_in(part)
+        return [value.host]
+    several = type(value) in (tuple, list) and not flat(value)
+    return [number for part in value for number in returned(part)] if several else []
 
 
 def with_numbers(value, arrays):
@@ -91,8 +99,8 @@ def with_numbers(value, arrays):
     return type(value)(with_numbers(part, arrays) for part in value) if type(value) in (tuple, list) else value
 
 
-def changed_arguments(args, given, arrays):
+def changed_there(args, given, arrays):
     """Which arguments, in words, are no longer what was put."""
-    now = [list(itertools.islice(arrays, len(list(numbers_in(one))))) for one in given]
+    now = [list(itertools.islice(arrays, len(numbers_of(one)))) for one in given]
     return [argument(i + 1) for i, value in enumerate(args)
             if is_for_device(value) and changed(copied(list(map(np.asarray, arrays_of(value)))), now[i])]  # fmt: skip

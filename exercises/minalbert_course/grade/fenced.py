@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ..here import MEMORY_OF, argument, changed, copied
 from ..values import CacheOf, NotWritten, Opaque, OutOfTime, Step, Stopped
 from . import codec
-from .device import Device
+from .device import DeviceProcess
 from .pipes import Ended, Late
 from .process import WorkerProcess
 from .tasks import task_of
@@ -77,7 +77,7 @@ class Fenced:
         self.processor, self.clock = 0.0, 0.0        # seconds that all questions took
         self.remark, self.fences, self.endless = "", [], {}
         self.worker, self.closed, self.one = None, False, threading.RLock()
-        self.device = Device(self.begun, self.limited, limits.call)
+        self.device = DeviceProcess(self.begun, self.limited, limits.call)
         self.caches = 0                              # that functions have returned, or could have
         hosts.add(self)
 
@@ -123,7 +123,7 @@ class Fenced:
         return answer
 
     def calls(self, name, many, opaque):
-        """(result, what was written into) of each, up to the first that ends otherwise, which is raised."""
+        """(result, what was written into) of each, up to one that ends with NotWritten or Stopped, which is raised."""
         for answer in self.in_turn([Step(name, args, static, opaque) for args, static in many], goes_on=False):
             if isinstance(answer, Exception):
                 raise answer
@@ -133,10 +133,11 @@ class Fenced:
         """(result, what was written into) of each step, or the NotWritten or Stopped with which it ended.
 
         Many are asked in one question: to wait takes longest. Where that ends the worker, each of them is asked alone.
+        goes_on: are steps made after one that ends so?
         """
-        steps, done, alone = self.numbered(steps), 0, 0
+        steps, done, alone, most = self.numbered(steps), 0, 0, TOGETHER
         while done < len(steps):
-            some = steps[done : done + (1 if done < alone else TOGETHER)]
+            some = steps[done : done + (1 if done < alone else most)]
             try:
                 answers = self.together(some, goes_on)
             except Stopped as error:
@@ -144,6 +145,7 @@ class Fenced:
                     alone = done + len(some)
                     continue
                 answers = [error]
+            most = min(most, len(answers)) if len(answers) < len(some) else most         # the others take as long
             done += len(answers)
             yield from answers
 
@@ -161,18 +163,23 @@ class Fenced:
         names = {step.name for step, _ in some}
         for name in names & self.endless.keys():
             raise OutOfTime(self.endless[name])
+        if self.left <= 0:
+            raise OutOfTime(self.used_up)
         if self.worker is None:                      # an earlier call ended it
             try:
                 self.start()
             except Refused as error:
                 raise Stopped(str(error)) from error
-        if self.left <= 0:
-            raise OutOfTime(self.used_up)
         given = self.device.put([(step.args, step.static) for step, _ in some])
         sent = of_one_message([Sent(*asked, *one, codec.packed(one)) for asked, one in zip(some, given, strict=True)])
         question = {"steps": [one.question for one in sent], "goes on": goes_on}
         what = " or ".join(sorted(names))
-        answers = self.answer(question, what, min(self.limits.call, self.left)).get("answers")
+        try:
+            answers = self.answer(question, what, min(self.limits.call, self.left)).get("answers")
+        except OutOfTime as error:
+            if len(sent) == 1 or not goes_on:
+                self.endless |= dict.fromkeys(names, str(error))
+            raise
         try:
             return self.returned(list(map(opened, answers[: len(sent)])), sent) or answers[0]
         except (*JUNK, codec.CodecError):
@@ -208,8 +215,7 @@ class Fenced:
             return answer
         self.stop()
         if isinstance(answer, Late):
-            self.endless[what] = f"{what} {answer.how}" if self.left > 0 else self.used_up
-            raise OutOfTime(self.endless[what])
+            raise OutOfTime(f"{what} {answer.how}" if self.left > 0 else self.used_up)
         raise Stopped(f"{what} {answer.how if isinstance(answer, Ended) else 'sent junk'}")
 
     @property

@@ -134,6 +134,8 @@ class Worker(Process):
     def made(self, value):
         """What was sent, as the function gets it; no other code has these arrays, so that none is copied."""
         if isinstance(value, Opaque):
+            if value.value not in self.caches:
+                raise Stopped("its cache is lost: the process that had it has ended, or no cache was returned")
             return self.caches[value.value]
         if isinstance(value, Given):
             return value.make()
@@ -152,23 +154,25 @@ class HereByBytes(Here):
         self.given, self.sent = given, codec.unpacked(given)
         return self.sent
 
-    def kept_arguments(self, given, asked):
-        self.asked, self.special = asked, {key for key, value in asked.items() if special(value)}
-        return copied({key: value for key, value in given.items() if key in self.special})
+    def arguments_before(self, given, names, sent):
+        self.names, self.special = names, list(map(special, sent))
+        some = {name for name, is_special in zip(names, self.special, strict=True) if is_special}
+        return super().arguments_before({name: value for name, value in given.items() if name in some}, names, sent)
 
-    def changed_arguments(self, before, given):
-        found = super().changed_arguments(before, given)
-        self.after = self.packed(given)
+    def changed_arguments(self, before, given, values):
+        found = super().changed_arguments(before, given, values)
+        self.after = self.packed(values)
         if self.after != self.given:
-            (args, static), plain = codec.unpacked(self.given), given.keys() - self.special
-            found += [key for key, old in zip(self.asked, (*args, *static.values()), strict=False)
-                      if key in plain and changed(copied(old), given[key])]  # fmt: skip
+            args, static = codec.unpacked(self.given)
+            of_each = zip(self.names, self.special, (*args, *static.values()), values, strict=True)
+            found += [name for name, is_special, old, new in of_each if not is_special and changed(copied(old), new)]
         return found
 
-    def packed(self, given):
+    def packed(self, values):
         args, static = self.sent
-        now = [value if key in self.special else given[key] for key, value in self.asked.items()]
-        return codec.packed((tuple(now[: len(args)]), dict(zip(static, now[len(args) :], strict=False))))
+        of_each = zip(self.special, (*args, *static.values()), values, strict=True)
+        now = [sent if is_special else value for is_special, sent, value in of_each]
+        return codec.packed((tuple(now[: len(args)]), dict(zip(static, now[len(args) :], strict=True))))
 
 
 def special(value):

@@ -142,7 +142,7 @@ def weighed(losses, counts):
 
 
 def compare_target(yours, draw):
-    """A run takes half a second."""
+    """Raise Wrong unless a model that is trained with the student's settings has learned the words of its language."""
     plan = checked(*yours.settings())
     named = f"trained with steps={plan[0]}, warmup={plan[1]}, peak={plan[2]:g} on two languages, a model has"
     compare_losses(draw, named, plan, held_out_mlm, cause_of)
