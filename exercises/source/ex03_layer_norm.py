@@ -11,7 +11,7 @@
 # (..., H), `gain` and `bias` (H,). The dots stand for any number of axes, at least one.
 #
 # A backward function is handed `dy`, how the loss changes with `y`, and whatever you put into `cache`; it returns how
-# the loss changes with each of the first arguments of forward, in their order. Do not write into arguments, and
+# the loss changes with `x`, with `gain` and with `bias`, in this order. Do not write into arguments, and
 # return arrays of their own, no views of arguments.
 
 # %%
@@ -20,7 +20,7 @@ import numpy as np
 # %% [markdown]
 # ## Forward
 #
-# `eps` is $10^{-12}$ in the model; in some checks it is about 0.1, for there one sees where it stands. Numbers may be
+# `eps` is $10^{-12}$ in the model; in some checks it is about 0.1, because there its place matters. Numbers may be
 # near ten million, in float64. On paper, $\sigma^2$ is also the mean of $x^2$ less $\mu^2$; try that with such numbers.
 
 # %%

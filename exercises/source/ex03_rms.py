@@ -19,7 +19,7 @@ import numpy as np
 # %% [markdown]
 # ## Forward
 #
-# `eps` is tiny in a model; in some checks it is about 0.1, for there one sees where it stands.
+# `eps` is tiny in a model; in some checks it is about 0.1, because there its place matters.
 
 # %%
 def rms_norm_forward(x, gain, eps):

@@ -2,7 +2,7 @@
 # # Exercise 6: shared layers with dropout, computed again
 #
 # Dropout sets a share `rate` of the numbers to 0, in training alone; ALBERT's first version was trained with it. Its
-# layers share their weights, but not their dropout masks: each samples one of its own. Who has little memory keeps
+# layers share their weights, but not their dropout masks: each samples one of its own. Whoever has little memory keeps
 # only what enters each layer, and computes the layer again in the backward pass. Then its mask must be the same, bit
 # for bit; a mask that is sampled again gives the gradient of another function.
 #
@@ -131,7 +131,7 @@ def layer_backward(dy, x, weights, eps, rate, key):
 
 # %%
 def encoder_forward(x, weights, eps, layers, rate, key):
-    """x, y: (B, T, H)   weights: a dict   layers: their number, L
+    """x, y: (B, T, H)   weights: a dict   layers: their number, L, at least 1
 
     Returns y, states: a list of what entered each layer, L arrays (B, T, H); the first is x.
     """

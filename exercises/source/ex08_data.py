@@ -127,8 +127,9 @@ def ngram_lengths(count, rng):
 #
 # A real vocabulary has pieces of words: `un`, `believ`, `able`. A model that is to find `believ` between the other two
 # learns little, so all pieces of a word are masked, or none. `begins` says for each token whether it begins a word.
-# A word begins there, and also at the first ordinary token after a special one (a text may have been shortened in the
-# middle of a word). It goes on up to the next such token or special token. Special tokens belong to no word.
+# A word begins where `begins` is True, and also at the first ordinary token of all, or after a special one (a text may
+# have been shortened in the middle of a word). It goes on up to the next such token or special token. Special tokens
+# belong to no word.
 
 # %%
 def find_words(input_ids, begins):
@@ -156,18 +157,18 @@ def find_words(input_ids, begins):
 # %% [markdown]
 # ## Spans of whole words
 #
-# Now the spans. All draws are made already: `order` has the numbers of all words, shuffled, and `lengths` a number of
-# words, 1 to 3, for each in that order. `budget` is how many *tokens* may be masked in all. Take the words as `order`
-# has them. For each:
+# Now the spans. All draws are made already: `order` has the numbers of all words, shuffled, and `lengths[i]`, 1 to 3,
+# is how many words the span of word `order[i]` has. `budget` is how many *tokens* may be masked in all. Take the words
+# as `order` has them. For each:
 #
 # 1. The span is this word and the words after it, `lengths[i]` together. It ends earlier at the last word of all, and
-#    where the next word's first position does not follow directly: there a [SEP] stands between them.
+#    where the next word's first position does not follow directly: there a special token stands between them.
 # 2. While the span has more tokens than are left of the budget, it loses its last word.
 # 3. If nothing of it remains, or if one of its words is in an earlier span, the whole span is left out.
 # 4. Otherwise it is chosen, and its tokens are taken from the budget.
 #
 # The library does the same with its own draws, and one check compares your spans with those of its instances, span
-# for span. (ALBERT's released program lets spans go on behind a [SEP].)
+# for span. (ALBERT's released program lets spans continue past a [SEP].)
 
 # %%
 def choose_spans(words, order, lengths, budget):

@@ -23,7 +23,7 @@ import numpy as np
 #
 # A weighted mean over the targets: the divisor is $\sum_i w_i$, not the number of slots. Weights are any numbers
 # $\ge 0$. A batch without a single target (all weights 0) has loss 0 and gradient 0. Logits may be large: those
-# near 3000 must not overflow, and where $p$ is so small that it is 0, $\log p$ is still finite.
+# near 3000 must not overflow, and where $p$ underflows to 0, $\log p$ must still be right.
 
 # %%
 def cross_entropy_forward(logits, labels, weights):

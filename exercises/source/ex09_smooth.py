@@ -29,7 +29,7 @@ import numpy as np
 #
 # The loss is a weighted mean over the targets: the divisor is $\sum_i w_i$, not the number of slots. Weights are any
 # numbers $\ge 0$. A batch without a single target (all weights 0) has loss 0 and gradient 0. Logits may be large:
-# those near 3000 must not overflow, and where $p$ is so small that it is 0, $\log p$ is still finite.
+# those near 3000 must not overflow, and where $p$ underflows to 0, $\log p$ must still be right.
 
 # %%
 def smoothed_loss_forward(logits, labels, weights, smoothing):
@@ -53,7 +53,7 @@ def smoothed_loss_forward(logits, labels, weights, smoothing):
 
 
 def smoothed_loss_backward(dloss, cache):
-    """dloss: a number   Returns dlogits (..., K), and None for labels and for weights; smoothing has none either."""
+    """dloss: a number   Returns dlogits (..., K), and None for labels, weights and smoothing."""
     ### HINT Softmax and logarithm together have a very short gradient, whatever the targets, if these sum to one.
     ### HINT dlogits_i = dloss (p_i - q_i) w_i / Σ w.
     ### HINT p is the exponential of what forward kept; the difference from q, times each slot's share and dloss.

@@ -3,8 +3,8 @@
 #
 # All parts are there: a model with its gradients, an optimiser, data. You make a training run of them whose rate stays
 # high for most of the run, and beside it keep a moving average of the weights. At a high rate the weights go to and fro
-# around a good place; their mean is nearer to it than the last of them, if it does not reach too far back. You measure
-# both on texts that the model was not trained on, and look for good settings.
+# around a good place; their mean is nearer to it than the last of them, if the mean does not reach too far back. You
+# measure both on texts that the model was not trained on, and look for good settings.
 #
 # `model` is the library's `Albert` (float64, no dropout), a batch is its `Batch` (B sequences of T tokens, P places for
 # masked words, not all of them used: `batch.mlm_weights` (B, P) is 1 for a masked word, 0 for an unused place).
@@ -155,8 +155,8 @@ def held_out_loss(model, batches, weights):
 # Find settings with which your `train` brings the held-out MLM loss of the **average** to **1.5 or less**: a number of
 # steps, 120 at most, a warm-up, a decay, a peak rate and a beta of **0.8 or more**. The check trains new models for
 # languages that you have not seen, two at a time, with your settings and the right loop, and takes the mean of the two
-# losses. Some languages are hard: where a pair just misses, three more are tried, and two of them have to reach the
-# target. A good choice comes near 1.2. A beta that is usual for runs of a hundred thousand steps is none here.
+# losses. Some languages are hard: where a pair just misses, three more pairs are tried, and two of these have to reach
+# the target. A good choice comes near 1.2. A beta that is usual for runs of a hundred thousand steps will not do here.
 
 # %%
 def settings():

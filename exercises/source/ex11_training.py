@@ -173,7 +173,7 @@ def held_out_loss(model, batches):
 # Find a number of steps, 200 at most, a warm-up and a peak rate with which your `train` brings the held-out MLM loss
 # to **1.5 or less**. The check trains new models for languages that you have not seen, two at a time, with your
 # settings and the right loop, and takes the mean of the two losses. Some languages are hard: where a pair just misses,
-# three more are tried, and two of them have to reach the target. A good choice comes near 1.1.
+# three more pairs are tried, and two of these have to reach the target. A good choice comes near 1.1.
 
 # %%
 def settings():

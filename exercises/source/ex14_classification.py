@@ -191,6 +191,6 @@ def choice_loss_backward(dloss, cache):
 #
 # ## Question
 #
-# Someone hands you a model that was fine-tuned on MNLI. On your dev set it is right in 7 % of the cases; who guesses
-# is right in 33 %. What has happened, and why is 7 % a better sign than 33 %? What does the confusion matrix look like
-# (rows: labels, columns: what the model says)? Why did nothing go wrong while that model was trained?
+# Someone hands you a model that was fine-tuned on MNLI. On your dev set it is right in 7 % of the cases; whoever
+# guesses is right in 33 %. What has happened, and why is 7 % a better sign than 33 %? What does the confusion matrix
+# look like (rows: labels, columns: what the model says)? Why did nothing go wrong while that model was trained?
