@@ -289,6 +289,16 @@ def test_what_was_not_handed_in_is_a_row_without_points(tmp_path, capsys):
     }  # fmt: skip
 
 
+def test_a_file_that_does_not_count_is_named(tmp_path, capsys):
+    folder = tmp_path / "in"
+    written(folder, "ann", RIGHT)
+    (folder / "ann" / "ex05_again.ipynb").write_text("{")
+    assert commands.main(["grade", str(folder), "--workers", "2"]) == 0
+    out = capsys.readouterr().out
+    assert "ex05_again.ipynb has 0 points; ex05_attention.py of the same student has 10" in out
+    assert "1 marked in" in out
+
+
 @pytest.mark.parametrize(
     ("argv", "says"),
     [
@@ -305,6 +315,22 @@ def test_what_an_instructor_may_get_wrong(tmp_path, monkeypatch, capsys, argv, s
     Path("short.txt").write_text("abc")
     assert commands.main(["grade", *argv]) == 2
     assert says in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("out", ["in", "in/marks"])
+def test_grades_are_not_written_among_the_submissions(tmp_path, monkeypatch, capsys, out):
+    monkeypatch.chdir(tmp_path)
+    written(Path("in"), "ann", STUB)
+    assert commands.main(["grade", "in", "--out", out]) == 2
+    assert f"{Path(out)} lies in the submissions' folder" in capsys.readouterr().err
+    assert [path.name for path in Path("in").iterdir()] == ["ann"]
+
+
+def test_grades_of_the_folder_where_one_is_lie_beside_it(tmp_path, monkeypatch):
+    written(tmp_path / "in", "ann", STUB)
+    monkeypatch.chdir(tmp_path / "in")
+    assert commands.main(["grade", ".", "--workers", "1"]) == 0
+    assert (tmp_path / "in-grades" / "grades.csv").exists()
 
 
 # Gradescope, by its published description: https://gradescope-autograders.readthedocs.io/en/latest/specs/

@@ -59,6 +59,11 @@ def test_a_file_in_no_known_encoding_is_refused_in_a_sentence(tmp_path, text):
         run(tmp_path, text)
 
 
+def test_half_a_notebook_is_none(tmp_path):
+    with pytest.raises(CourseError, match=r"its JSON breaks at line 1, column 12; save it in Jupyter"):
+        run(tmp_path, '{"cells": [', "ex99.ipynb")
+
+
 def test_a_notebook_without_cells_is_none(tmp_path):
     with pytest.raises(CourseError, match=r"ex99\.ipynb is not a notebook: 'cells'"):
         run(tmp_path, "{}", "ex99.ipynb")

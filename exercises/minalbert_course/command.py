@@ -7,7 +7,7 @@ import sys
 from minalbert.files import write_atomically
 
 from .catalogue import find
-from .ending import SECONDS, ended_after
+from .ending import SECONDS, ended_after, where
 from .errors import CourseError
 from .files import formulas, hints, locate, there, untouched
 from .marking import mark_and_explain
@@ -95,7 +95,7 @@ def check(options):
             lesson = lesson_of(options.exercise, path)
             marks = only(options.only, marks_of(lesson, path, how=mark_and_explain))
     except KeyboardInterrupt as error:
-        print(f"interrupted: {error}", file=sys.stderr)
+        print(f"interrupted before all checks had run{where(error)}", file=sys.stderr)
         return 130
     if options.json:
         print(json.dumps(as_json(marks), indent=1))

@@ -37,9 +37,14 @@ def ended_after(seconds, name):
     except KeyboardInterrupt as error:
         if not late.is_set():
             raise                                    # Ctrl-C
-        where = str(error).removesuffix("KeyboardInterrupt: ").rstrip(": ")
-        raise CourseError(f"{name} took more than {seconds:g} s and was ended{f' ({where})' if where else ''}; is "
-                          "there a loop that never ends?") from None
+        raise CourseError(f"{name} took more than {seconds:g} s and was ended{where(error)}; is there a loop that "
+                          "never ends?") from None  # fmt: skip
     finally:
         done.set()
         signal.signal(signal.SIGINT, before)
+
+
+def where(interrupt):
+    """In brackets: where a function was interrupted, if one was."""
+    place = str(interrupt).removesuffix("KeyboardInterrupt: ").rstrip(": ")
+    return f" ({place})" if place else ""

@@ -135,6 +135,9 @@ def code(path):
         return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
     except UnicodeDecodeError as error:
         raise CourseError(f"{path.name} is not a text file (UTF-8)") from error
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}"
+        raise CourseError(f"{path.name} is not a notebook: its JSON breaks at {place}; save it in Jupyter") from error
     except (ValueError, KeyError, TypeError) as error:
         raise CourseError(f"{path.name} is not a notebook: {' '.join(str(error).split())[:200]}") from error
 

@@ -71,8 +71,9 @@ def run(options):
     unmarked += [f"{printable(submission.path)} is of {submission.exercise}, which is not there"
                  for submission in submissions if submission.exercise not in lessons]  # fmt: skip
     submissions = [submission for submission in submissions if submission.exercise in lessons]
-    out = Path(options.out or f"{Path(options.folder)}-grades")
+    out = Path(options.out or beside(Path(options.folder)))
     check_folder(Path(options.gradescope).parent if options.gradescope else out)
+    check_outside(out, options.folder)
     limits = SubmissionLimits(options.call_seconds, 12 * options.call_seconds, options.memory)
     new_worker, standing = fenced_off(options, term, limits)
     with tqdm(total=len(submissions), desc="grading", leave=False, disable=not sys.stderr.isatty()) as bar:
@@ -88,7 +89,7 @@ def run(options):
                for absent in not_handed_in(submissions, exercises, students)]  # fmt: skip
     marked.sort(key=lambda grade: grade.key)
     keep(marked, out)
-    for line in summary(marked, unmarked, standing, out, seconds, options.json):
+    for line in summary(marked, (unmarked, outdone(done)), standing, out, seconds, options.json):
         print(line)
     return 1 if any(grade.failure or fallen(grade, standing) for grade in marked) else 0
 
@@ -134,6 +135,26 @@ def check_folder(path):
         raise CourseError(f"{path} cannot be made a folder: {there} is a file")
 
 
+def beside(folder):
+    """Where grades go if nobody says so."""
+    return f"{folder if folder.name not in ('', '..') else folder.resolve()}-grades"
+
+
+def check_outside(out, folder):
+    """Refuse to write among the submissions, where the next run would take pages for a student's files."""
+    out, folder = out.resolve(), Path(folder).resolve()
+    if out == folder or folder in out.parents:
+        raise CourseError(f"--out {out} lies in the submissions' folder {folder}; name a folder outside of it")
+
+
+def outdone(done):
+    """A sentence for each file that does not count, because another one of its student and exercise does."""
+    best_of = {grade.key: grade for grade in best(done)}
+    pairs = [(grade, best_of[grade.key]) for grade in done if best_of[grade.key] is not grade]
+    return [f"{printable(less.submission.path)} has {less.marks.points:g} points; {more.submission.file} of the same "
+            f"student has {more.marks.points:g}" for less, more in pairs]  # fmt: skip
+
+
 def keep(marked, out):
     """The table first: whatever a page's name does to the file system, the grades are there."""
     rows = [("student", "exercise", "points", "of", "file", "remark")]
@@ -162,10 +183,12 @@ def write(path, text):
     path.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
-def summary(marked, unmarked, standing, out, seconds, as_object):
+def summary(marked, left_out, standing, out, seconds, as_object):
+    """left_out: sentences for files that are not marked, and for those that are and do not count"""
+    unmarked, uncounted = left_out
     if as_object:
         rows = [as_row(grade) for grade in marked]
-        yield json.dumps({"grades": rows, "unmarked": unmarked, "fences": standing}, indent=1)
+        yield json.dumps({"grades": rows, "unmarked": unmarked, "uncounted": uncounted, "fences": standing}, indent=1)
         return
     names = max((len(shortened(grade.submission.student)) for grade in marked), default=0)
     for grade in marked:
@@ -174,6 +197,8 @@ def summary(marked, unmarked, standing, out, seconds, as_object):
         yield f"{row}  {marks.remark[:90]}".rstrip()
     for reason in unmarked:
         yield f"not marked: {reason}"
+    for reason in uncounted:
+        yield f"not counted: {reason}"
     for grade in marked:
         if missing := fallen(grade, standing):
             yield f"LOOK AT {printable(grade.submission.path)}: it ran without a fence: {'; '.join(missing)}"

@@ -138,7 +138,7 @@ def also(*corners):
                 return
             for corner in corners:
                 try:
-                    with guessing(corner.guess, np.inf if corner.kind == "constant" else FEW):
+                    with guessing(corner.guess, np.inf if corner.kind in ("constant", "still") else FEW):
                         run(yours, CornerDraw(draw, corner))
                 except Wrong as error:
                     error.seen = f"{error.seen} ({corner})"

@@ -2,7 +2,7 @@
 
 from ..compare import Wrong, shown
 from ..lesson import Lesson
-from .chances import even, repeats, rng, share, shares, unrelated
+from .chances import even, likely, repeats, rng, share, shares, unrelated
 from .documents import compare_draws, joined, starts, two_parts, written
 from .inputs import ASSEMBLE, MASK_TOKENS, add_inputs
 from .masked_words import text
@@ -135,8 +135,11 @@ def compare_equal_texts(yours, draw):
           calls, 1 / 12, "another document is one with another number, also where its text is the same")  # fmt: skip
     twins, calls = [written(draw, 2, start=100)] * 3, 320
     answers = yours.each("nsp_pair", [(twins, 0, rng(draw)) for _ in range(calls)])
-    share("pairs that are said to be random, of documents with one text", sum(flag("is_random", a[2]) for a in answers),
-          calls, 1 / 2, "the label is found by comparing texts: a random part may be equal to the rest")  # fmt: skip
+    count = sum(flag("is_random", a[2]) for a in answers)
+    cause = "the label is found by comparing texts: a random part may be equal to the rest"
+    by_text = likely(count, calls, 1 / 4)            # half of the random parts are the second of two sentences
+    said = "pairs that are said to be random, of documents with one text"
+    share(said, count, calls, 1 / 2, cause if by_text else None)
 
 
 add_inputs(variant)

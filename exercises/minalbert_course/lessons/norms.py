@@ -59,7 +59,7 @@ def point(draw, *axes):
 def compare_once_more(forward, value, x, *others):
     """Other answers for the same x, and for its rows in another order: what is kept of x alone is not enough."""
     x = np.round(4 * x)                              # whose sums are exact, in any order
-    forward(x, *others)
+    same("y", forward(x, *others)[0], value(x, *others), "bth")
     later = [2 * np.roll(other, 1) for other in others]
     with guessing("perhaps: something is kept from an earlier call with the same x, or with an x of the same sum"):
         for again in ((x, *later[:-1], 2 * others[-1]), (x[::-1].copy(), *others)):

@@ -39,9 +39,10 @@ def wrong_rows(x, eps):
         "the median is subtracted, not the mean": (middle, root(mean(middle**2) + eps)),
         "normalised over the first axis, where it must be the last":
             (first, root((first**2).mean(axis=0, keepdims=True) + eps)),
+    } | ({
         "normalised over the last axis but one, where it must be the last":
             (second, root((second**2).mean(axis=-2, keepdims=True) + eps)),
-    }  # fmt: skip
+    } if x.shape[-2] > 1 else {})  # fmt: skip
 
 
 def wrong_values(x, gain, bias, eps):
