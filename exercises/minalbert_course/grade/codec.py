@@ -42,9 +42,9 @@ class Packed(bytes):
 
 
 def dumps(value):
-    writer = Writer()
-    text = as_json(writer.tree(value)).encode()
-    body = b"".join(writer.arrays)
+    encoder = Encoder()
+    text = as_json(encoder.tree(value)).encode()
+    body = b"".join(encoder.arrays)
     return HEAD.pack(len(text), len(body)) + text + body
 
 
@@ -64,7 +64,7 @@ def sizes(head):
 def loads(message, text):
     """The value of a message without its head; text: bytes of it that are JSON"""
     try:
-        return Reader(message, text).value(of_json(str(message[:text], "utf-8")))
+        return Decoder(message, text).value(of_json(str(message[:text], "utf-8")))
     except Exception as error:                       # nobody knows what was sent
         raise CodecError(f"bytes that are no answer: {type(error).__name__}") from error
 
@@ -76,7 +76,7 @@ def unpacked(message):
     return loads(message[HEAD.size :], text)
 
 
-class Writer:
+class Encoder:
     """tree(value): what it is in JSON, itself or {kind: what belongs to it}; an array is {dtype: shape}."""
 
     def __init__(self):
@@ -86,12 +86,12 @@ class Writer:
         kind = type(value)
         if kind in PLAIN:
             return value
-        if kind in WRITERS:
-            return WRITERS[kind](self, value)
+        if kind in ENCODERS:
+            return ENCODERS[kind](self, value)
         if isinstance(value, np.generic) and value.dtype.kind in "fiubU":
             return value.item()
         known = next((base for base in (np.ndarray, np.generic, tuple, list, dict) if isinstance(value, base)), None)
-        return WRITERS[known](self, value) if known else {"strange": f"a {kind.__name__}"}
+        return ENCODERS[known](self, value) if known else {"strange": f"a {kind.__name__}"}
 
     def array(self, value):
         array = np.asarray(value)
@@ -125,13 +125,13 @@ class Writer:
         return {"device": self.tree(value.host)}
 
 
-WRITERS = {
-    np.ndarray: Writer.array, np.generic: Writer.array, list: Writer.list, range: Writer.list, tuple: Writer.tuple,
-    dict: Writer.dict, Packed: Writer.packed, Given: Writer.given, Opaque: Writer.opaque, OnDevice: Writer.device,
+ENCODERS = {
+    np.ndarray: Encoder.array, np.generic: Encoder.array, list: Encoder.list, range: Encoder.list, tuple: Encoder.tuple,
+    dict: Encoder.dict, Packed: Encoder.packed, Given: Encoder.given, Opaque: Encoder.opaque, OnDevice: Encoder.device,
 }  # fmt: skip
 
 
-class Reader:
+class Decoder:
     """message: without its head; place: where in it the next array begins"""
 
     def __init__(self, message, place):
@@ -144,7 +144,7 @@ class Reader:
         if kind is not dict:
             return node
         ((name, inside),) = node.items()
-        return READERS[name](self, inside) if name in READERS else self.array(number_type(name), inside)
+        return DECODERS[name](self, inside) if name in DECODERS else self.array(number_type(name), inside)
 
     def list(self, node):
         return node if PLAIN.issuperset(map(type, node)) else list(map(self.value, node))
@@ -191,7 +191,7 @@ class Reader:
         return Strange(str(text))
 
 
-READERS = {name: getattr(Reader, name) for name in "tuple dict packed given opaque device strange".split()}
+DECODERS = {name: getattr(Decoder, name) for name in "tuple dict packed given opaque device strange".split()}
 
 
 @functools.lru_cache(64)
