@@ -40,7 +40,7 @@ class Call(NamedTuple):
 
 class Yours:
     """`host` has call(name, args, static, opaque) -> (result, what was written into, in words), `calls` for many of one
-    function, and `in_turn` for a sequence of `Step`s
+    function, and `in_turn` for a sequence of steps (`values.Step`)
 
     host, made   where the functions run, and the calls that were answered since `forget`
     history      calls of earlier checks, too, the last of them last

@@ -180,4 +180,4 @@ def compared(lesson, texts, calls=CALLS, seconds=SECONDS):
             mark(lesson, twins, f"twins {term}")
             twins.kept.clear()
             term += 1
-    return twins.different, dict(twins.calls)
+    return twins.different, dict(twins.made_of)
