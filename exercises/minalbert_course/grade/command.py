@@ -37,11 +37,13 @@ def add_arguments(parser):
     parser.add_argument("--term-file", metavar="FILE", help="a file whose text is the term's secret, which chooses "
                         "numbers and variants. Without it: the public checks, which students have")  # fmt: skip
     parser.add_argument("--out", metavar="DIR", help="where grades go; default: DIR-grades")
-    parser.add_argument("--workers", type=positive(int), default=os.cpu_count() or 1, metavar="N", help="at a time")
+    parser.add_argument("--workers", type=positive(int), default=os.cpu_count() or 1, metavar="N", help="processes "
+                        "that mark; default: as many as processors")  # fmt: skip
     usual = SubmissionLimits()
     parser.add_argument("--call-seconds", type=positive(float), default=usual.call, metavar="X", help="of processor "
-                        "time, for one call")  # fmt: skip
-    parser.add_argument("--memory", type=positive(int), default=usual.memory, metavar="MB", help="of one submission")
+                        "time, for one call; default: %(default)g")  # fmt: skip
+    parser.add_argument("--memory", type=positive(int), default=usual.memory, metavar="MB", help="of one "
+                        "submission, beside what Python and NumPy take; default: %(default)d")  # fmt: skip
     parser.add_argument("--container", action="store_true", help="each in a container of podman or docker: no network, "
                         "read-only, not root")  # fmt: skip
     parser.add_argument("--trust", action="store_true", help="use the term's secret where the audit hook is the only "
