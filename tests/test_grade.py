@@ -21,7 +21,8 @@ from minalbert_course.errors import CourseError
 from minalbert_course.given import Given
 from minalbert_course.grade import codec, inside, keeper
 from minalbert_course.grade.batch import best, graded, grades
-from minalbert_course.grade.fenced import Fenced, differing
+from minalbert_course.grade.fenced import Fenced
+from minalbert_course.grade.steps import differing
 from minalbert_course.grade.submissions import found
 from minalbert_course.values import Stopped
 from minalbert_course.yours import OnDevice, Opaque
@@ -179,7 +180,10 @@ def test_values_travel_and_nothing_else_does():
     assert back(codec.dumps([range(2, 4), range(0)])) == [[2, 3], []]
     for scalar, plain in ((np.int64(3), 3), (np.float32(0.5), 0.5), (np.bool_(True), True), (np.str_("a"), "a")):
         assert back(codec.dumps(scalar)) == plain
-    for broken in (b"", b"{", b'{"<f8": [3]}', b'{"O": [1]}', b'{"<f8": [-1]}', b'{"<f8": 3}',
+    passed_on = back(codec.dumps(codec.packed(value)))
+    assert type(passed_on) is codec.Packed
+    assert repr(codec.unpacked(passed_on)) == repr(value)
+    for broken in (b"{", b'{"<f8": [3]}', b'{"O": [1]}', b'{"<f8": [-1]}', b'{"<f8": 3}',
                    b'{"tuple": 3}', b'{"what": 1}', b'{"value": 1}', b'{"packed": 9}', b'{"packed": -1}',
         b'{"packed": true}', b'{"<f8": ["a", 3]}', b'{"<f8": [[1], 2]}', b'{"<f8": [true]}',
                    b"[" * 10**5):  # fmt: skip

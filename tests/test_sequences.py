@@ -8,7 +8,7 @@ import pytest
 
 from minalbert_course import files
 from minalbert_course.catalogue import find
-from minalbert_course.grade import codec, fenced, inside
+from minalbert_course.grade import codec, inside, steps
 from minalbert_course.grade.fenced import Fenced, SubmissionLimits
 from minalbert_course.grade.pipes import Ended, Pipes
 from minalbert_course.here import Here
@@ -122,8 +122,8 @@ def test_what_is_too_much_for_one_message_goes_into_several(path, monkeypatch):
     with Fenced(find("ex04"), path) as host:
         found = results(host.in_turn([large] * 5))
     assert [y[0] for y, _ in found] == [2, 4, 6, 8, 10]
-    assert len(fenced.of_one_message([Sized(9_000)] * 5)) == 2
-    assert len(fenced.of_one_message([Sized(30_000)] * 5)) == 1
+    assert len(steps.of_one_message([Sized(9_000)] * 5)) == 2
+    assert len(steps.of_one_message([Sized(30_000)] * 5)) == 1
 
 
 class Sized:
@@ -135,8 +135,8 @@ def test_a_worker_leaves_large_results_to_the_next_question(monkeypatch):
     monkeypatch.setattr(codec, "LARGE", 20_000)
     worker = inside.Worker(None, None, {})
     worker.caches, worker.namespace = {}, {"f": lambda n: np.zeros(n)}
-    steps = [("f", codec.packed(((n,), {})), [], 0) for n in (10, 3000, 10)]
-    answers = worker.answer(inside.HereByBytes({}, made=worker.made), {"steps": steps, "goes on": True})["answers"]
+    asked = [("f", codec.packed(((n,), {})), [], 0) for n in (10, 3000, 10)]
+    answers = worker.answer(inside.HereByBytes({}, made=worker.made), {"steps": asked, "goes on": True})["answers"]
     assert len(answers) == 2
 
 

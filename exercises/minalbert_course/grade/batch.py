@@ -19,6 +19,8 @@ from ..errors import CourseError
 from .fenced import Fenced, Refused, SubmissionLimits, stop_all
 
 MOST = 61                                            # processes that Windows can wait for
+SELDOM = 100_000                                     # objects to make before Python looks for those that are unused
+FORESEEN = {}                                        # of this process of the pool, see `graded`
 
 
 class Grade(NamedTuple):
@@ -55,6 +57,7 @@ def grades(submissions, lessons, term=PUBLIC, workers=2, limits=SubmissionLimits
 def end_with(lifeline):
     """In a process of the pool: when the other end of the pipe is closed, stop everything; leave interrupts to that."""
     gc.freeze()                                      # all modules are there; to look through them again takes long
+    gc.set_threshold(SELDOM)
 
     def wait():
         with contextlib.suppress(EOFError):
@@ -68,7 +71,7 @@ def end_with(lifeline):
 
 def graded_here(submission, name, term, limits, new_worker):
     """What `with_lesson` makes a Grade of: checks are functions, which do not travel."""
-    grade = graded(submission, find(name), term, limits, new_worker)
+    grade = graded(submission, find(name), term, limits, new_worker, FORESEEN)
     outcomes = [outcome._replace(check=None) for outcome in grade.marks.outcomes]
     return grade._replace(marks=grade.marks._replace(lesson=None, outcomes=outcomes))
 
@@ -80,12 +83,16 @@ def with_lesson(grade, lessons):
     return grade._replace(marks=grade.marks._replace(lesson=lesson, outcomes=outcomes))
 
 
-def graded(submission, lesson, term=PUBLIC, limits=SubmissionLimits(), new_worker=None):
+def graded(submission, lesson, term=PUBLIC, limits=SubmissionLimits(), new_worker=None, foreseen=None):
+    """foreseen: {(lesson, term): the steps that a complete answer was asked}, to which this one's may be added"""
+    foreseen, key = {} if foreseen is None else foreseen, (lesson.name, term)
     try:
         if submission.problem:
             return Grade(submission, marking.none(lesson, submission.problem))
-        with Fenced(lesson, submission.path, limits, new_worker) as host:
+        with Fenced(lesson, submission.path, limits, new_worker, foreseen.get(key, ())) as host:
             marks = marking.mark(lesson, host, term, f"{host.remark}{variant(submission, lesson)}".removeprefix("; "))
+            if marks.points == marks.of:
+                foreseen.setdefault(key, host.asked)
             return Grade(submission, marks, fences=tuple(host.fences))
     except Refused as error:
         return Grade(submission, marking.none(lesson, f"{error}{variant(submission, lesson)}"))

@@ -42,6 +42,9 @@ class Packed(bytes):
 
 
 def dumps(value):
+    """A message; of a Packed alone one without JSON, for somebody who passes it on unread."""
+    if isinstance(value, Packed):
+        return HEAD.pack(0, len(value)) + value
     encoder = Encoder()
     text = as_json(encoder.tree(value)).encode()
     body = b"".join(encoder.arrays)
@@ -63,6 +66,8 @@ def sizes(head):
 
 def loads(message, text):
     """The value of a message without its head; text: bytes of it that are JSON"""
+    if not text:
+        return Packed(message)
     try:
         return Decoder(message, text).value(of_json(str(message[:text], "utf-8")))
     except Exception as error:                       # nobody knows what was sent

@@ -10,6 +10,7 @@ import numpy as np
 from ..given import Given
 from ..here import argument, changed, copied, flat
 from ..values import OnDevice, Stopped
+from .codec import Packed
 from .time_limit import STARTUP, TimeLimit
 
 KINDS = {"on the device", "numbers on the device"}   # what is put there, and its number handed over
@@ -22,22 +23,29 @@ class DeviceProcess:
         self.begun, self.limited, self.seconds, self.process = begun, limited, seconds, None
 
     def ask(self, do, *args):
+        return self.answer({"do": do, "args": args}, dict)["answer"]
+
+    def pass_on(self, request):
+        """A submission's request and its answer, both unread."""
+        return self.answer(request, Packed)
+
+    def answer(self, request, kind):
         if self.process is None:
             self.process = self.begun()
             self.process.ask(self.limited(self.process), TimeLimit(self.process, STARTUP))
-        answer = self.process.ask({"do": do, "args": args}, TimeLimit(self.process, self.seconds))
-        if isinstance(answer, dict):
-            return answer["answer"]
+        answer = self.process.ask(request, TimeLimit(self.process, self.seconds))
+        if isinstance(answer, kind):
+            return answer
         self.stop()
         raise Stopped("what was computed on the device took too long, or too much memory")
 
     def put(self, calls):
-        """[(args, static)] of several calls, as the worker gets them: of what is for the device, its number there."""
-        waiting = [value for args, _ in calls for value in args if is_for_device(value)]
+        """[args] of several calls, as the worker gets them: of what is for the device, its number there."""
+        waiting = [value for args in calls for value in args if is_for_device(value)]
         if not waiting:
             return calls
         described = iter(self.ask("put_all", [(arrays_of(value), *value.args[1:]) for value in waiting]))
-        return [(tuple(there(value, described) for value in args), static) for args, static in calls]
+        return [tuple(there(value, described) for value in args) for args in calls]
 
     def read(self, calls):
         """(result, arguments that are not as they were put there) of several calls; all are read in one request.

@@ -1,24 +1,24 @@
 """A submission in a worker, as a check's host: call by call, each with an end."""
 
-import itertools
+import math
 import threading
 import weakref
 from pathlib import Path
 from typing import NamedTuple
 
-from ..here import MEMORY_OF, argument, changed, copied
-from ..values import CacheOf, NotWritten, Opaque, OutOfTime, Step, Stopped
+from ..values import CacheOf, OutOfTime, Step, Stopped
 from . import codec
 from .device import DeviceProcess
+from .foreseen import TOGETHER, Foreseen
 from .pipes import Ended, Late
 from .process import WorkerProcess
+from .steps import JUNK, Asked, Sent, of_one_message, opened
 from .tasks import task_of
 from .time_limit import CLOCK, STARTUP, TimeLimit
 
-TOGETHER = 64                                        # calls in one question, at most
+HASTE = 2.0                                          # seconds of processor time of a call that was foreseen
 RUNNING = 4                                          # calls' time for the file itself, which may import much
 OWN = 1024                                           # MB of address space that Python and NumPy take themselves
-JUNK = (TypeError, ValueError, AttributeError, LookupError)
 hosts = weakref.WeakSet()                            # for an interrupt to close
 
 
@@ -28,39 +28,6 @@ class SubmissionLimits(NamedTuple):
     memory: int = 1024                               # MB
 
 
-class Asked(NamedTuple):
-    """A step, its caches as numbers; those that it returns have numbers from `first` on."""
-
-    step: Step
-    first: int
-
-    def cache(self, part):
-        return Opaque(self.first + self.step.opaque.index(part))
-
-
-class Sent(NamedTuple):
-    """A step as the worker gets it: args and static, of which what is on the device is a number there."""
-
-    step: Step
-    first: int
-    args: tuple
-    static: dict
-    packed: codec.Packed
-
-    @property
-    def question(self):
-        return self.step.name, self.packed, self.step.opaque, self.first
-
-    def returned(self, answer, result, on_device):
-        """(result, what was written into) from a worker's answer. on_device: arguments there that were written into"""
-        written = [str(what) for what in answer["written"]]
-        shared = [what for what in written if what.startswith(MEMORY_OF)]
-        wrote = written[: len(written) - len(shared)]
-        if not wrote and answer["after"] != self.packed:
-            wrote = differing((self.args, self.static), codec.unpacked(answer["after"]))
-        return result, (wrote or on_device) + shared
-
-
 class Refused(Exception):
     """The file could not be run at all; the text says why."""
 
@@ -68,10 +35,11 @@ class Refused(Exception):
 class Fenced:
     """with Fenced(lesson, path) as host: mark(lesson, host, term)
 
-    new_worker: makes a WorkerProcess, or another with its methods; by default a WorkerProcess.
+    new_worker: makes a WorkerProcess, or another with its methods; by default a WorkerProcess. foreseen: the steps that
+    a complete answer was asked. asked: those that this one was, without them
     """
 
-    def __init__(self, lesson, path, limits=SubmissionLimits(), new_worker=None):
+    def __init__(self, lesson, path, limits=SubmissionLimits(), new_worker=None, foreseen=()):
         self.lesson, self.path, self.limits = lesson, Path(path), limits
         self.new_worker = new_worker or WorkerProcess
         self.processor, self.clock = 0.0, 0.0        # seconds that all questions took
@@ -79,6 +47,7 @@ class Fenced:
         self.worker, self.closed, self.one = None, False, threading.RLock()
         self.device = DeviceProcess(self.begun, self.limited, limits.call)
         self.caches = 0                              # that functions have returned, or could have
+        self.foreseen, self.asked = Foreseen(foreseen), []
         hosts.add(self)
 
     def __enter__(self):
@@ -132,10 +101,58 @@ class Fenced:
     def in_turn(self, steps, goes_on=True):
         """(result, what was written into) of each step, or the NotWritten or Stopped with which it ended.
 
-        Many are asked in one question: to wait takes longest. Where that ends the worker, each of them is asked alone.
         goes_on: are steps made after one that ends so?
         """
-        steps, done, alone, most = self.numbered(steps), 0, 0, TOGETHER
+        steps, done = self.numbered(steps), 0
+        for answer in self.answers_foreseen(steps, goes_on):
+            done += 1
+            yield answer
+        for answer in self.answers_now(steps[done:], goes_on):
+            self.asked.append(steps[done])
+            done += 1
+            yield answer
+
+    def numbered(self, steps):
+        """An Asked of each: caches have numbers, which are known before."""
+        found = []
+        for name, args, static, opaque in steps:
+            args = tuple(found[arg.step].cache(arg.part) if isinstance(arg, CacheOf) else arg for arg in args)
+            found.append(Asked(name, args, static, opaque, self.caches, codec.packed((args, static))))
+            self.caches += len(opaque)
+        return found
+
+    def answers_foreseen(self, steps, goes_on):
+        """Those to the first of these steps, as many as were foreseen."""
+        foreseen = self.foreseen
+        first, end = foreseen.at, foreseen.at + foreseen.taken(steps)
+        for number in range(first, end):
+            try:
+                answer = foreseen.answer(number, self.ask_early)
+            except Stopped:                          # one of those that were asked at a time
+                foreseen.at = number
+                break
+            if isinstance(answer, Exception) and not goes_on:
+                foreseen.at = number + 1
+            yield answer
+        if foreseen.steps and foreseen.at < first + len(steps):
+            self.foresee_no_more()
+
+    def ask_early(self, steps):
+        return self.together(steps, True, HASTE)
+
+    def foresee_no_more(self):
+        """From here on, a worker is asked that was asked what the checks have asked, and nothing else."""
+        foreseen, self.foreseen = self.foreseen, Foreseen()
+        if foreseen.ahead or self.worker is None:
+            self.stop()
+            self.device.stop()
+            self.processor, self.clock, self.endless = 0.0, 0.0, {}
+            for _ in self.answers_now(foreseen.steps[: foreseen.at], True):
+                pass
+
+    def answers_now(self, steps, goes_on):
+        """Many are asked in one question: to wait takes longest. Where that ends the worker, each of them alone."""
+        done, alone, most = 0, 0, TOGETHER
         while done < len(steps):
             some = steps[done : done + (1 if done < alone else most)]
             try:
@@ -149,18 +166,9 @@ class Fenced:
             done += len(answers)
             yield from answers
 
-    def numbered(self, steps):
-        """An Asked of each: caches have numbers, which are known before."""
-        found = []
-        for step in steps:
-            args = (found[arg.step].cache(arg.part) if isinstance(arg, CacheOf) else arg for arg in step.args)
-            found.append(Asked(step._replace(args=tuple(args)), self.caches))
-            self.caches += len(step.opaque)
-        return found
-
-    def together(self, some, goes_on):
-        """The answers of the first of these steps, or of all."""
-        names = {step.name for step, _ in some}
+    def together(self, some, goes_on, most=math.inf):
+        """The answers of the first of these steps, or of all. most: seconds"""
+        names = {step.name for step in some}
         for name in names & self.endless.keys():
             raise OutOfTime(self.endless[name])
         if self.left <= 0:
@@ -170,12 +178,11 @@ class Fenced:
                 self.start()
             except Refused as error:
                 raise Stopped(str(error)) from error
-        given = self.device.put([(step.args, step.static) for step, _ in some])
-        sent = of_one_message([Sent(*asked, *one, codec.packed(one)) for asked, one in zip(some, given, strict=True)])
+        sent = of_one_message(list(map(Sent.of, some, self.device.put([step.args for step in some]))))
         question = {"steps": [one.question for one in sent], "goes on": goes_on}
         what = " or ".join(sorted(names))
         try:
-            answers = self.answer(question, what, min(self.limits.call, self.left)).get("answers")
+            answers = self.answer(question, what, min(self.limits.call, self.left, most)).get("answers")
         except OutOfTime as error:
             if len(sent) == 1 or not goes_on:
                 self.endless |= dict.fromkeys(names, str(error))
@@ -196,22 +203,17 @@ class Fenced:
     def answer(self, question, name, seconds):
         """The worker's answer; what it asks of the pretended GPU before is done there."""
         limit = TimeLimit(self.worker, seconds)
-        while True:
-            answer = self.ask(question, name, limit)
-            if "device" not in answer:
-                return answer
-            try:
-                question = {"answer": self.device.ask("do", *answer["device"])}
-            except JUNK:
-                self.stop()
-                raise Stopped(f"{name} did not answer as a function does") from None
+        answer = self.ask(question, name, limit, (dict, codec.Packed))
+        while isinstance(answer, codec.Packed):
+            answer = self.ask(self.device.pass_on(answer), name, limit, (dict, codec.Packed))
+        return answer
 
-    def ask(self, question, what, limit):
-        """The worker's answer, a dict; Stopped where there is none in time."""
+    def ask(self, question, what, limit, kinds=dict):
+        """The worker's answer; Stopped where there is none in time, or one of another kind."""
         processor, clock = limit.processor, limit.clock
         answer = self.worker.ask(question, limit)
         self.processor, self.clock = self.processor + limit.processor - processor, self.clock + limit.clock - clock
-        if isinstance(answer, dict):
+        if isinstance(answer, kinds):
             return answer
         self.stop()
         if isinstance(answer, Late):
@@ -244,33 +246,3 @@ class Fenced:
 def stop_all():
     for host in list(hosts):
         host.close()
-
-
-def of_one_message(sent):
-    """The first of these steps, as many as are not too much for one message."""
-    sizes = itertools.accumulate(len(one.packed) for one in sent)
-    return [one for i, (one, size) in enumerate(zip(sent, sizes, strict=True)) if not i or size <= codec.LARGE]
-
-
-def opened(answer):
-    """What a call returned, a dict, or the error that it ended with."""
-    if isinstance(answer, dict):
-        return (NotWritten if answer["error"] == "not written" else Stopped)(str(answer["text"]))
-    if not isinstance(returned := codec.unpacked(answer), dict):
-        raise codec.CodecError("an answer without names")
-    return returned
-
-
-def differing(given, after):
-    """Which arguments are not as they were, by what the worker has of them after the call."""
-    (args, static), (new_args, new_static) = given, after
-    pairs = [(argument(i + 1), old, new) for i, (old, new) in enumerate(zip(args, new_args, strict=True))]
-    pairs += [(argument(name), old, new_static[name]) for name, old in static.items()]
-    return [name for name, old, new in pairs if not alike(copied(old), new)]
-
-
-def alike(old, new):
-    try:
-        return not changed(old, new)
-    except JUNK:
-        return False

@@ -35,8 +35,7 @@ def serve(fences):
         return codec.loads(incoming.read(text + body), text)
 
     def write(message):
-        """A value, or the bytes that codec has made of it."""
-        outgoing.write(message if isinstance(message, bytes) else codec.dumps(message))
+        outgoing.write(codec.dumps(message))
         outgoing.flush()
 
     try:
@@ -62,11 +61,16 @@ class Device(Process):
         self.enclose(fences)
         while True:
             request = self.read()
-            try:
-                answer = getattr(memory, request["do"])(*request["args"])
-            except (LookupError, TypeError) as error:    # the number of no array
-                answer = {"error": ["RuntimeError"], "text": str(error)}
-            self.write({"answer": answer})
+            if isinstance(request, codec.Packed):        # of the submission
+                self.write(codec.packed(self.answer(memory.do, codec.unpacked(request))))
+            else:
+                self.write({"answer": self.answer(getattr(memory, request["do"]), request["args"])})
+
+    def answer(self, function, args):
+        try:
+            return function(*args)
+        except (LookupError, TypeError) as error:    # the number of no array
+            return {"error": ["RuntimeError"], "text": str(error)}
 
 
 class Worker(Process):
@@ -191,8 +195,8 @@ class Remote:
 
     def do(self, *request):
         with self.one:
-            self.write({"device": request})
-            return self.read()["answer"]
+            self.write(codec.packed(request))
+            return codec.unpacked(self.read())
 
     def fetch(self, number):
         """The grader fetches it itself."""

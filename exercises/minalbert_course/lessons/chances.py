@@ -21,7 +21,12 @@ FITS = 6.0                                           # surprise at which a known
 
 def rng(draw):
     """Another generator at each call."""
-    return Given.of("rng", int(draw.integers(0, 2**31)))
+    return rngs(draw, 1)[0]
+
+
+def rngs(draw, count):
+    """So many generators, all different."""
+    return [Given.of("rng", seed) for seed in draw.integers(0, 2**31, count).tolist()]
 
 
 def likely(count, n, p):
@@ -64,20 +69,24 @@ def even(what, counts, cause=None):
 def pairs_alike(what, rows, chance, cause):
     """Raise Wrong where two draws of a row are alike more often, or less often, than independent ones are.
 
-    rows: lists of draws; chance: of two that are alike. Two draws are one to three places apart, or half a row, or as
+    rows: arrays of draws; chance: of two that are alike. Two draws are one to three places apart, or half a row, or as
     far from the beginning as from the end. No draw is in two pairs of one count.
     """
     counts = {}
     for row in rows:
-        half = len(row) // 2
-        ways = {f"{lag} apart": [(i, i + lag) for i in range(len(row) - lag) if i // lag % 2 == 0] for lag in (1, 2, 3)}
-        ways["1 apart, from the second on"] = [(i, i + 1) for i in range(1, len(row) - 1, 2)]
-        ways["half of all apart"] = [(i, i + half) for i in range(half)]
-        ways["as far from the ends"] = [(i, len(row) - 1 - i) for i in range(half)]
-        for way, pairs in ways.items():
-            counts[way] = counts.get(way, []) + [row[a] == row[b] for a, b in pairs]
-    for way, same in counts.items():
-        share(f"{what}, {way}, are alike", sum(same), len(same), chance, cause)
+        half, places = len(row) // 2, np.arange(len(row))
+        ways = {}
+        for lag in (1, 2, 3):
+            firsts = places[: -lag][places[: -lag] // lag % 2 == 0]
+            ways[f"{lag} apart"] = row[firsts] == row[firsts + lag]
+        ways["1 apart, from the second on"] = row[1:-1:2] == row[2::2]
+        ways["half of all apart"] = row[:half] == row[half : 2 * half]
+        ways["as far from the ends"] = row[:half] == row[::-1][:half]
+        for way, same in ways.items():
+            alike, pairs = counts.get(way, (0, 0))
+            counts[way] = alike + int(same.sum()), pairs + len(same)
+    for way, (alike, pairs) in counts.items():
+        share(f"{what}, {way}, are alike", alike, pairs, chance, cause)
 
 
 def unrelated(what, pairs, cause):
@@ -141,13 +150,13 @@ def repeats(name, ask, draw, all_different=False):
     def answers(generators):
         return list(map(plain, ask(generators)))
 
-    seeds = [rng(draw) for _ in range(8)]
+    seeds = rngs(draw, 8)
     pairs = answers([seed for seed in seeds for _ in range(2)])
     if pairs[::2] != pairs[1::2]:
         raise Wrong(f"{name}: two generators of one seed gave two answers",
                     "something else than rng is drawn from: np.random, random, or a generator of your own", name)
     if all(answer == pairs[0] for answer in pairs) and all(
-        answer == pairs[0] for answer in answers([rng(draw) for _ in range(17)])
+        answer == pairs[0] for answer in answers(rngs(draw, 17))
     ):
         raise Wrong(f"{name}: 25 generators gave the same answer", "nothing is drawn from rng", name)
     first, *others = answers([Given.of("one rng", int(draw.integers(0, 2**31)))] * 25)

@@ -10,7 +10,7 @@ from minalbert.data import masking, released
 from ..compare import Wrong, numbers, shown
 from ..lesson import Lesson
 from .altered import other_number
-from .chances import pairs_alike, repeats, rng, share, shares
+from .chances import pairs_alike, repeats, rng, rngs, share, shares
 from .documents import compare_draws, joined, repeating, starts, two_parts, written
 from .inputs import ASSEMBLE, MASK_TOKENS, add_inputs
 from .masked_words import text
@@ -71,7 +71,7 @@ def fair(yours, draw):
             return swapped, ends.index(front) if front in ends else 0
 
         def pairs(count):
-            answers = yours.each("order_pair", [(document, rng(draw)) for _ in range(count)])
+            answers = yours.each("order_pair", [(document, rng) for rng in rngs(draw, count)])
             return [pair(*two_parts(first, second)) for first, second, _ in answers]
 
         return pairs
@@ -96,9 +96,9 @@ def ngrams(yours, draw):
     chances = {n: lengths.count(n) for n in (1, 2, 3)}
     one = "one draw stands for all; each length needs its own"
     shares("lengths of {}", chances, PUBLISHED, LENGTHS, one if count in chances.values() else None)
-    pairs_alike("two lengths", [lengths], sum(p * p for p in PUBLISHED), DEPENDENT)
+    pairs_alike("two lengths", [np.array(lengths)], sum(p * p for p in PUBLISHED), DEPENDENT)
     sizes = [1, 2] * (60 if draw.number < 2 else 3) + [3] * 3 + [11] * 51
-    found = yours.each("ngram_lengths", [(size, rng(draw)) for size in sizes])
+    found = yours.each("ngram_lengths", list(zip(sizes, rngs(draw, len(sizes)), strict=True)))
     found = [whole("lengths", row) for row in found]
     for size, row in zip(sizes, found, strict=True):
         if len(row) != size:

@@ -2,7 +2,7 @@
 
 from ..compare import Wrong, shown
 from ..lesson import Lesson
-from .chances import even, likely, repeats, rng, share, shares, unrelated
+from .chances import even, likely, repeats, rng, rngs, share, shares, unrelated
 from .documents import compare_draws, joined, starts, two_parts, written
 from .inputs import ASSEMBLE, MASK_TOKENS, add_inputs
 from .masked_words import text
@@ -67,7 +67,7 @@ def fair_next(yours, draw):
             return second[0] not in own, ends.index(len(first)) if len(first) in ends else 0
 
         def pairs(count):
-            answers = yours.each("nsp_pair", [(documents, 0, rng(draw)) for _ in range(count)])
+            answers = yours.each("nsp_pair", [(documents, 0, rng) for rng in rngs(draw, count)])
             return [pair(*two_parts(first, second)) for first, second, _ in answers]
 
         return pairs
@@ -88,7 +88,8 @@ def elsewhere(yours, draw):
     homes, begins = {i: 0 for i in range(D) if i != number}, {i: [] for i in range(D)}
     places = {tuple(tail): place for document in documents for place, tail in enumerate(tails(document))}
     own, ends, cuts = joined(documents[number]), starts(documents[number]), []
-    for first, second, is_random in yours.each("nsp_pair", [(documents, number, rng(draw)) for _ in range(calls)]):
+    asked = [(documents, number, rng) for rng in rngs(draw, calls)]
+    for first, second, is_random in yours.each("nsp_pair", asked):
         first, second = two_parts(first, second)
         if second == own[len(first) :]:
             continue
@@ -134,7 +135,7 @@ def compare_equal_texts(yours, draw):
     share("second parts of the one document with another text, of 7 documents", sum(home(s) == 4 for s in seconds),
           calls, 1 / 12, "another document is one with another number, also where its text is the same")  # fmt: skip
     twins, calls = [written(draw, 2, start=100)] * 3, 320
-    answers = yours.each("nsp_pair", [(twins, 0, rng(draw)) for _ in range(calls)])
+    answers = yours.each("nsp_pair", [(twins, 0, rng) for rng in rngs(draw, calls)])
     count = sum(flag("is_random", a[2]) for a in answers)
     cause = "the label is found by comparing texts: a random part may be equal to the rest"
     by_text = likely(count, calls, 1 / 4)            # half of the random parts are the second of two sentences

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..compare import Wrong, equal, shown
 from .altered import altered, changes
-from .chances import even, likely, pairs_alike, rng, share, shares
+from .chances import even, likely, pairs_alike, rngs, share, shares
 from .sentences import CLS, MASK, ORDINARY, SEP, UNK, whole
 
 
@@ -37,7 +37,8 @@ def ask(yours, draw, ids, vocab_size=25):
 
 
 def ask_each(yours, draw, texts, vocab_size=25):
-    answers = yours.each("mask_tokens", [(ids, rng(draw), vocab_size) for ids in texts])
+    pairs = zip(texts, rngs(draw, len(texts)), strict=True)
+    answers = yours.each("mask_tokens", [(ids, rng, vocab_size) for ids, rng in pairs])
     return [arrays(ids, *answer) for ids, answer in zip(texts, answers, strict=True)]
 
 
@@ -299,7 +300,7 @@ def compare_rates(texts, words):
     left = [new == MASK for pairs in texts for _, new in pairs[: len(pairs) // 2]]
     share("[MASK] among the chosen tokens of a text's first half", sum(left), len(left), 0.8,
           "seen: what becomes of a token depends on its place; each must have a draw of its own")  # fmt: skip
-    rows = [[new == MASK for _, new in pairs] for pairs in texts]
+    rows = [np.array([new == MASK for _, new in pairs]) for pairs in texts]
     pairs_alike("two chosen tokens of one text, [MASK] or not", rows, 0.68,
                 "what becomes of a token depends on that of another; each must have a draw of its own")  # fmt: skip
     if words > 1 and (missing := sorted(set(range(ORDINARY, last + 1)) - drawn)):

@@ -19,7 +19,7 @@ def whole(name, value, cause=None):
         if array.ndim == 1 and array.dtype.kind == "f" and (array == np.round(array)).all():
             cause = cause or f"they are whole, but of dtype {array.dtype}: integers are asked for"
         raise Wrong(f"{name} is {shown(value)}; it must be one list, or array, of whole numbers", cause)
-    return [int(i) for i in array]
+    return array.tolist() if array.dtype.kind in "iu" else [int(i) for i in array]
 
 
 def flag(name, value):
