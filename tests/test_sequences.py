@@ -136,7 +136,7 @@ def test_a_worker_leaves_large_results_to_the_next_question(monkeypatch):
     worker = inside.Worker(None, None, {})
     worker.caches, worker.namespace = {}, {"f": lambda n: np.zeros(n)}
     asked = [("f", codec.packed(((n,), {})), [], 0) for n in (10, 3000, 10)]
-    answers = worker.answer(inside.HereByBytes({}, made=worker.made), {"steps": asked, "goes on": True})["answers"]
+    answers = worker.answer(inside.HereByBytes(worker.made), {"steps": asked, "goes on": True})["answers"]
     assert len(answers) == 2
 
 

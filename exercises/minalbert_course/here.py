@@ -29,12 +29,10 @@ class Thing(NamedTuple):
 
 
 class Here:
-    """namespace: what running the student's file left behind; path: that file, for line numbers
-    made: arguments -> as the function gets them
-    """
+    """namespace: what running the student's file left behind; path: that file, for line numbers"""
 
-    def __init__(self, namespace, path="", withheld=(), made=None):
-        self.namespace, self.path, self.withheld, self.made = namespace, str(path), withheld, made or copies
+    def __init__(self, namespace, path="", withheld=()):
+        self.namespace, self.path, self.withheld = namespace, str(path), withheld
         self.last = {}                               # function -> what it was given and returned last, without caches
 
     def calls(self, name, many, opaque):
@@ -59,7 +57,7 @@ class Here:
         if is_ours(function):
             raise Stopped(f"{name} is the library's own, which is the answer to this exercise; write your own")
         names, sent = names_of(function, args, static), (*args, *static.values())
-        args, static = self.made(args), self.made(static)
+        args, static = self.handed_over(args, static)
         values = *args, *static.values()
         given = {key: value for key, value, was in zip(names, values, sent, strict=True) if not isinstance(was, Opaque)}
         earlier, folder = self.of_earlier_calls(name), os.getcwd()
@@ -87,6 +85,10 @@ class Here:
         wrote = [argument(key) for key in self.changed_arguments(arguments_before, given, values)]
         wrote += [what for what, old in earlier_before.items() if changed(old, earlier[what])]
         return kept(result, opaque), wrote + shared(returned, {argument(key): given[key] for key in given} | earlier)
+
+    def handed_over(self, args, static):
+        """The arguments as the function gets them."""
+        return copies(args), copies(static)
 
     def arguments_before(self, given, names, sent):
         """What `changed_arguments` compares with after the call. given: {name: value}, without caches, as the function

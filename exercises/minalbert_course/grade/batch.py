@@ -41,11 +41,12 @@ def grades(submissions, lessons, term=PUBLIC, workers=2, limits=SubmissionLimits
     end, lifeline = spawn.Pipe(duplex=False)
     with end, lifeline, ProcessPoolExecutor(min(workers, MOST), spawn, end_with, (end,)) as pool:
         try:
-            marked = [pool.submit(graded_here, submission, lessons[submission.exercise].name, term, limits, new_worker)
-                      for submission in submissions]  # fmt: skip
-            for _ in as_completed(marked):
+            order = sorted(range(len(submissions)), key=lambda i: submissions[i].exercise)
+            marked = {i: pool.submit(graded_here, submissions[i], lessons[submissions[i].exercise].name, term, limits,
+                                     new_worker) for i in order}  # fmt: skip
+            for _ in as_completed(marked.values()):
                 done()
-            return [with_lesson(future.result(), lessons) for future in marked]
+            return [with_lesson(marked[i].result(), lessons) for i in range(len(submissions))]
         except BrokenExecutor as error:
             raise CourseError("a process that marks submissions died: is memory short, or are grades() asked for "
                               "outside of `if __name__ == '__main__':`?") from error  # fmt: skip
@@ -71,6 +72,8 @@ def end_with(lifeline):
 
 def graded_here(submission, name, term, limits, new_worker):
     """What `with_lesson` makes a Grade of: checks are functions, which do not travel."""
+    if (name, term) not in FORESEEN:                 # of one exercise at a time, for some take 40 MB
+        FORESEEN.clear()
     grade = graded(submission, find(name), term, limits, new_worker, FORESEEN)
     outcomes = [outcome._replace(check=None) for outcome in grade.marks.outcomes]
     return grade._replace(marks=grade.marks._replace(lesson=None, outcomes=outcomes))

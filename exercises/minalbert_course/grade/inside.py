@@ -90,7 +90,7 @@ class Worker(Process):
             self.namespace, remark = {}, str(error)
         there = [name for name in task["functions"] if callable(self.namespace.get(name))]
         self.write({"remark": remark, "functions": there})
-        host = HereByBytes({}, task["path"], made=self.made)
+        host = HereByBytes(self.made, task["path"])
         while True:
             self.write(self.answer(host, self.read()))
 
@@ -136,37 +136,50 @@ class Worker(Process):
         return tuple(self.wrapped(part, numbers) for part in result) if type(result) is tuple else result
 
     def made(self, value):
-        """What was sent, as the function gets it; no other code has these arrays, so that none is copied."""
+        """A value with a cache in it, or with what is made here, as the function gets it."""
         if isinstance(value, Opaque):
             if value.value not in self.caches:
                 raise Stopped("its cache is lost: the process that had it has ended, or no cache was returned")
             return self.caches[value.value]
         if isinstance(value, Given):
             return value.make()
-        if type(value) in (tuple, list):
-            return value if flat(value) else type(value)(map(self.made, value))
-        return {key: self.made(part) for key, part in value.items()} if isinstance(value, dict) else value
+        if not special(value):
+            return value
+        parts = map(self.made, value.values() if isinstance(value, dict) else value)
+        return dict(zip(value, parts, strict=True)) if isinstance(value, dict) else type(value)(parts)
 
 
 class HereByBytes(Here):
-    """Here, where arguments that are plain values are as they were if their bytes are.
+    """Here, where arguments that are plain values are as they were if their bytes are; made: see `Worker.made`.
 
-    after: the arguments after a call, as they came; of what is not plain values, what was sent
+    The function gets what was unpacked itself: no other code has these arrays, so that none is copied.
+    after: the arguments after a call, if other bytes than came; of what is not plain values, what was sent
     """
+
+    def __init__(self, made, path=""):
+        super().__init__({}, path)
+        self.made = made
 
     def receive(self, given):
         self.given, self.sent = given, codec.unpacked(given)
+        args, static = self.sent
+        self.special = [special(value) for value in (*args, *static.values())]
         return self.sent
 
+    def handed_over(self, args, static):
+        values = zip((*args, *static.values()), self.special, strict=True)
+        values = [self.made(value) if is_special else value for value, is_special in values]
+        return tuple(values[: len(args)]), dict(zip(static, values[len(args) :], strict=True))
+
     def arguments_before(self, given, names, sent):
-        self.names, self.special = names, list(map(special, sent))
+        self.names = names
         some = {name for name, is_special in zip(names, self.special, strict=True) if is_special}
         return super().arguments_before({name: value for name, value in given.items() if name in some}, names, sent)
 
     def changed_arguments(self, before, given, values):
         found = super().changed_arguments(before, given, values)
-        self.after = self.packed(values)
-        if self.after != self.given:
+        self.after = after if (after := self.packed(values)) != self.given else None
+        if self.after:
             args, static = codec.unpacked(self.given)
             of_each = zip(self.names, self.special, (*args, *static.values()), values, strict=True)
             found += [name for name, is_special, old, new in of_each if not is_special and changed(copied(old), new)]

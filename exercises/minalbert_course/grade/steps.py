@@ -49,7 +49,7 @@ class Sent(NamedTuple):
         written = [str(what) for what in answer["written"]]
         shared = [what for what in written if what.startswith(MEMORY_OF)]
         wrote = written[: len(written) - len(shared)]
-        if not wrote and answer["after"] != self.packed:
+        if not wrote and answer["after"]:
             wrote = differing((self.args, self.step.static), codec.unpacked(answer["after"]))
         return result, (wrote or on_device) + shared
 
