@@ -1,0 +1,111 @@
+"""What a worker and the grader tell each other: values as bytes, and what became of the arguments."""
+
+import tracemalloc
+
+import exercise_files
+import numpy as np
+import pytest
+
+from minalbert_course.catalogue import find
+from minalbert_course.given import Given
+from minalbert_course.grade import codec, inside
+from minalbert_course.grade.fenced import Fenced
+from minalbert_course.grade.steps import differing
+from minalbert_course.values import Stopped
+from minalbert_course.yours import OnDevice, Opaque
+
+
+def test_the_function_that_a_name_has_now_is_called():
+    worker = inside.Worker(None, None, {})
+    worker.caches, worker.namespace = {}, {"one": lambda: 1}
+    host, question = inside.HereByBytes(worker.made), {"steps": [step("one")], "goes on": True}
+    answers = worker.answer(host, question)["answers"]
+    worker.namespace["one"] = lambda: 2
+    answers += worker.answer(host, question)["answers"]
+    assert [codec.unpacked(answer)["result"] for answer in answers] == [1, 2]
+
+
+def test_an_argument_that_is_passed_by_its_place_may_have_the_name_of_another():
+    worker = inside.Worker(None, None, {})
+    worker.caches, worker.namespace = {}, {}
+    exec("def f(*args, mask=None):\n    args[0][0] = 5\ndef g(*args, mask=None):\n    pass", worker.namespace)
+    steps = [step(name, np.ones(2), np.zeros(3), mask=np.ones(4)) for name in ("f", "g")]
+    answers = worker.answer(inside.HereByBytes(worker.made), {"steps": steps, "goes on": True})["answers"]
+    assert [codec.unpacked(answer)["written"] for answer in answers] == [["its argument args"], []]
+
+
+def step(name, *args, **static):
+    return name, codec.packed((args, static)), [], 0
+
+
+@pytest.mark.parametrize(("writes", "same"), [("pass", True), ("x[0] = 5", False), ("more[1].pop()", False)])
+def test_what_is_not_written_into_comes_back_byte_for_byte(writes, same):
+    """Beside a generator and a cache, which the grader only describes."""
+    worker = inside.Worker(None, None, {})
+    worker.caches, worker.namespace = {0: {"a": 1}}, {}
+    exec(f"def f(x, rng, more, cache, *, mask):\n    {writes}\n    return rng.random()", worker.namespace)
+    arguments = (np.arange(3.0), Given.of("rng", 3), [(1, "a"), [2.5, None]], Opaque(0)), {"mask": np.ones(2, bool)}
+    args, static = arguments
+    question = {"steps": [step("f", *args, **static)], "goes on": True}
+    (answer,) = worker.answer(inside.HereByBytes(worker.made), question)["answers"]
+    answer = codec.unpacked(answer)
+    assert (answer["after"] is None) is same
+    assert same or differing(arguments, codec.unpacked(answer["after"]))
+    assert bool(answer["written"]) is not same
+
+
+def test_many_calls_are_answered_up_to_the_one_that_stops(tmp_path):
+    """In questions of sixteen calls; each call has its own result and its own report of what it wrote into."""
+    code = "calls = []\ndef relative_error(x, n):\n    calls.append(n)\n    if n == 21: raise ValueError('no more')\n"
+    code += "    if n == 3: x[0] = 5\n    return len(calls) * x.sum()\n"
+    path = tmp_path / "ex01_finite_differences.py"
+    path.write_text(f"{exercise_files.solution('ex01')}\n{code}", encoding="utf-8")
+    with Fenced(find("ex01"), path) as host:
+        answers = host.calls("relative_error", [((np.ones(2), n), {}) for n in range(40)], ())
+        first = [next(answers) for _ in range(21)]
+        with pytest.raises(Stopped, match="ValueError: no more"):
+            next(answers)
+    assert [result for result, _ in first] == [24 if n == 3 else 2 * (n + 1) for n in range(21)]
+    assert [n for n, (_, written) in enumerate(first) if written] == [3]
+
+
+def test_values_travel_and_nothing_else_does():
+    arrays = np.arange(6.0).reshape(2, 3), np.array(2, np.float32), np.zeros(0, int)
+    value = {"a": [1, 2.5, None, True, "ß"], (1, 2): arrays, "lists": [[1, [2]], [], ([3], [(4,)])],
+             "given": Given.of("rng", 3), "cache": Opaque(4), "gpu": OnDevice(np.ones(2))}  # fmt: skip
+    message = codec.dumps(value)
+    text, body = codec.sizes(message[: codec.HEAD.size])
+    assert len(message) == codec.HEAD.size + text + body
+    assert repr(back(message)) == repr(value)
+    assert repr(back(codec.dumps({1, 2}))) == "a set"
+    assert back(codec.dumps([range(2, 4), range(0)])) == [[2, 3], []]
+    for scalar, plain in ((np.int64(3), 3), (np.float32(0.5), 0.5), (np.bool_(True), True), (np.str_("a"), "a")):
+        assert back(codec.dumps(scalar)) == plain
+    passed_on = back(codec.dumps(codec.packed(value)))
+    assert type(passed_on) is codec.Packed
+    assert repr(codec.unpacked(passed_on)) == repr(value)
+    for broken in (b"{", b'{"<f8": [3]}', b'{"O": [1]}', b'{"<f8": [-1]}', b'{"<f8": 3}',
+                   b'{"tuple": 3}', b'{"what": 1}', b'{"value": 1}', b'{"packed": 9}', b'{"packed": -1}',
+        b'{"packed": true}', b'{"<f8": ["a", 3]}', b'{"<f8": [[1], 2]}', b'{"<f8": [true]}',
+                   b"[" * 10**5):  # fmt: skip
+        with pytest.raises(codec.CodecError):
+            codec.loads(broken + b"12345678", len(broken))
+    with pytest.raises(codec.CodecError, match="64 are allowed"):
+        codec.sizes(codec.HEAD.pack(10, 2**40))
+
+
+def test_a_short_answer_takes_no_memory():
+    """A shape of a text and a number would have the text so many times as its size."""
+    text = b'{"<f8": ["%b", 100000]}' % (100 * b"a")
+    tracemalloc.start()
+    try:
+        with pytest.raises(codec.CodecError):
+            codec.loads(text, len(text))
+        assert tracemalloc.get_traced_memory()[1] < 10**6
+    finally:
+        tracemalloc.stop()
+
+
+def back(message):
+    text, _ = codec.sizes(message[: codec.HEAD.size])
+    return codec.loads(message[codec.HEAD.size :], text)
