@@ -215,6 +215,18 @@ def test_a_variant_is_known_by_its_file(capsys, here):
             Path(name).unlink()
 
 
+def test_who_asks_for_a_variant_hears_that_another_one_is_marked(capsys, here):
+    said(capsys, "start", "ex07")
+    out = said(capsys, "check", "ex07-gated", code=1)
+    assert out.startswith("ex07_counting.py is marked as ex07, and not as ex07-gated: its name says so\n")
+    assert said(capsys, "check", "ex07", code=1).startswith("ex07 ")
+
+
+def test_where_a_file_ends_the_program_is_said(capsys, here):
+    Path("ex05_attention.py").write_text(f"import sys\nsys.exit(0)\n{RIGHT}", encoding="utf-8")
+    assert "calls sys.exit at line 2 of ex05_attention.py, which ends" in " ".join(said(capsys, "check", "5").split())
+
+
 # pytest -m ex05
 
 

@@ -111,7 +111,7 @@ def test_as_many_failures_are_explained_as_are_asked_for(shown):
     marks = marked(double=lambda x: (x, None), halve=lambda y, cache: y)
     report = "\n".join(lines(marks, shown=shown))
     assert report.count("--of ") == (shown or 3)
-    assert (f"{3 - (shown or 3)} more after these" in report) is (shown is not None)
+    assert (f"and {3 - (shown or 3)} more that" in report) is (shown is not None)
 
 
 def test_a_text_of_somebody_elses_is_one_short_line():

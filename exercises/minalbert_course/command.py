@@ -100,7 +100,7 @@ def check(options):
     if options.json:
         print(json.dumps(as_json(marks), indent=1))
     else:
-        if remark := another(lesson, path):
+        if remark := another(lesson, path, find(options.exercise)):
             print(f"{remark}\n")
         print("\n".join(lines(marks)))
         if not marks.missed and options.only is None and (line := milestone(lesson, path)):

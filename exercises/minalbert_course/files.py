@@ -20,7 +20,7 @@ from pathlib import Path
 
 from .errors import CourseError
 from .handout import FUNCTION, handed_out
-from .here import last_line
+from .here import last_line, place_of
 from .notebook import as_notebook
 from .withholding import withholding
 
@@ -210,8 +210,8 @@ def run_piece(piece, name, namespace):
         exec(piece, namespace)
     except NotImplementedError:                      # something tried that is not written yet
         return []
-    except SystemExit:
-        return [f"{Path(name).name} calls sys.exit, which ends the program"]
+    except SystemExit as error:
+        return [f"{Path(name).name} calls sys.exit{place_of(error, name)}, which ends the program; take that line out"]
     except Exception as error:
         return [last_line(Path(name).name, error, name)]
     return []

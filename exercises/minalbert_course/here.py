@@ -253,10 +253,14 @@ def changed(old, new):
 
 def last_line(what, error, path):
     """Where in the student's file it stopped, and why."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if path and frame.filename == path]
-    place = f" at line {frames[-1].lineno} of {Path(path).name}" if frames else ""
     reason = " ".join(str(error).split())[:300]
-    return f"{what} stopped{place}: {kind_of(error)}: {reason}"
+    return f"{what} stopped{place_of(error, path)}: {kind_of(error)}: {reason}"
+
+
+def place_of(error, path):
+    """At which line of the student's file an error was raised, in words; "" if nobody can say."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if path and frame.filename == path]
+    return f" at line {frames[-1].lineno} of {Path(path).name}" if frames else ""
 
 
 def kind_of(error):

@@ -71,12 +71,15 @@ def by_name(path):
     return None
 
 
-def another(lesson, path):
-    """A sentence, if the file's name gives another variant than the one that it is marked as."""
-    named = by_name(path)
-    if named is None or named is lesson or named.exercise != lesson.exercise:
+def another(lesson, path, asked):
+    """A sentence, if the file's name, or somebody who asked for a variant, says another one than it is marked as."""
+    named, file = by_name(path), Path(path).name
+    if named is not None and named is not lesson and named.exercise == lesson.exercise:
+        return f"{file} is of {named.name} by its name; your course has {lesson.name}, and it is marked as that"
+    if asked is lesson or asked.variant_of is None:
         return ""
-    return f"{Path(path).name} is of {named.name} by its name; your course has {lesson.name}, and it is marked as that"
+    why = f"your course has {lesson.name}" if term_file(Path(path).parent) else "its name says so"
+    return f"{file} is marked as {lesson.name}, and not as {asked.name}: {why}"
 
 
 def folder_of(lesson):

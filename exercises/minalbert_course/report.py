@@ -27,7 +27,8 @@ def lines(marks, width=100, shown=SHOWN):
         yield from explained(lesson, outcome, width)
     if missed[:shown] != missed:
         yield ""
-        yield f"  {len(missed) - shown} more after these"
+        others = len(missed) - shown
+        yield f"  and {others} more that {'is' if others == 1 else 'are'} not right yet"
 
 
 def unlike(missed):
