@@ -90,6 +90,19 @@ def test_what_was_asked_too_early_leaves_no_trace(path):
     assert (first.tolist(), other[0].tolist(), gradient.tolist()) == ([2], [8], [5])
 
 
+@pytest.mark.parametrize("read", [3, 70])
+def test_who_stops_reading_answers_has_asked_as_many_as_without(path, read):
+    """Sixty-four of a hundred steps are asked at a time; ten were asked before."""
+    found = []
+    for foreseen in ((), asked_of(path, *[1] * 150)):
+        with Fenced(find("ex04"), path, foreseen=foreseen) as host:
+            list(host.in_turn([forward(1)] * 10))
+            answers = host.in_turn([forward(1)] * 100)
+            assert [next(answers)[0][0].tolist() for _ in range(read)] == [[2 * n] for n in range(11, read + 11)]
+            found.append(host.call("gelu_forward", (np.array([3.0]),), {}, (1,))[0][0].tolist())
+    assert found == [[6 * (75 if read == 3 else 111)]] * 2
+
+
 def test_a_step_that_comes_after_an_error_is_not_made(path):
     many = [((np.array([float(n)]),), {}) for n in (1, 7, 1)]
     foreseen = asked_of(path, 1, 7, 1, 1)

@@ -123,18 +123,18 @@ class Fenced:
 
     def answers_foreseen(self, steps, goes_on):
         """Those to the first of these steps, as many as were foreseen."""
-        foreseen = self.foreseen
-        first, end = foreseen.at, foreseen.at + foreseen.taken(steps)
-        for number in range(first, end):
+        foreseen, first, known = self.foreseen, self.foreseen.at, self.foreseen.known(steps)
+        for i in range(known):
+            foreseen.at = first + min(known, i - i % TOGETHER + TOGETHER)            # as if they were asked now
             try:
-                answer = foreseen.answer(number, self.ask_early)
+                answer = foreseen.answer(first + i, self.ask_early)
             except Stopped:                          # one of those that were asked at a time
-                foreseen.at = number
+                foreseen.at, known = first + i, i
                 break
             if isinstance(answer, Exception) and not goes_on:
-                foreseen.at = number + 1
+                foreseen.at = first + i + 1
             yield answer
-        if foreseen.steps and foreseen.at < first + len(steps):
+        if foreseen.steps and known < len(steps):
             self.foresee_no_more()
 
     def ask_early(self, steps):
@@ -143,12 +143,13 @@ class Fenced:
     def foresee_no_more(self):
         """From here on, a worker is asked that was asked what the checks have asked, and nothing else."""
         foreseen, self.foreseen = self.foreseen, Foreseen()
-        if foreseen.ahead or self.worker is None:
+        asked = len(foreseen.answers)
+        if asked > foreseen.at or self.worker is None:
             self.stop()
             self.device.stop()
-            self.processor, self.clock, self.endless = 0.0, 0.0, {}
-            for _ in self.answers_now(foreseen.steps[: foreseen.at], True):
-                pass
+            self.processor, self.clock, self.endless, asked = 0.0, 0.0, {}, 0
+        for _ in self.answers_now(foreseen.steps[asked : foreseen.at], True):
+            pass
 
     def answers_now(self, steps, goes_on):
         """Many are asked in one question: to wait takes longest. Where that ends the worker, each of them alone."""

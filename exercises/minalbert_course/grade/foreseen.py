@@ -15,22 +15,14 @@ class Foreseen:
     def __init__(self, steps=()):
         self.steps, self.at, self.answers = steps, 0, []
 
-    def taken(self, steps):
-        """Take these, which the checks ask now, for the next ones; the number of those that are."""
-        count = 0
-        for step in steps:
-            if self.at == len(self.steps) or not step.is_as(self.steps[self.at]):
-                break
-            self.at, count = self.at + 1, count + 1
-        return count
+    def known(self, steps):
+        """Count those of these steps, which the checks ask now, that are the next ones."""
+        following = self.steps[self.at : self.at + len(steps)]
+        pairs = zip(steps, following, strict=False)
+        return next((i for i, (step, other) in enumerate(pairs) if not step.is_as(other)), len(following))
 
     def answer(self, number, ask):
         """To the step of that number. ask(steps) -> the answers to the first of them, or Stopped"""
         while (known := len(self.answers)) <= number:
             self.answers += ask(self.steps[known : known + TOGETHER])
         return self.answers[number]
-
-    @property
-    def ahead(self):
-        """Was more asked than the checks did?"""
-        return len(self.answers) > self.at
