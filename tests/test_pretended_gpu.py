@@ -90,3 +90,17 @@ def test_with_a_grader_the_numbers_are_in_another_process(tmp_path):
         assert "2.5" not in seen
         assert isinstance(host.call("library", [given], {}, [])[0], int)  # its number there, and no more
         assert device != host.worker.folder
+
+
+def test_a_device_that_takes_too_long_costs_its_call_alone(tmp_path):
+    """The worker, which waits for the device, must not take the next question for its answer."""
+    path = tmp_path / "ex12_cupy.py"
+    path.write_text(
+        stub("ex12") + "def gelu(x):\n    x = sys.modules['cupy'].ones((3000, 3000))\n    return x @ x @ x @ x @ x\n"
+        "def library(x):\n    return 'numpy'\n",
+        encoding="utf-8",
+    )
+    with Fenced(find("ex12"), path, LIMITS._replace(call=0.3)) as host:
+        with pytest.raises(Stopped, match="on the device took too long"):
+            host.call("gelu", [Given.of("on the device", np.ones(2))], {}, [])
+        assert host.call("library", [np.ones(2)], {}, [])[0] == "numpy"

@@ -20,7 +20,6 @@ from .fenced import Fenced, Refused, SubmissionLimits, stop_all
 
 MOST = 61                                            # processes that Windows can wait for
 SELDOM = 100_000                                     # objects to make before Python looks for those that are unused
-FORESEEN = {}                                        # of this process of the pool, see `graded`
 
 
 class Grade(NamedTuple):
@@ -41,12 +40,11 @@ def grades(submissions, lessons, term=PUBLIC, workers=2, limits=SubmissionLimits
     end, lifeline = spawn.Pipe(duplex=False)
     with end, lifeline, ProcessPoolExecutor(min(workers, MOST), spawn, end_with, (end,)) as pool:
         try:
-            order = sorted(range(len(submissions)), key=lambda i: submissions[i].exercise)
-            marked = {i: pool.submit(graded_here, submissions[i], lessons[submissions[i].exercise].name, term, limits,
-                                     new_worker) for i in order}  # fmt: skip
-            for _ in as_completed(marked.values()):
+            marked = [pool.submit(graded_here, submission, lessons[submission.exercise].name, term, limits, new_worker)
+                      for submission in submissions]  # fmt: skip
+            for _ in as_completed(marked):
                 done()
-            return [with_lesson(marked[i].result(), lessons) for i in range(len(submissions))]
+            return [with_lesson(future.result(), lessons) for future in marked]
         except BrokenExecutor as error:
             raise CourseError("a process that marks submissions died: is memory short, or are grades() asked for "
                               "outside of `if __name__ == '__main__':`?") from error  # fmt: skip
@@ -72,9 +70,7 @@ def end_with(lifeline):
 
 def graded_here(submission, name, term, limits, new_worker):
     """What `with_lesson` makes a Grade of: checks are functions, which do not travel."""
-    if (name, term) not in FORESEEN:                 # of one exercise at a time, for some take 40 MB
-        FORESEEN.clear()
-    grade = graded(submission, find(name), term, limits, new_worker, FORESEEN)
+    grade = graded(submission, find(name), term, limits, new_worker)
     outcomes = [outcome._replace(check=None) for outcome in grade.marks.outcomes]
     return grade._replace(marks=grade.marks._replace(lesson=None, outcomes=outcomes))
 
@@ -86,16 +82,12 @@ def with_lesson(grade, lessons):
     return grade._replace(marks=grade.marks._replace(lesson=lesson, outcomes=outcomes))
 
 
-def graded(submission, lesson, term=PUBLIC, limits=SubmissionLimits(), new_worker=None, foreseen=None):
-    """foreseen: {(lesson, term): the steps that a complete answer was asked}, to which this one's may be added"""
-    foreseen, key = {} if foreseen is None else foreseen, (lesson.name, term)
+def graded(submission, lesson, term=PUBLIC, limits=SubmissionLimits(), new_worker=None):
     try:
         if submission.problem:
             return Grade(submission, marking.none(lesson, submission.problem))
-        with Fenced(lesson, submission.path, limits, new_worker, foreseen.get(key, ())) as host:
+        with Fenced(lesson, submission.path, limits, new_worker) as host:
             marks = marking.mark(lesson, host, term, f"{host.remark}{variant(submission, lesson)}".removeprefix("; "))
-            if marks.points == marks.of:
-                foreseen.setdefault(key, host.asked)
             return Grade(submission, marks, fences=tuple(host.fences))
     except Refused as error:
         return Grade(submission, marking.none(lesson, f"{error}{variant(submission, lesson)}"))

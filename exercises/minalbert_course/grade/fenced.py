@@ -1,6 +1,5 @@
 """A submission in a worker, as a check's host: call by call, each with an end."""
 
-import math
 import threading
 import weakref
 from pathlib import Path
@@ -9,14 +8,13 @@ from typing import NamedTuple
 from ..values import CacheOf, OutOfTime, Step, Stopped
 from . import codec
 from .device import DeviceProcess
-from .foreseen import TOGETHER, Foreseen
 from .pipes import Ended, Late
 from .process import WorkerProcess
 from .steps import JUNK, Asked, Sent, of_one_message, opened
 from .tasks import task_of
 from .time_limit import CLOCK, STARTUP, TimeLimit
 
-HASTE = 2.0                                          # seconds of processor time of a call that was foreseen
+TOGETHER = 64                                        # calls in one question, at most
 RUNNING = 4                                          # calls' time for the file itself, which may import much
 OWN = 1024                                           # MB of address space that Python and NumPy take themselves
 hosts = weakref.WeakSet()                            # for an interrupt to close
@@ -35,11 +33,10 @@ class Refused(Exception):
 class Fenced:
     """with Fenced(lesson, path) as host: mark(lesson, host, term)
 
-    new_worker: makes a WorkerProcess, or another with its methods; by default a WorkerProcess. foreseen: the steps that
-    a complete answer was asked. asked: those that this one was, without them
+    new_worker: makes a WorkerProcess, or another with its methods; by default a WorkerProcess.
     """
 
-    def __init__(self, lesson, path, limits=SubmissionLimits(), new_worker=None, foreseen=()):
+    def __init__(self, lesson, path, limits=SubmissionLimits(), new_worker=None):
         self.lesson, self.path, self.limits = lesson, Path(path), limits
         self.new_worker = new_worker or WorkerProcess
         self.processor, self.clock = 0.0, 0.0        # seconds that all questions took
@@ -47,7 +44,6 @@ class Fenced:
         self.worker, self.closed, self.one = None, False, threading.RLock()
         self.device = DeviceProcess(self.begun, self.limited, limits.call)
         self.caches = 0                              # that functions have returned, or could have
-        self.foreseen, self.asked = Foreseen(foreseen), []
         hosts.add(self)
 
     def __enter__(self):
@@ -101,58 +97,11 @@ class Fenced:
     def in_turn(self, steps, goes_on=True):
         """(result, what was written into) of each step, or the NotWritten or Stopped with which it ended.
 
+        Many are asked in one question: to wait takes longest. Where that ends the worker, each of them is asked alone.
+        Nothing is asked before a check asks it: a submission can read what waits for it, and there might be an answer.
         goes_on: are steps made after one that ends so?
         """
-        steps, done = self.numbered(steps), 0
-        for answer in self.answers_foreseen(steps, goes_on):
-            done += 1
-            yield answer
-        for answer in self.answers_now(steps[done:], goes_on):
-            self.asked.append(steps[done])
-            done += 1
-            yield answer
-
-    def numbered(self, steps):
-        """An Asked of each: caches have numbers, which are known before."""
-        found = []
-        for name, args, static, opaque in steps:
-            args = tuple(found[arg.step].cache(arg.part) if isinstance(arg, CacheOf) else arg for arg in args)
-            found.append(Asked(name, args, static, opaque, self.caches, codec.packed((args, static))))
-            self.caches += len(opaque)
-        return found
-
-    def answers_foreseen(self, steps, goes_on):
-        """Those to the first of these steps, as many as were foreseen."""
-        foreseen, first, known = self.foreseen, self.foreseen.at, self.foreseen.known(steps)
-        for i in range(known):
-            foreseen.at = first + min(known, i - i % TOGETHER + TOGETHER)            # as if they were asked now
-            try:
-                answer = foreseen.answer(first + i, self.ask_early)
-            except Stopped:                          # one of those that were asked at a time
-                foreseen.at, known = first + i, i
-                break
-            if isinstance(answer, Exception) and not goes_on:
-                foreseen.at = first + i + 1
-            yield answer
-        if foreseen.steps and known < len(steps):
-            self.foresee_no_more()
-
-    def ask_early(self, steps):
-        return self.together(steps, True, HASTE)
-
-    def foresee_no_more(self):
-        """From here on, a worker is asked that was asked what the checks have asked, and nothing else."""
-        foreseen, self.foreseen = self.foreseen, Foreseen()
-        asked = len(foreseen.answers)
-        if asked > foreseen.at or self.worker is None:
-            self.stop()
-            self.device.stop()
-            self.processor, self.clock, self.endless, asked = 0.0, 0.0, {}, 0
-        for _ in self.answers_now(foreseen.steps[asked : foreseen.at], True):
-            pass
-
-    def answers_now(self, steps, goes_on):
-        """Many are asked in one question: to wait takes longest. Where that ends the worker, each of them alone."""
+        steps = self.numbered(steps)
         done, alone, most = 0, 0, TOGETHER
         while done < len(steps):
             some = steps[done : done + (1 if done < alone else most)]
@@ -167,8 +116,17 @@ class Fenced:
             done += len(answers)
             yield from answers
 
-    def together(self, some, goes_on, most=math.inf):
-        """The answers of the first of these steps, or of all. most: seconds"""
+    def numbered(self, steps):
+        """An Asked of each: caches have numbers, which are known before."""
+        found = []
+        for name, args, static, opaque in steps:
+            args = tuple(found[arg.step].cache(arg.part) if isinstance(arg, CacheOf) else arg for arg in args)
+            found.append(Asked(name, args, static, opaque, self.caches, codec.packed((args, static))))
+            self.caches += len(opaque)
+        return found
+
+    def together(self, some, goes_on):
+        """The answers of the first of these steps, or of all."""
         names = {step.name for step in some}
         for name in names & self.endless.keys():
             raise OutOfTime(self.endless[name])
@@ -183,7 +141,7 @@ class Fenced:
         question = {"steps": [one.question for one in sent], "goes on": goes_on}
         what = " or ".join(sorted(names))
         try:
-            answers = self.answer(question, what, min(self.limits.call, self.left, most)).get("answers")
+            answers = self.answer(question, what, min(self.limits.call, self.left)).get("answers")
         except OutOfTime as error:
             if len(sent) == 1 or not goes_on:
                 self.endless |= dict.fromkeys(names, str(error))
@@ -206,7 +164,12 @@ class Fenced:
         limit = TimeLimit(self.worker, seconds)
         answer = self.ask(question, name, limit, (dict, codec.Packed))
         while isinstance(answer, codec.Packed):
-            answer = self.ask(self.device.pass_on(answer), name, limit, (dict, codec.Packed))
+            try:
+                passed_on = self.device.pass_on(answer)
+            except Stopped:                          # the worker still waits, and would take the next question for it
+                self.stop()
+                raise
+            answer = self.ask(passed_on, name, limit, (dict, codec.Packed))
         return answer
 
     def ask(self, question, what, limit, kinds=dict):

@@ -23,11 +23,6 @@ class Asked(NamedTuple):
     def cache(self, part):
         return Opaque(self.first + self.opaque.index(part))
 
-    def is_as(self, other):
-        """Is this the same question?"""
-        mine = self.packed, self.name, self.opaque, self.first
-        return mine == (other.packed, other.name, other.opaque, other.first)
-
 
 class Sent(NamedTuple):
     """A step as the worker gets it: of arguments that are on the device, their numbers there."""

@@ -25,7 +25,7 @@ def rng(draw):
 
 
 def rngs(draw, count):
-    """So many generators, all different."""
+    """So many generators, each of a seed that is drawn for it."""
     return [Given.of("rng", seed) for seed in draw.integers(0, 2**31, count).tolist()]
 
 
