@@ -26,7 +26,7 @@ class DeviceProcess:
         return self.answer({"do": do, "args": args}, dict)["answer"]
 
     def pass_on(self, request):
-        """A submission's request and its answer, both unread."""
+        """The answer to a submission's request; neither is read here."""
         return self.answer(request, Packed)
 
     def answer(self, request, kind):

@@ -98,7 +98,8 @@ class Fenced:
         """(result, what was written into) of each step, or the NotWritten or Stopped with which it ended.
 
         Many are asked in one question: to wait takes longest. Where that ends the worker, each of them is asked alone.
-        Nothing is asked before a check asks it: a submission can read what waits for it, and there might be an answer.
+        Nothing is asked before a check asks it: a submission can read what waits for it, and the arguments of a later
+        call may hold the answer to an earlier one.
         goes_on: are steps made after one that ends so?
         """
         steps = self.numbered(steps)

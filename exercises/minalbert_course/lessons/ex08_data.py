@@ -71,7 +71,7 @@ def fair(yours, draw):
             return swapped, ends.index(front) if front in ends else 0
 
         def pairs(count):
-            answers = yours.each("order_pair", [(document, rng) for rng in rngs(draw, count)])
+            answers = yours.each("order_pair", [(document, seeded) for seeded in rngs(draw, count)])
             return [pair(*two_parts(first, second)) for first, second, _ in answers]
 
         return pairs

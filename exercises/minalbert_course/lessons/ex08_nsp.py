@@ -67,7 +67,7 @@ def fair_next(yours, draw):
             return second[0] not in own, ends.index(len(first)) if len(first) in ends else 0
 
         def pairs(count):
-            answers = yours.each("nsp_pair", [(documents, 0, rng) for rng in rngs(draw, count)])
+            answers = yours.each("nsp_pair", [(documents, 0, seeded) for seeded in rngs(draw, count)])
             return [pair(*two_parts(first, second)) for first, second, _ in answers]
 
         return pairs
@@ -88,7 +88,7 @@ def elsewhere(yours, draw):
     homes, begins = {i: 0 for i in range(D) if i != number}, {i: [] for i in range(D)}
     places = {tuple(tail): place for document in documents for place, tail in enumerate(tails(document))}
     own, ends, cuts = joined(documents[number]), starts(documents[number]), []
-    asked = [(documents, number, rng) for rng in rngs(draw, calls)]
+    asked = [(documents, number, seeded) for seeded in rngs(draw, calls)]
     for first, second, is_random in yours.each("nsp_pair", asked):
         first, second = two_parts(first, second)
         if second == own[len(first) :]:
@@ -135,7 +135,7 @@ def compare_equal_texts(yours, draw):
     share("second parts of the one document with another text, of 7 documents", sum(home(s) == 4 for s in seconds),
           calls, 1 / 12, "another document is one with another number, also where its text is the same")  # fmt: skip
     twins, calls = [written(draw, 2, start=100)] * 3, 320
-    answers = yours.each("nsp_pair", [(twins, 0, rng) for rng in rngs(draw, calls)])
+    answers = yours.each("nsp_pair", [(twins, 0, seeded) for seeded in rngs(draw, calls)])
     count = sum(flag("is_random", a[2]) for a in answers)
     cause = "the label is found by comparing texts: a random part may be equal to the rest"
     by_text = likely(count, calls, 1 / 4)            # half of the random parts are the second of two sentences

@@ -38,7 +38,7 @@ def ask(yours, draw, ids, vocab_size=25):
 
 def ask_each(yours, draw, texts, vocab_size=25):
     pairs = zip(texts, rngs(draw, len(texts)), strict=True)
-    answers = yours.each("mask_tokens", [(ids, rng, vocab_size) for ids, rng in pairs])
+    answers = yours.each("mask_tokens", [(ids, seeded, vocab_size) for ids, seeded in pairs])
     return [arrays(ids, *answer) for ids, answer in zip(texts, answers, strict=True)]
 
 
