@@ -2,15 +2,18 @@
 
 import numpy as np
 import pytest
-from exercise_files import stub
+from exercise_files import solution, stub
 from submissions import LIMITS
 
 from minalbert_course import pretended_gpu
 from minalbert_course.catalogue import find
+from minalbert_course.compare import Wrong
 from minalbert_course.device_memory import DeviceMemory, TransferError
+from minalbert_course.draw import PUBLIC, draws
 from minalbert_course.given import Given
 from minalbert_course.grade.fenced import Fenced
 from minalbert_course.values import OnDevice, Stopped
+from minalbert_course.yours import Yours
 
 
 @pytest.fixture
@@ -104,3 +107,40 @@ def test_a_device_that_takes_too_long_costs_its_call_alone(tmp_path):
         with pytest.raises(Stopped, match="on the device took too long"):
             host.call("gelu", [Given.of("on the device", np.ones(2))], {}, [])
         assert host.call("library", [np.ones(2)], {}, [])[0] == "numpy"
+
+
+MIXED = """
+
+def as_written(function):
+    def instead(x):
+        frame = sys._getframe()
+        while "asked" not in frame.f_locals: frame = frame.f_back
+        there = {b'"there"' in packed for _, packed, *_ in frame.f_locals["asked"]["steps"]}
+        return "both" if len(there) == 2 else function(x)
+    return instead
+
+to_host, mean_loss = as_written(to_host), as_written(mean_loss)
+"""
+
+
+def test_no_host_array_waits_beside_what_is_to_be_read(tmp_path):
+    """In the same question it could be taken for the array on the device, which then is not read."""
+    path = tmp_path / "ex12_cupy.py"
+    path.write_text(solution("ex12") + MIXED, encoding="utf-8")
+    lesson = find("ex12")
+    with Fenced(lesson, path, LIMITS) as host:
+        for check in lesson.checks:
+            if check.of in ("to_host", "mean_loss"):
+                for draw in draws("a term", lesson, check):
+                    check.run(Yours(lesson, host), draw)
+        check = next(check for check in lesson.checks if check.of == "to_host")
+        with pytest.raises(Wrong, match="'both'"):
+            check.run(Together(lesson, host), next(draws(PUBLIC, lesson, check)))
+
+
+class Together(Yours):
+    """Asks for both in one question."""
+
+    def each(self, name, many):
+        both = [*many, (np.ones(2),)]
+        return list(super().each(name, both))[: len(many)]

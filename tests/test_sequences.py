@@ -13,6 +13,7 @@ from minalbert_course.grade.fenced import Fenced, SubmissionLimits
 from minalbert_course.grade.pipes import Ended, Pipes
 from minalbert_course.here import Here
 from minalbert_course.values import CacheOf, NotWritten, Opaque, OutOfTime, Step, Stopped
+from minalbert_course.yours import Yours
 
 TWICE = """
 import os, time
@@ -85,6 +86,19 @@ def test_of_many_calls_none_is_made_after_one_that_stops(host):
     assert host.call("gelu_forward", (np.ones(1),), {}, (1,))[0][0] == 6  # the third call of this process
 
 
+def test_a_check_that_fails_has_made_no_calls_beyond(host):
+    """Its last call is where a cause is looked for."""
+    yours = Yours(find("ex04"), host)
+    answers = yours.each("gelu_forward", ((np.full(2, n),) for n in (1.0, 3.0, 7.0)))
+    assert next(answers)[0].tolist() == [2, 2]
+    assert [call.args[0][0] for call in yours.made] == [1]
+    next(answers)
+    with pytest.raises(Stopped, match="no sevens") as stopped:
+        next(answers)
+    assert stopped.value.of == "gelu_forward"
+    assert [call.args[0][0] for call in yours.made] == [1, 3]
+
+
 @pytest.mark.skipif("not hasattr(__import__('os'), 'fork')", reason="how much a worker takes is not known there")
 def test_where_a_step_ends_the_worker_the_others_have_their_answers(path):
     with Fenced(find("ex04"), path, SubmissionLimits(call=1.0, all=60.0)) as host:
@@ -93,6 +107,17 @@ def test_where_a_step_ends_the_worker_the_others_have_their_answers(path):
     assert (first.tolist(), third.tolist(), gradient.tolist()) == ([2], [6], [3])
     assert "ended the whole process" in str(ended)
     assert isinstance(late, OutOfTime)
+
+
+@pytest.mark.skipif("not hasattr(__import__('os'), 'fork')", reason="how much a worker takes is not known there")
+@pytest.mark.parametrize("end", [8, 9])
+def test_a_later_call_that_ends_the_worker_hides_no_answer_before_it(path, end):
+    """A check that finds the first answer wrong never comes to the call that crashes, or that takes too long."""
+    with Fenced(find("ex04"), path, SubmissionLimits(call=1.0, all=60.0)) as host:
+        yours = Yours(find("ex04"), host)
+        assert next(yours.each("gelu_forward", [(np.full(2, n),) for n in (1.0, 3.0, end)]))[0].tolist() == [2, 2]
+        assert yours.gelu_forward(np.ones(3))[0].tolist() == [4, 4, 4]
+        assert not host.endless
 
 
 def test_a_step_that_takes_too_long_costs_the_others_nothing(path):

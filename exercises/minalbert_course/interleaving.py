@@ -24,21 +24,33 @@ def interleave(lesson, host, made):
     """Raise Wrong where a call is answered differently. made: the calls of each draw, in their order"""
     turns = in_turns([repeatable(calls) for calls in (made[0], made[-1])])
     asked = [(call, way) for call in turns for way in (AROUND if lesson.opaque(call.name) else (judge,))]
-    for (call, way), answer in zip(asked, host.in_turn(steps_of(lesson, asked)), strict=True):
+    steps = steps_of(lesson, [with_other_numbers(call) if way is judge_other else call for call, way in asked])
+    for (call, way), answer in zip(asked, host.in_turn(steps), strict=True):
         way(lesson, call, answer)
 
 
-def steps_of(lesson, asked):
-    """The calls once more, or with other numbers; a cache that one of them makes again is handed to those after it."""
+def with_other_numbers(call):
+    """Its result is of no use to others."""
+    return call._replace(args=tuple(map(other, call.args)), result=None)
+
+
+def steps_of(lesson, calls):
+    """These calls as a sequence; a cache that one of them makes again is handed to those after it."""
     steps, caches = [], {}
-    for call, way in asked:
-        args = [other(arg) for arg in call.args] if way is judge_other else call.args
-        args = tuple(caches.get(id(arg), arg) for arg in args)
-        if way is judge:
-            parts = call.result if isinstance(call.result, tuple) else ()
-            caches |= {id(part): CacheOf(len(steps), i) for i, part in enumerate(parts) if isinstance(part, Opaque)}
+    for call in calls:
+        args = tuple(caches.get(id(arg), arg) for arg in call.args)
+        made = enumerate(call.result if isinstance(call.result, tuple) else ())
+        caches |= {id(part): CacheOf(len(steps), i) for i, part in made if isinstance(part, Opaque)}
         steps.append(Step(call.name, args, call.static, lesson.opaque(call.name)))
     return steps
+
+
+def last_answer(answers):
+    """(result, what was written into) of the last step, where each needs those before it"""
+    for answer in answers:
+        if isinstance(answer, Exception):
+            raise answer
+    return answer
 
 
 def in_turns(lists):

@@ -14,8 +14,8 @@ import numpy as np
 
 from .compare import Wrong
 from .given import Given
-from .interleaving import alike, by_name, repeatable
-from .yours import IN_PLACE, NotWritten, Opaque, Stopped
+from .interleaving import alike, by_name, repeatable, steps_of
+from .yours import IN_PLACE, Opaque
 
 WAYS = ("column by column", "with gaps")
 CAUSE = (
@@ -34,10 +34,12 @@ def in_other_orders(lesson, host, calls, functions, may_write):
     Neighbours among the arrays never lie in the same way. may_write: functions that get arrays that can be written into
     """
     for first in range(len(WAYS)) if functions else ():
-        caches, ways = {}, itertools.cycle(WAYS[first:] + WAYS[:first])
-        for call in filter(lies_in_memory, repeatable(calls)[:MOST]):
+        ways = itertools.cycle(WAYS[first:] + WAYS[:first])
+        asked = list(filter(lies_in_memory, repeatable(calls)[:MOST]))
+        steps = steps_of(lesson, [laid_out(call, Laying(ways, call.name in may_write)) for call in asked])
+        for call, answer in zip(asked, host.in_turn(steps), strict=True):
             try:
-                again(lesson, host, call, caches, Laying(ways, call.name in may_write))
+                judge(lesson, call, answer)
             except Wrong:
                 if call.name in functions:
                     raise
@@ -59,19 +61,18 @@ class Laying(NamedTuple):
     writeable: bool
 
 
-def again(lesson, host, call, caches, laying):
-    args, static = (laid(replaced(value, caches), laying) for value in (call.args, call.static))
-    try:
-        result, _ = host.call(call.name, args, static, lesson.opaque(call.name))
-    except (NotWritten, Stopped) as error:
-        if "read-only" in str(error):
-            raise Wrong(f"given arrays that cannot be written into, {error}", IN_PLACE, call.name) from error
-        raise Wrong(f"given arrays that lie in memory {' or '.join(WAYS)}, {error}", CAUSE, call.name) from error
+def laid_out(call, laying):
+    return call._replace(args=laid(call.args, laying), static=laid(call.static, laying))
+
+
+def judge(lesson, call, answer):
+    if isinstance(answer, Exception):
+        if "read-only" in str(answer):
+            raise Wrong(f"given arrays that cannot be written into, {answer}", IN_PLACE, call.name) from answer
+        raise Wrong(f"given arrays that lie in memory {' or '.join(WAYS)}, {answer}", CAUSE, call.name) from answer
     size = largest((call.result, call.args[0] if call.name.endswith("_backward") else ()))
-    for name, before, after in by_name(lesson, call, result):
-        if isinstance(before, Opaque):
-            caches[id(before)] = after
-        elif not alike(before, after, CLOSE, size):
+    for name, before, after in by_name(lesson, call, answer[0]):
+        if not isinstance(before, Opaque) and not alike(before, after, CLOSE, size):
             seen = f"{name} of {call.name} is another where arrays lie in memory {' or '.join(WAYS)}"
             raise Wrong(seen, ROUNDED if alike(before, after, COARSE, size) else CAUSE, call.name)
 
@@ -83,14 +84,6 @@ def laid(value, laying):
     if isinstance(value, dict):
         return {key: laid(part, laying) for key, part in value.items()}
     return type(value)(laid(part, laying) for part in value) if type(value) in (tuple, list) else value
-
-
-def replaced(value, caches):
-    if isinstance(value, Opaque):
-        return caches.get(id(value), value)
-    if isinstance(value, dict):
-        return {key: replaced(part, caches) for key, part in value.items()}
-    return type(value)(replaced(part, caches) for part in value) if type(value) in (tuple, list) else value
 
 
 def largest(value):

@@ -8,7 +8,7 @@ import numpy as np
 from .compare import Wrong
 from .interleaving import alike
 from .memory_orders import largest
-from .scaled_upstream import of_calls, passes_of, times
+from .scaled_upstream import PassesAgain, passes_of, times
 from .yours import NotWritten, Stopped
 
 LITTLE = 2.0**-60                                    # a power of two, which rounds nothing
@@ -29,19 +29,19 @@ def with_other_upstream(lesson, host, calls, of, asked):
 
 def ask(lesson, host, call, forward, asked):
     """A dy that is very small; and one whose rows sum to zero, alone and added to the call's."""
-    dy = call.args[0]
-    cache_of, gradients = of_calls(lesson, host, call, forward, asked)
-    twice = gradients(times(-2.0, dy), cache_of(forward.args))
-    if not all(alike(times(-2.0, before), after) for _, before, after in twice):
+    dy, passes = call.args[0], PassesAgain(lesson, call, forward, asked)
+    even = balanced(dy)
+    upstream = [times(-2.0, dy), times(LITTLE, dy)] + ([] if even is None else [even, even + dy])
+    twice, little, *parts = [passes.gradients(one, passes.cache_of(forward.args)) for one in upstream]
+    passes.ask(host)
+    if not all(alike(times(-2.0, before), after) for _, before, after in passes.pairs(*twice)):
         return                                       # not linear at all, which other checks say
-    for name, before, after in gradients(times(LITTLE, dy), cache_of(forward.args)):
+    for name, before, after in passes.pairs(*little):
         if not alike(times(LITTLE, before), after):
             raise Wrong(f"{name} of {call.name} is not 2⁻⁶⁰ times as large where dy is", SMALL, call.name)
-    even = balanced(dy)
     if even is None:
         return
-    alone = gradients(even, cache_of(forward.args))
-    both = gradients(even + dy, cache_of(forward.args))
+    alone, both = (passes.pairs(*part) for part in parts)
     for (name, before, one), (_, _, total) in zip(alone, both, strict=True):
         if not alike(total, plus(before, one), CLOSE, largest((before, one, dy))):
             seen = f"{name} of {call.name} is not the sum of two gradients, where dy is a sum and one part sums to zero"

@@ -5,13 +5,13 @@ In training the weights stay the same arrays, and every step writes into them. W
 object, with what it was beside the former.
 """
 
-import contextlib
+import itertools
 
 import numpy as np
 
 from .compare import Wrong
 from .given import Given
-from .interleaving import alike, by_name, other, repeatable
+from .interleaving import alike, by_name, last_answer, other, repeatable, steps_of
 from .scaled_upstream import results
 from .yours import NotWritten, Opaque, Stopped
 
@@ -39,10 +39,10 @@ def in_same_objects(lesson, host, calls, of, beside_others):
 def ask(lesson, host, steps, changed, new=False):
     """changed: which argument of the first call held other numbers before; or was another object, if it is new"""
     call = steps[-1]
-    with contextlib.suppress(NotWritten, Stopped):
-        answer(lesson, host, steps, changed, new, lambda i, arg: other(arg) if i == changed else arg)
+    first = [filled(step, changed, new, lambda i, arg: other(arg) if i == changed else arg) for step in steps]
+    answers = host.in_turn(steps_of(lesson, first + [filled(step, changed, new) for step in steps]))
     try:
-        result = answer(lesson, host, steps, changed, new, lambda _, arg: arg)
+        result, _ = last_answer(itertools.islice(answers, len(first), None))
     except (NotWritten, Stopped) as error:
         raise Wrong(f"called again with the same objects, {error}", KEPT, call.name) from error
     for name, before, after in by_name(lesson, call, result):
@@ -52,20 +52,15 @@ def ask(lesson, host, steps, changed, new=False):
             raise Wrong(seen, KEPT, call.name)
 
 
-def answer(lesson, host, steps, changed, new, numbers):
-    """What the last of these calls returns, with other numbers in the same objects."""
-    caches = {}
-    for step in steps:
-        args = [numbers(i, arg) for i, arg in enumerate(step.args)]
-        for i, arg in enumerate(step.args):
-            if isinstance(arg, Opaque):
-                args[i] = caches.get(id(arg), arg)
-            elif not (new and i == changed):
-                args[i] = Given.of("filled", f"{changed} {new} {step.name} {i}", args[i])
-        result, _ = host.call(step.name, tuple(args), step.static, lesson.opaque(step.name))
-        made = result if isinstance(result, tuple) else (result,)
-        caches |= {id(old): new for old, new in zip(results(step), made, strict=False) if isinstance(old, Opaque)}
-    return result
+def filled(call, changed, new, numbers=lambda _, arg: arg):
+    """The call with the same objects whenever it is made, which hold these numbers; the changed one is not if new."""
+
+    def of(i, arg):
+        if isinstance(arg, Opaque) or (new and i == changed):
+            return numbers(i, arg)
+        return Given.of("filled", f"{changed} {new} {call.name} {i}", numbers(i, arg))
+
+    return call._replace(args=tuple(itertools.starmap(of, enumerate(call.args))))
 
 
 def holds_given(value):

@@ -8,7 +8,7 @@ import inspect
 import numpy as np
 
 from .compare import Wrong
-from .interleaving import alike, by_name, repeatable
+from .interleaving import alike, by_name, last_answer, repeatable, steps_of
 from .memory_orders import largest
 from .same_objects import holds_given
 from .scaled_upstream import results
@@ -75,12 +75,9 @@ def right(lesson, call, start, args):
 
 def answered(lesson, host, call, start, args):
     """What the student's function returns where its own call, or that of its forward, gets these arguments."""
-    answer, _ = host.call(start.name, args, start.static, lesson.opaque(start.name))
-    if call is start:
-        return answer
-    caches = {id(old): new for old, new in zip(results(start), answer, strict=True)}
-    upstream = tuple(caches.get(id(arg), arg) for arg in call.args)
-    return host.call(call.name, upstream, call.static, lesson.opaque(call.name))[0]
+    start_again = start._replace(args=args)
+    calls = [start_again] if call is start else [start_again, call]
+    return last_answer(host.in_turn(steps_of(lesson, calls)))[0]
 
 
 def ask(lesson, host, call, start, factor, args):

@@ -10,7 +10,8 @@ import numpy as np
 
 from .compare import Wrong
 from .here import EARLIER
-from .interleaving import KEPT, RETURNED, alike, by_name, other, repeatable
+from .interleaving import KEPT, RETURNED, alike, by_name, last_answer, other, repeatable
+from .values import CacheOf, Step
 from .yours import NotWritten, Opaque, Stopped, says_something
 
 FACTOR = -(2.0**40)                                  # a power of two, which rounds nothing
@@ -40,34 +41,54 @@ def is_backward(call):
     return isinstance(upstream, float) or (isinstance(upstream, np.ndarray) and upstream.dtype.kind == "f")
 
 
-def of_calls(lesson, host, call, forward, asked):
-    """cache_of(args): that of a new forward pass; gradients(dy, cache): [(name, as the call had it, now)]"""
+class PassesAgain:
+    """A backward call and its forward once more, with other arguments, asked as one sequence."""
 
-    def cache_of(args):
-        made = host.call(forward.name, args, forward.static, lesson.opaque(forward.name))[0]
-        return made[next(i for i, part in enumerate(forward.result) if part is call.args[1])]
+    def __init__(self, lesson, call, forward, asked):
+        self.lesson, self.call, self.forward, self.asked = lesson, call, forward, asked
+        self.steps, self.coming, self.answers = [], iter(()), []
+        self.part = next(i for i, part in enumerate(forward.result) if part is call.args[1])
 
-    def gradients(dy, cache):
-        result, written = host.call(call.name, (dy, cache), call.static, ())
+    def cache_of(self, args):
+        """That of a new forward pass."""
+        return CacheOf(self.add(self.forward, args), self.part)
+
+    def gradients(self, dy, cache):
+        """(number of the step, the cache), for `pairs`"""
+        return self.add(self.call, (dy, cache)), cache
+
+    def add(self, call, args):
+        self.steps.append(Step(call.name, args, call.static, self.lesson.opaque(call.name)))
+        return len(self.steps) - 1
+
+    def ask(self, host):
+        self.coming = host.in_turn(self.steps)
+
+    def pairs(self, number, cache):
+        """[(name, as the call had it, now)] of the gradients that are asked for"""
+        while len(self.answers) <= number:
+            self.answers.append(next(self.coming))
+        result, written = last_answer([self.answers[cache.step], self.answers[number]])
         if EARLIER in written:
-            raise Wrong(f"{call.name} wrote into {EARLIER}", RETURNED, call.name)
-        return [pair for pair in by_name(lesson, call, result) if pair[0] in asked]
-
-    return cache_of, gradients
+            raise Wrong(f"{self.call.name} wrote into {EARLIER}", RETURNED, self.call.name)
+        return [pair for pair in by_name(self.lesson, self.call, result) if pair[0] in self.asked]
 
 
 def ask(lesson, host, call, forward, asked):
-    dy = call.args[0]
-    cache_of, gradients = of_calls(lesson, host, call, forward, asked)
-    mine, scaled = cache_of(forward.args), cache_of(forward.args)
+    dy, passes = call.args[0], PassesAgain(lesson, call, forward, asked)
+    mine, scaled = passes.cache_of(forward.args), passes.cache_of(forward.args)
+    others = passes.gradients(other(dy), passes.cache_of(tuple(map(other, forward.args))))
+    factors = {factor: passes.gradients(times(factor, dy), own) for factor, own in ((1.0, mine), (FACTOR, scaled))}
+    once_more = passes.gradients(dy, scaled)
+    passes.ask(host)
     with contextlib.suppress(NotWritten, Stopped):   # other numbers may be none that it takes
-        gradients(other(dy), cache_of(tuple(other(arg) for arg in forward.args)))
-    for factor, own in ((1.0, mine), (FACTOR, scaled)):
-        for name, before, after in gradients(times(factor, dy), own):
+        passes.pairs(*others)
+    for factor, made in factors.items():
+        for name, before, after in passes.pairs(*made):
             if not alike(times(factor, before), after):
                 raise Wrong(f"{name} of {call.name} {DIFFERS[factor]}", CAUSES[factor], call.name)
     with contextlib.suppress(NotWritten, Stopped):   # a backward pass may use its cache up
-        if handed_out_again(gradients(dy, scaled)):
+        if handed_out_again(passes.pairs(*once_more)):
             raise Wrong(f"{call.name} returns for dy what it had returned for minus 2⁴⁰ dy", KEPT, call.name)
 
 

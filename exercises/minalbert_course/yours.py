@@ -83,10 +83,16 @@ class Yours:
         self._written, self.made, self._used = [], [], set()
 
     def each(self, name, many):
-        """The results of many calls, of which none needs what another returns. many: their arguments, no caches"""
+        """The result of each of many calls, of which none needs what another returns. many: their arguments, no caches
+
+        Some are made before they are wanted. Those that are not wanted any more count as never made.
+        """
+        many = list(many)
         answers = self.host.calls(name, [(args, {}) for args in many], self._lesson.opaque(name))
-        with named(name):
-            return [self._took(name, args, {}, *answer) for args, answer in zip(many, answers, strict=True)]
+        for args in many:
+            with named(name):
+                answer = next(answers)
+            yield self._took(name, args, {}, *answer)
 
     def _call(self, name, *args, **static):
         args = tuple(self._unused(arg) for arg in args)

@@ -40,7 +40,7 @@ class Fenced:
         self.lesson, self.path, self.limits = lesson, Path(path), limits
         self.new_worker = new_worker or WorkerProcess
         self.processor, self.clock = 0.0, 0.0        # seconds that all questions took
-        self.remark, self.fences, self.endless = "", [], {}
+        self.remark, self.fences, self.endless, self.alone = "", [], {}, set()
         self.worker, self.closed, self.one = None, False, threading.RLock()
         self.device = DeviceProcess(self.begun, self.limited, limits.call)
         self.caches = 0                              # that functions have returned, or could have
@@ -97,20 +97,21 @@ class Fenced:
     def in_turn(self, steps, goes_on=True):
         """(result, what was written into) of each step, or the NotWritten or Stopped with which it ended.
 
-        Many are asked in one question: to wait takes longest. Where that ends the worker, each of them is asked alone.
+        Many are asked in one question: to wait takes longest. Where that ends the worker, each of them is asked alone,
+        and so is every later call of these functions.
         Nothing is asked before a check asks it: a submission can read what waits for it, and the arguments of a later
         call may hold the answer to an earlier one.
         goes_on: are steps made after one that ends so?
         """
         steps = self.numbered(steps)
-        done, alone, most = 0, 0, TOGETHER
+        done, most = 0, TOGETHER
         while done < len(steps):
-            some = steps[done : done + (1 if done < alone else most)]
+            some = steps[done : done + (1 if steps[done].name in self.alone else most)]
             try:
                 answers = self.together(some, goes_on)
             except Stopped as error:
-                if goes_on and len(some) > 1:
-                    alone = done + len(some)
+                if len(some) > 1:
+                    self.alone |= {step.name for step in some}
                     continue
                 answers = [error]
             most = min(most, len(answers)) if len(answers) < len(some) else most         # the others take as long
@@ -144,7 +145,7 @@ class Fenced:
         try:
             answers = self.answer(question, what, min(self.limits.call, self.left)).get("answers")
         except OutOfTime as error:
-            if len(sent) == 1 or not goes_on:
+            if len(sent) == 1:
                 self.endless |= dict.fromkeys(names, str(error))
             raise
         try:

@@ -203,10 +203,11 @@ def of_operations(yours, draw):
 @lesson.check(1, "break-even", of="break_even", formula="the largest whole E with V E + E H < V H")
 def of_break_even(yours, draw):
     V, _, H, _, _, _ = drawn_sizes(draw)
-    for words, width in ((V, H), *PAIRS):
+    asked = (V, H), *PAIRS
+    for (words, width), answer in zip(asked, yours.each("break_even", asked), strict=True):
         right = (words * width - 1) // (words + width)
         known = break_even_mistakes(words, width, right)
-        whole(f"break_even({words}, {width})", yours.break_even(words, width), right, known)
+        whole(f"break_even({words}, {width})", answer, right, known)
 
 
 @lesson.check(0.5, "the paper's tables", of="albert_parameters", formula="Lan et al., 2020, tables 1 and 3")

@@ -65,11 +65,11 @@ def add_step(lesson, ratio, weights):
 
     @lesson.check(1.5, "m and v", of, "m ← β₁ m + (1 - β₁) g,  v ← β₂ v + (1 - β₂) g²")
     def moments(yours, draw):
-        in_each(draw, corrected, lambda s: check_moments(yours, s))
+        in_each(yours, draw, corrected, check_moments)
 
     @lesson.check(ratio, "trust ratio", of, formula)
     def trust_ratio(yours, draw):
-        in_each(draw, corrected, lambda s: check_ratio(yours, s))
+        in_each(yours, draw, corrected, check_ratio)
 
     if corrected:
 
@@ -77,19 +77,20 @@ def add_step(lesson, ratio, weights):
         def clamped(yours, draw):
             for clamp in (3.0, 20.0, 0.1, 0.01, 0.7, 1.0):
                 s = case(draw, corrected, clamp=clamp)
-                for scale in (1.0, 0.3, 10.0):
-                    check_ratio(yours, s._replace(w=scale * s.w))
-                    check_weights(yours, s._replace(w=scale * s.w))
+                for scaled in (s._replace(w=scale * s.w) for scale in (1.0, 0.3, 10.0)):
+                    for check in (check_ratio, check_weights):
+                        check(scaled, yours.lamb_step(*scaled.asked()))
 
     @lesson.check(weights, "new weights", of, formula)
     def new_weights(yours, draw):
-        in_each(draw, corrected, lambda s: check_weights(yours, s))
+        in_each(yours, draw, corrected, check_weights)
 
     @lesson.check(1, "vectors exempt", of, "w of one axis: λ = 0 and r = 1")
     def exempt(yours, draw):
-        in_each(draw, corrected, lambda s: check_exempt(yours, s), vector=True)
+        in_each(yours, draw, corrected, check_exempt, vector=True)
         if corrected:
-            check_exempt(yours, case(draw, corrected, shape=(5,), clamp=0.1))
+            s = case(draw, corrected, shape=(5,), clamp=0.1)
+            check_exempt(s, yours.lamb_step(*s.asked()))
 
     @lesson.check(0.5, "zero norms", of, "r = 1 if ‖w‖ or ‖u‖ is zero")
     def zero(yours, draw):

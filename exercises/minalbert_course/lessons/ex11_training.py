@@ -46,8 +46,9 @@ RATE = "peak step / warmup while step < warmup, then peak (1 - step / steps)"
 
 
 def compare_rates(yours, places, steps, warmup, peak):
-    for step in places:
-        rate, right = yours.learning_rate(step, steps, warmup, peak), rate_of(step, steps, warmup, peak)
+    asked = [(step, steps, warmup, peak) for step in places]
+    for given, rate in zip(asked, yours.each("learning_rate", asked), strict=True):
+        step, right = given[0], rate_of(*given)
         if isinstance(rate, np.ndarray) and rate.shape == (1,):
             rate = rate[0]
         named = f"learning_rate({step}, steps={steps}, warmup={warmup}, peak={peak:.4g})"

@@ -191,40 +191,41 @@ def to_the_host(yours, draw):
     y = draw.normal(*draw.sizes(B=2, H=3))
     with explained(ONCE):
         both_live(yours)
-        for x in (y, y.astype(np.float32), np.arange(4), np.array(2.5), y[None, :1], y > 0, 0 * y, 1e4 * y):
-            for where, given in (("on the device", on_device(x, transfers=1)), ("on the host", x)):
-                array = here("array", yours.to_host(given))
-                if not isinstance(array, np.ndarray):
-                    raise Wrong(f"of an x {where}, to_host returned {shown(array)}; it must be a NumPy array",
-                                "a return is missing" if array is None else None)  # fmt: skip
-                if array.dtype != x.dtype:
-                    raise Wrong(f"of an x {where} of {x.dtype}, to_host returned {array.dtype}; it must be the same",
-                                "seen: what is read must be as it was on the device")  # fmt: skip
-                equal(f"array of an x {where}", array, x, "seen: what is read must be as it was on the device")
+        kinds = y, y.astype(np.float32), np.arange(4), np.array(2.5), y[None, :1], y > 0, 0 * y, 1e4 * y
+        compare_read(yours, kinds, "on the device", lambda x: on_device(x, transfers=1))
+        compare_read(yours, kinds, "on the host", lambda x: x)       # not before: it would show what is to be read
+
+
+def compare_read(yours, kinds, where, placed):
+    for x, array in zip(kinds, yours.each("to_host", [(placed(x),) for x in kinds]), strict=True):
+        if not isinstance(array := here("array", array), np.ndarray):
+            raise Wrong(f"of an x {where}, to_host returned {shown(array)}; it must be a NumPy array",
+                        "a return is missing" if array is None else None)  # fmt: skip
+        if array.dtype != x.dtype:
+            raise Wrong(f"of an x {where} of {x.dtype}, to_host returned {array.dtype}; it must be the same",
+                        "seen: what is read must be as it was on the device")  # fmt: skip
+        equal(f"array of an x {where}", array, x, "seen: what is read must be as it was on the device")
 
 
 @lesson.check(1, "one transfer", of="mean_loss", formula="the mean of all losses, added where they are, read once")
 def one_transfer(yours, draw):
     with explained(ONCE):
         both_live(yours)
-        for steps in (25, *([300] if draw.first else [])):
-            compare_means(yours, draw.uniform(2.0, 9.0, steps))
+        cases = [draw.uniform(2.0, 9.0, steps) for steps in (25, *([300] if draw.first else []))]
         for steps in (1, 2, *draw.sizes(steps=5, least=2)):
             losses = draw.uniform(2.0, 9.0, steps)
-            compare_means(yours, losses)
-            compare_means(yours, 10 * losses.astype(np.float32))
-        for others in (0 * losses, 0.01 * losses, 4 - losses):       # the last as of log probabilities
-            compare_means(yours, others)
+            cases += losses, 10 * losses.astype(np.float32)
+        cases += 0 * losses, 0.01 * losses, 4 - losses               # the last as of log probabilities
+        compare_means(yours, cases, "device", lambda losses: Given.of("numbers on the device", losses, 1))
+        compare_means(yours, cases, "host", lambda losses: list(map(np.array, losses)))
         for bad in (np.nan, np.inf):
             compare_spoilt(yours, losses, bad)
     yours.untouched()
 
 
-def compare_means(yours, losses):
-    places = {"device": Given.of("numbers on the device", losses, 1), "host": [np.array(loss) for loss in losses]}
-    for where, given in places.items():
-        loss = here("loss", yours.mean_loss(given))
-        if isinstance(loss, np.ndarray):
+def compare_means(yours, cases, where, placed):
+    for losses, loss in zip(cases, yours.each("mean_loss", [(placed(losses),) for losses in cases]), strict=True):
+        if isinstance(loss := here("loss", loss), np.ndarray):
             raise Wrong(f"loss is an array of shape {loss.shape}; it must be one number", "take float() of it")
         suspects = Later(mean_mistakes, losses) if len(losses) > 1 else None
         same(f"loss, of losses on the {where}", loss, losses.mean(dtype=float), suspects=suspects)

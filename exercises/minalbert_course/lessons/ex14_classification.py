@@ -75,9 +75,10 @@ AS_IT_IS = "seen: a label is a text as it is, with its spaces; an empty one is a
 
 @lesson.check(1, "labels in order", of="label_numbers", formula="number = k where label = names[k]; -1 for None")
 def order(yours, draw):
-    for labels, names in named(draw):
+    asked = [(list(labels), list(names)) for labels, names in named(draw)]
+    for (labels, names), answer in zip(asked, yours.each("label_numbers", asked), strict=True):
         right = np.array([-1 if label is None else names.index(label) for label in labels])
-        answer = numbers("label_numbers", yours.label_numbers(list(labels), list(names)), right.shape)
+        answer = numbers("label_numbers", answer, right.shape)
         if answer.dtype.kind == "f":
             raise Wrong(f"label_numbers returned {answer.dtype}; it must be whole numbers")
         ways = other_orders(labels, names).items()
@@ -252,6 +253,5 @@ def purity(yours, draw):
         loss, cache = getattr(yours, f"{name}_loss_forward")(*next(found))
         dscores, _ = getattr(yours, f"{name}_loss_backward")(np.array(1.0), cache)
         alive(numbers=numbered, loss=loss, dscores=dscores)
-        for scores, labels in found:                 # some labels are negative
-            getattr(yours, f"{name}_loss_forward")(scores, labels)
+        list(yours.each(f"{name}_loss_forward", found))              # some labels are negative
     yours.untouched()

@@ -153,7 +153,8 @@ BEST = "the largest scores[i, 0] + scores[j, 1] over i ≤ j < i + longest"
 
 @lesson.check(1.5, "the best span", of="best_span", formula=BEST)
 def decode(yours, draw):
-    found = [(given, plain(yours.best_span(*given))) for given in windows(draw)]
+    asked = list(windows(draw))
+    found = list(zip(asked, map(plain, yours.each("best_span", asked)), strict=True))
     for (scores, longest), span in found:
         what = f"of {len(scores)} tokens, longest = {longest}: (start, end)"
         equal_or(what, span, best_span(scores, longest), found, other_spans)
@@ -175,7 +176,8 @@ def equal_or(what, answer, right, found, mistakes):
 
 @lesson.check(0.5, "its letters", of="answer_text", formula="from places[start - first][0] to places[end - first][1]")
 def letters(yours, draw):
-    found = [(given, yours.answer_text(*given)) for given in answers(draw)]
+    asked = list(answers(draw))
+    found = list(zip(asked, yours.each("answer_text", asked), strict=True))
     for given, answer in found:
         what = f"the answer at {given[3]} to {given[4]}, first = {given[2]},"
         equal_or(what, answer, answer_text(*given), found, other_texts)

@@ -94,11 +94,13 @@ def special(usual):
             yield f"{name} = {value:g}", {name: value}
 
 
-def in_each(draw, corrected, check, vector=False):
-    """Run the check at all points; where it fails after the first, the cause is one of that case alone."""
-    for words, s in points(draw, corrected, vector):
+def in_each(yours, draw, corrected, check, vector=False):
+    """Run check(case, answer) at all points; where it fails after the first, the cause is one of that case alone."""
+    cases = list(points(draw, corrected, vector))
+    answers = yours.each("lamb_step", [s.asked() for _, s in cases])
+    for words, s in cases:
         try:
-            check(s)
+            check(s, next(answers))
         except Wrong as error:
             if words:
                 error.seen = f"{error.seen} ({words})"
@@ -116,9 +118,9 @@ def reference(s):
     return lamb_tensor(*s[:9], bias_correction=s.corrected, clamp=s.clamp)
 
 
-def call(yours, s):
-    """w, m, v, ratio, and the m and v that the rest is judged by: the student's own, if they can be."""
-    w, m, v, ratio = yours.lamb_step(*s.asked())
+def to_judge(s, answer):
+    """w, m, v, ratio, with the m and v that the rest is judged by: the student's own, if they can be."""
+    w, m, v, ratio = answer
     _, right_m, right_v, _ = reference(s)
     if not fits(m, s.w) or not fits(v, s.w) or (np.asarray(v) < 0).any():
         return w, right_m, right_v, ratio
@@ -143,8 +145,8 @@ def number(name, value, expected, suspects=None):
     same(name, value, expected, suspects=suspects)
 
 
-def check_moments(yours, s):
-    _, m, v, _ = yours.lamb_step(*s.asked())
+def check_moments(s, answer):
+    _, m, v, _ = answer
     right_w, right_m, right_v, _ = reference(s)
     others = {"m is v": right_v, "the new w stands where m must": right_w}
     same("m", m, right_m, suspects=moment_mistakes(s, "m", 0, s.m, s.g, right_m) | others)
@@ -163,20 +165,20 @@ def check_moments(yours, s):
     same("v", v, right_v, suspects=known)
 
 
-def check_ratio(yours, s):
-    _, m, v, ratio = call(yours, s)
+def check_ratio(s, answer):
+    _, m, v, ratio = to_judge(s, answer)
     number("the trust ratio r", ratio, trust(s, direction(s, m, v)), Later(ratio_mistakes, s, m, v))
 
 
-def check_weights(yours, s):
-    w, m, v, ratio = call(yours, s)
+def check_weights(s, answer):
+    w, m, v, ratio = to_judge(s, answer)
     u = direction(s, m, v)
     same("w", w, s.w - s.rate * trust(s, u) * u, suspects=Later(weight_mistakes, s, m, v, ratio))
 
 
-def check_exempt(yours, s):
+def check_exempt(s, answer):
     """w is a vector."""
-    w, m, v, ratio = call(yours, s)
+    w, m, v, ratio = to_judge(s, answer)
     u = direction(s, m, v, decay=False)
     same("w of one axis", w, s.w - s.rate * u, suspects=Later(vector_mistakes, s, m, v, ratio))
     decayed = direction(s, m, v)
@@ -190,7 +192,7 @@ def check_exempt(yours, s):
 def check_zero(yours, s):
     zero = np.zeros_like(s.w)
     new = s._replace(w=zero)
-    w, m, v, ratio = call(yours, new)
+    w, m, v, ratio = to_judge(new, yours.lamb_step(*new.asked()))
     if (np.asarray(numbers("ratio", ratio)) == 0).all():
         raise Wrong("where w is zero, ratio is 0; it must be 1", "‖w‖ / ‖u‖ is 0: such weights could never move")
     number("the trust ratio r where w is zero", ratio, 1.0)

@@ -31,15 +31,10 @@ def crowded(draw, token):
     return ids
 
 
-def ask(yours, draw, ids, vocab_size=25):
-    (answer,) = ask_each(yours, draw, [ids], vocab_size)
-    return answer
-
-
 def ask_each(yours, draw, texts, vocab_size=25):
     pairs = zip(texts, rngs(draw, len(texts)), strict=True)
     answers = yours.each("mask_tokens", [(ids, seeded, vocab_size) for ids, seeded in pairs])
-    return [arrays(ids, *answer) for ids, answer in zip(texts, answers, strict=True)]
+    return (arrays(ids, *answer) for ids, answer in zip(texts, answers, strict=True))
 
 
 def arrays(ids, masked, positions, labels):
@@ -69,9 +64,9 @@ def cause_of_order(ids, *returned):
 
 def check_positions(yours, draw):
     counts, sizes = [], (*range(1, 10), *(int(n) for n in draw.integers(11, 29, 12)), 37, 53, 200)
-    for ids in (*(text(draw, size, padding=size % 3) for size in sizes), crowded(draw, UNK), crowded(draw, MASK)):
+    texts = *(text(draw, size, padding=size % 3) for size in sizes), crowded(draw, UNK), crowded(draw, MASK)
+    for ids, (_, positions, _) in zip(texts, ask_each(yours, draw, texts), strict=True):
         size = int((ids >= ORDINARY).sum())
-        _, positions, _ = ask(yours, draw, ids)
         special = sorted({int(i) for i in ids[positions] if i < ORDINARY})
         if special:
             raise Wrong(f"a special token is chosen: id {special[0]}", "choose among the ids from 5 on alone")
@@ -157,10 +152,9 @@ def check_places(yours, draw):
 
 
 def check_labels(yours, draw):
-    asked = []
-    for number, size in enumerate(draw.integers(1, 60, 25)):
-        ids = text(draw, int(size), words=(ORDINARY, 250000) if number % 5 == 4 else (ORDINARY, 25))
-        masked, positions, labels = ask(yours, draw, ids)
+    asked, sizes = [], draw.integers(1, 60, 25).tolist()
+    texts = [text(draw, size, words=(ORDINARY, 250000 if number % 5 == 4 else 25)) for number, size in enumerate(sizes)]
+    for size, ids, (masked, positions, labels) in zip(sizes, texts, ask_each(yours, draw, texts), strict=True):
         if not len(positions):
             raise Wrong(f"none of {size} ordinary tokens is chosen; at least one must be")
         changed = np.flatnonzero(masked != ids)
@@ -248,14 +242,16 @@ def check_rates(yours, draw):
     count = sum(MASK in masked for masked in alone)
     share("[MASK] where one token is chosen", count, len(alone), 0.8, "seen: where one is chosen, other chances hold")
     for words in ((20,), (2, 1))[draw.number] if draw.number < 2 else draw.integers(15, 21, 1).tolist():
-        compare_rates([rates_of(yours, draw, words) for _ in range(20)], words)
+        half = ORDINARY, ORDINARY + max(min(words, 2), words // 2)   # of the vocabulary, unless that is very small
+        texts = [text(draw, 2000, words=half) for _ in range(20)]
+        answers = ask_each(yours, draw, texts, ORDINARY + words)
+        compare_rates([became(ids, answer) for ids, answer in zip(texts, answers, strict=True)], words)
     check_large_vocabulary(yours, draw)
 
 
-def rates_of(yours, draw, words):
-    """[(a chosen ordinary token, what it became)] of a text with half of the vocabulary, unless that is very small."""
-    ids = text(draw, 2000, words=(ORDINARY, ORDINARY + max(min(words, 2), words // 2)))
-    masked, positions, _ = ask(yours, draw, ids, ORDINARY + words)
+def became(ids, answer):
+    """[(a chosen ordinary token, what it became)]"""
+    masked, positions, _ = answer
     positions = positions[ids[positions] >= ORDINARY]
     return list(zip(ids[positions].tolist(), masked[positions].tolist(), strict=True))
 
@@ -266,9 +262,8 @@ def check_large_vocabulary(yours, draw):
     Few come twice: of some 180, fewer than one pair is alike.
     """
     vocab_size, found = 200000 if draw.first else 30000, []
-    for _ in range(6):
-        ids = text(draw, 2000, words=(vocab_size - 1000, vocab_size))
-        masked, positions, _ = ask(yours, draw, ids, vocab_size)
+    texts = [text(draw, 2000, words=(vocab_size - 1000, vocab_size)) for _ in range(6)]
+    for ids, (masked, positions, _) in zip(texts, ask_each(yours, draw, texts, vocab_size), strict=True):
         changed = (masked[positions] != MASK) & (masked[positions] != ids[positions])
         found += masked[positions][changed].tolist()
     if len(set(found)) < 0.8 * len(found):

@@ -36,9 +36,13 @@ def assembled(first, second, max_length):
     return [CLS, *first, SEP, *second, SEP], [0] * (len(first) + 2) + [1] * (len(second) + 1)
 
 
-def compare_inputs(yours, first, second, max_length):
-    """Compare what assemble returns, and name the cause if it is known."""
-    ids, types = yours.assemble(list(first), list(second), max_length)
+def compare_inputs(yours, asked):
+    """Compare what assemble returns for each (first, second, max_length), and name the cause if it is known."""
+    for given, answer in zip(asked, yours.each("assemble", asked), strict=True):
+        compare_assembled(*answer, *given)
+
+
+def compare_assembled(ids, types, first, second, max_length):
     ids, types = whole("input_ids", ids), whole("token_type_ids", types)
     right, right_types = assembled(first, second, max_length)
     asked = f"(parts of {len(first)} and {len(second)} tokens, max_length {max_length})"
@@ -139,22 +143,24 @@ def shortened(first, second, room, take=list.pop, larger=lambda a, b: a if len(a
 
 
 def check_layout(yours, draw):
-    for sizes, end in (((4, 3), 1000), ((1, 1), 1000), ((2, 6), 250000)):
-        first, second = (draw.integers(ORDINARY, end, size).tolist() for size in sizes)
-        compare_inputs(yours, first, second, 16)
+    sizes = ((4, 3), 1000), ((1, 1), 1000), ((2, 6), 250000)
+    compare_inputs(yours, [(*two_texts(draw, *given), 16) for given in sizes])
+
+
+def two_texts(draw, sizes, end):
+    return [draw.integers(ORDINARY, end, size).tolist() for size in sizes]
 
 
 def check_too_long(yours, draw):
+    asked = []
     for sizes in ((9, 4), (4, 9), (9, 8), (8, 8), (2, 12), tuple(int(n) for n in draw.integers(8, 15, 2))):
-        first, second = (draw.integers(ORDINARY, 1000, size).tolist() for size in sizes)
-        for max_length in (10, 13, 14, sum(sizes) + 3):
-            compare_inputs(yours, first, second, max_length)
-    first, second = (draw.integers(ORDINARY, 1000, size).tolist() for size in (300, 260))
-    compare_inputs(yours, first, second, 512)
+        two = two_texts(draw, sizes, 1000)
+        asked += [(*two, max_length) for max_length in (10, 13, 14, sum(sizes) + 3)]
+    asked.append((*two_texts(draw, (300, 260), 1000), 512))
     for sizes in ((1, 1), (1, 12), (12, 1), (2, 2), (40, 30)):
-        first, second = (draw.integers(ORDINARY, ORDINARY + 4, size).tolist() for size in sizes)     # words come twice
-        for max_length in (5, 6, 7, 8, 9):
-            compare_inputs(yours, first, second, max_length)
+        two = two_texts(draw, sizes, ORDINARY + 4)       # words come twice
+        asked += [(*two, max_length) for max_length in (5, 6, 7, 8, 9)]
+    compare_inputs(yours, asked)
 
 
 def check_outside(yours, draw):

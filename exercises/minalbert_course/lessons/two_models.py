@@ -22,7 +22,7 @@ def plain(value):
 
 def compare_places(yours, cases):
     """cases: [(ours, theirs, limit, what is right)]   The cause is a mistake that gives the answers of all."""
-    found = [plain(yours.first_difference(*case[:3])) for case in cases]
+    found = list(map(plain, yours.each("first_difference", [case[:3] for case in cases])))
     if all(type(answer) is type(case[3]) and answer == case[3] for answer, case in zip(found, cases, strict=True)):
         return
     known = [mistaken_places(*case[:3]) for case in cases]

@@ -103,7 +103,8 @@ def bare(draw):
 
 def compare_words(yours, draw):
     asked = [pieces(draw, 2 + 2 * number, SPECIAL[number]) for number in range(len(SPECIAL))] + [bare(draw)]
-    tried = [(lists("words", yours.find_words(*given)), words_of(*given), word_mistakes(*given)) for given in asked]
+    tried = [(lists("words", found), words_of(*given), word_mistakes(*given))
+             for given, found in zip(asked, yours.each("find_words", asked), strict=True)]
     cause = cause_of_all(tried) or altered(
         "words", [(found, right) for found, right, _ in tried], words_of,
         [{"input_ids": ids.tolist(), "begins": begins.astype(int).tolist()} for ids, begins in asked])  # fmt: skip
@@ -171,7 +172,8 @@ def alone(draw):
 
 def compare_chosen(name, yours, asked):
     """asked: (what choose_spans is given, the right spans), of every input"""
-    tried = [(lists(name, yours.choose_spans(*given)), right) for given, right in asked]
+    answers = yours.each("choose_spans", [given for given, _ in asked])
+    tried = [(lists(name, answer), right) for answer, (_, right) in zip(answers, asked, strict=True)]
     if all(found == right for found, right in tried):
         return
     known = [span_mistakes(*given) for given, _ in asked]
