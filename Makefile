@@ -79,7 +79,7 @@ bench: $(PARITY)/.ready
 	$(PARITY)/bin/python benchmarks/report.py --quick
 
 lock:
-	uv pip compile pyproject.toml --extra notebooks --extra train --extra dev --extra site --universal --python-version 3.11 \
+	uv pip compile pyproject.toml --extra grade --extra notebooks --extra train --extra dev --extra site --universal --python-version 3.11 \
 	  --generate-hashes --no-header --no-annotate --no-emit-index-url --upgrade --quiet -o requirements.lock
 
 clean:

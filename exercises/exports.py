@@ -43,7 +43,7 @@ set -e
 apt-get update
 apt-get install -y python3.11 python3.11-venv || apt-get install -y python3 python3-venv
 "$(command -v python3.11 || command -v python3)" -m venv /autograder/venv
-/autograder/venv/bin/pip install /autograder/source/minalbert-*.whl
+/autograder/venv/bin/pip install "$(echo /autograder/source/minalbert-*.whl)[grade]"
 """
 
 RUN = """\
@@ -55,7 +55,7 @@ cd /autograder
 DOCKERFILE = """\
 FROM python:3.12-slim
 COPY minalbert-*.whl /wheels/
-RUN pip install --no-cache-dir /wheels/minalbert-*.whl
+RUN pip install --no-cache-dir "$(echo /wheels/minalbert-*.whl)[grade]"
 RUN ln -s "$(python -c 'import minalbert_course as course; print(course.__path__[0])')" /course
 ENV OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=1 HOME=/tmp
 USER 65534:65534

@@ -5,6 +5,7 @@ import functools
 import json
 import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -173,3 +174,12 @@ def test_grades_of_the_folder_where_one_is_lie_beside_it(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path / "in")
     assert commands.main(["grade", ".", "--workers", "1"]) == 0
     assert (tmp_path / "in-grades" / "grades.csv").exists()
+
+
+def test_without_msgpack_one_sentence_says_what_is_missing(tmp_path):
+    code = (
+        "import sys; sys.modules['msgpack'] = None; from minalbert.commands import main; sys.exit(main(sys.argv[1:]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code, "grade", str(tmp_path)], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "minalbert: msgpack is not installed: pip install 'minalbert[grade]'\n"

@@ -1,10 +1,10 @@
 """What a worker and the grader tell each other: values as bytes, and what became of the arguments."""
 
-import tracemalloc
-
 import exercise_files
+import msgpack
 import numpy as np
 import pytest
+from msgpack import ExtType
 
 from minalbert_course.catalogue import find
 from minalbert_course.given import Given
@@ -84,26 +84,63 @@ def test_values_travel_and_nothing_else_does():
     passed_on = back(codec.dumps(codec.packed(value)))
     assert type(passed_on) is codec.Packed
     assert repr(codec.unpacked(passed_on)) == repr(value)
-    for broken in (b"{", b'{"<f8": [3]}', b'{"O": [1]}', b'{"<f8": [-1]}', b'{"<f8": 3}',
-                   b'{"tuple": 3}', b'{"what": 1}', b'{"value": 1}', b'{"packed": 9}', b'{"packed": -1}',
-        b'{"packed": true}', b'{"<f8": ["a", 3]}', b'{"<f8": [[1], 2]}', b'{"<f8": [true]}',
-                   b"[" * 10**5):  # fmt: skip
-        with pytest.raises(codec.CodecError):
-            codec.loads(broken + b"12345678", len(broken))
     with pytest.raises(codec.CodecError, match="64 are allowed"):
         codec.sizes(codec.HEAD.pack(10, 2**40))
 
 
-def test_a_short_answer_takes_no_memory():
-    """A shape of a text and a number would have the text so many times as its size."""
-    text = b'{"<f8": ["%b", 100000]}' % (100 * b"a")
-    tracemalloc.start()
-    try:
-        with pytest.raises(codec.CodecError):
-            codec.loads(text, len(text))
-        assert tracemalloc.get_traced_memory()[1] < 10**6
-    finally:
-        tracemalloc.stop()
+def extension(code, data):
+    return msgpack.packb(ExtType(code, data))
+
+
+ARRAYS = (
+    b"<f8 3",
+    b"O 1",
+    b"<f8 -1",
+    b"<f8 -1 -1",
+    b"<f8 a",
+    b"<f8 1.5",
+    b"<f8 [1]",
+    b"",
+    b"what 1",
+    b"<f8" + b" 1" * 999,
+)
+BROKEN = [
+    b"\xc1", b"\x93\x01", b"\x01\x01", b"\x91" * 10**5, b"\x81\x90\x01",  # the last: a list as a key
+    *(extension(codec.ARRAY, data) for data in ARRAYS),
+    *(extension(codec.PACKED, data) for data in (b"9", b"-1", b"a")),
+    extension(codec.LONG, b"a"), extension(codec.STRANGE, b"\xff"), extension(99, b""),
+    msgpack.packb([codec.FIRST[codec.OPAQUE]]), msgpack.packb([codec.FIRST[codec.GIVEN]]),
+    msgpack.packb([codec.FIRST[codec.DEVICE], 1, 2]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", BROKEN)
+def test_what_is_no_message_is_refused(text):
+    with pytest.raises(codec.CodecError):
+        codec.loads(text + b"12345678", len(text))
+
+
+@pytest.mark.parametrize("value", [2**64, -(2**70), float("inf"), -0.0, "\ud800", True, {None: 1, 2.5: 2}, [[]], ()])
+def test_numbers_and_texts_come_back_as_they_were(value):
+    assert repr(back(codec.dumps(value))) == repr(value)
+
+
+@pytest.mark.parametrize("value", ["\ud800", {"a"}, 1j, object(), np.array(["a"]), type("Tiny", (int,), {})(3)])
+def test_what_has_no_place_comes_out_as_strange(value):
+    assert isinstance(back(codec.dumps([value]))[0], codec.Strange) == (type(value) is not str)
+
+
+@pytest.mark.parametrize("text", [
+    extension(codec.ARRAY, b"<f8 " + b"9" * 100),
+    extension(codec.ARRAY, b"<f8" + 700 * b" 1"),
+    b"\xdd\x00\x3c\x00\x00" * 800_000,              # lists in lists, each with room for four million
+])  # fmt: skip
+def test_a_short_answer_takes_no_memory(text):
+    resource = pytest.importorskip("resource", reason="this system does not say how much memory was used")
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(codec.CodecError):
+        codec.loads(text, len(text))
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000  # kB
 
 
 def back(message):

@@ -14,7 +14,7 @@ from .own_forward import YoursByOwnForward, pairs_to_judge
 from .running import run_check
 from .values import NotWritten, OutOfTime, Stopped
 from .variations import found_in
-from .yours import Yours, says_something
+from .yours import Yours
 
 ZEROS = "every number that came back is zero"
 EARNED_ELSEWHERE = "seen: zero is right here, but it counts only where another check of the function has its points"
@@ -129,7 +129,7 @@ def outcome(lesson, check, yours, term):
     except Exception as error:                       # of numbers, text or objects that no check expects
         return missed(check, f"{check.of} returned something that cannot be checked ({type(error).__name__}: {error})")
     names = frozenset(call.name for call in yours.made)
-    telling = frozenset(call.name for call in yours.made if says_something(call.result))
+    telling = frozenset(name for name in names if yours.returned_something(name))
     return Outcome(check, float(check.points), called=telling, only_zeros=frozenset() if telling else names)
 
 

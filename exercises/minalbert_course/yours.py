@@ -6,7 +6,7 @@ Wherever they run (`here`, or `grade.worker`, in a process of their own), they g
 writes into its arguments spoils nothing; `yours.untouched()` reports it.
 """
 
-import contextlib
+import collections
 import functools
 from typing import Any, NamedTuple
 
@@ -48,7 +48,7 @@ class Yours:
     """
 
     def __init__(self, lesson, host):
-        self._lesson, self.host, self.history = lesson, host, []
+        self._lesson, self.host, self.history = lesson, host, collections.deque(maxlen=KEPT)
         self._wrote_once, self._lent, self.writers = [], [], set()
         self.forget()
 
@@ -82,6 +82,10 @@ class Yours:
         """A new check begins."""
         self._written, self.made, self._used = [], [], set()
 
+    def returned_something(self, name):
+        """Has a call of this function returned anything but zeros?"""
+        return any(says_something(call.result) for call in self.made if call.name == name)
+
     def each(self, name, many):
         """The result of each of many calls, of which none needs what another returns. many: their arguments, no caches
 
@@ -90,15 +94,20 @@ class Yours:
         many = list(many)
         answers = self.host.calls(name, [(args, {}) for args in many], self._lesson.opaque(name))
         for args in many:
-            with named(name):
-                answer = next(answers)
-            yield self._took(name, args, {}, *answer)
+            yield self._took(name, args, {}, *self._named(name, next, answers))
 
     def _call(self, name, *args, **static):
         args = tuple(self._unused(arg) for arg in args)
-        with named(name):
-            answer = self.host.call(name, args, static, self._lesson.opaque(name))
+        answer = self._named(name, self.host.call, name, args, static, self._lesson.opaque(name))
         return self._took(name, args, static, *answer)
+
+    def _named(self, name, ask, *args):
+        """What ask(*args) returns; an error says in which function it was."""
+        try:
+            return ask(*args)
+        except (NotWritten, Stopped) as error:
+            error.of = name
+            raise
 
     def _took(self, name, args, static, result, written):
         if name in self._lesson.own_results:
@@ -109,7 +118,7 @@ class Yours:
         self._wrote_once += self._written[:1]
         result = unpacked(name, result, self._lesson.functions[name])
         self.made.append(Call(name, args, static, result))
-        self.history = [*self.history[1 - KEPT :], self.made[-1]]
+        self.history.append(self.made[-1])
         return result
 
     def _unused(self, arg):
@@ -124,16 +133,6 @@ class Yours:
 
     def _caches(self, call):
         return [(i, call.result[i]) for i in self._lesson.opaque(call.name)]
-
-
-@contextlib.contextmanager
-def named(name):
-    """An error says in which function it was."""
-    try:
-        yield
-    except (NotWritten, Stopped) as error:
-        error.of = name
-        raise
 
 
 def unpacked(name, result, returns):

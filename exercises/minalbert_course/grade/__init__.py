@@ -9,3 +9,10 @@ itself.
 Read in this order: codec, keeper, fence, hook, offered, inside, fork_server, worker, time_limit, pipes, process, tasks,
 device, fenced, submissions, batch.
 """
+
+from importlib.util import find_spec
+
+from minalbert.errors import MissingLibraryError
+
+if find_spec("msgpack") is None:
+    raise MissingLibraryError("msgpack is not installed: pip install 'minalbert[grade]'")

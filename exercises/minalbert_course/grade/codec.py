@@ -1,27 +1,36 @@
 """Values as bytes and back: numbers, text, arrays, tuples, lists, dicts, and nothing that could run.
 
-    4 bytes: length of the JSON     8 bytes: length of the arrays     JSON     arrays, one after the other
+    4 bytes: length of the MessagePack    8 bytes: length of the arrays    MessagePack    arrays, one after the other
 
-Pickle would run what a submission put into it. Here whatever has no place in the format comes out as `Strange`.
+Pickle would run what a submission put into it. What MessagePack does not have is a list there, whose first item is a
+Mark that says what of. Whatever has no place in the format comes out as `Strange`.
 """
 
 import functools
-import json
 import math
 import struct
 from typing import NamedTuple
 
+import msgpack
 import numpy as np
+from msgpack import ExtType
 
 from ..given import Given
 from ..values import OnDevice, Opaque
 
 HEAD = struct.Struct("<IQ")
-MOST, MOST_TEXT = 64 * 2**20, 4 * 2**20              # bytes of an answer; of it what is not arrays
-LARGE = 4 * 2**20                                    # bytes of several calls; more are left to the next message
-WHOLE, PLAIN = {int}, {bool, int, float, str, type(None)}
-as_json = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
-of_json = json.JSONDecoder().decode
+MOST, MOST_TEXT = 64 * 2**20, 4 * 2**20  # bytes of an answer; of it what is not arrays
+LARGE = 4 * 2**20  # bytes of several calls; more are left to the next message
+LONGEST = 1500  # letters for the dtype and the shape of an array
+LOOSE = "utf-8", "surrogatepass"  # a submission's text may be no Unicode
+NUMBERS = "fiubc"  # kinds of dtypes
+ARRAY, PACKED, LONG, STRANGE, TUPLE, GIVEN, OPAQUE, DEVICE = range(8)
+
+
+class Mark(NamedTuple):
+    """The first item of a list that stands for what has parts: a tuple, say."""
+
+    of: int
 
 
 class CodecError(ValueError):
@@ -42,11 +51,11 @@ class Packed(bytes):
 
 
 def dumps(value):
-    """A message; of a Packed alone one without JSON, for somebody who passes it on unread."""
+    """A message; of a Packed alone one without MessagePack, for somebody who passes it on unread."""
     if isinstance(value, Packed):
         return HEAD.pack(0, len(value)) + value
     encoder = Encoder()
-    text = as_json(encoder.tree(value)).encode()
+    text = msgpack.packb(value, default=encoder.default, strict_types=True, unicode_errors=LOOSE[1])
     body = b"".join(encoder.arrays)
     return HEAD.pack(len(text), len(body)) + text + body
 
@@ -65,12 +74,14 @@ def sizes(head):
 
 
 def loads(message, text):
-    """The value of a message without its head; text: bytes of it that are JSON"""
+    """The value of a message without its head; text: bytes of it that are MessagePack"""
     if not text:
         return Packed(message)
+    decoder = Decoder(message, text)
+    hooks = {"list_hook": decoder.list, "ext_hook": decoder.value}
     try:
-        return Decoder(message, text).value(of_json(str(message[:text], "utf-8")))
-    except Exception as error:                       # nobody knows what was sent
+        return msgpack.unpackb(message[:text], **hooks, strict_map_key=False, unicode_errors=LOOSE[1])
+    except Exception as error:  # nobody knows what was sent
         raise CodecError(f"bytes that are no answer: {type(error).__name__}") from error
 
 
@@ -82,57 +93,57 @@ def unpacked(message):
 
 
 class Encoder:
-    """tree(value): what it is in JSON, itself or {kind: what belongs to it}; an array is {dtype: shape}."""
+    """default(value): what stands for a value of a kind that MessagePack does not have"""
 
     def __init__(self):
-        self.arrays = []                             # the bytes of each
+        self.arrays = []  # the bytes of each
 
-    def tree(self, value):
+    def default(self, value):
         kind = type(value)
-        if kind in PLAIN:
-            return value
-        if kind in ENCODERS:
-            return ENCODERS[kind](self, value)
+        if kind in KINDS:
+            return KINDS[kind](self, value)
         if isinstance(value, np.generic) and value.dtype.kind in "fiubU":
             return value.item()
         known = next((base for base in (np.ndarray, np.generic, tuple, list, dict) if isinstance(value, base)), None)
-        return ENCODERS[known](self, value) if known else {"strange": f"a {kind.__name__}"}
+        return KINDS[known](self, value) if known else strange(f"a {kind.__name__}")
 
     def array(self, value):
         array = np.asarray(value)
-        if array.dtype.kind not in "fiubc" or array.dtype.itemsize > 16:
-            return {"strange": f"an array of {array.dtype}"}
+        if array.dtype.kind not in NUMBERS or array.dtype.itemsize > 16:
+            return strange(f"an array of {array.dtype}")
         self.arrays.append(array.tobytes())
-        return {array.dtype.str: array.shape}
-
-    def list(self, value):
-        """JSON has lists, too."""
-        value = list(value) if type(value) is range else value
-        return value if PLAIN.issuperset(map(type, value)) else list(map(self.tree, value))
-
-    def tuple(self, value):
-        return {"tuple": self.list(value)}
-
-    def dict(self, value):
-        return {"dict": (self.list(list(value)), self.list(list(value.values())))}
+        return written(array.dtype, array.shape)
 
     def packed(self, value):
         self.arrays.append(value)
-        return {"packed": len(value)}
+        return ExtType(PACKED, b"%d" % len(value))
+
+    def list(self, value):
+        return list(value)
+
+    def dict(self, value):
+        return dict(value)
+
+    def long(self, value):
+        return ExtType(LONG, b"%d" % value)
+
+    def tuple(self, value):
+        return [FIRST[TUPLE], *value]
 
     def given(self, value):
-        return {"given": (value.kind, self.list(value.args))}
+        return [FIRST[GIVEN], value.kind, *value.args]
 
     def opaque(self, value):
-        return {"opaque": value.value}
+        return [FIRST[OPAQUE], value.value]
 
     def device(self, value):
-        return {"device": self.tree(value.host)}
+        return [FIRST[DEVICE], value.host]
 
 
-ENCODERS = {
-    np.ndarray: Encoder.array, np.generic: Encoder.array, list: Encoder.list, range: Encoder.list, tuple: Encoder.tuple,
-    dict: Encoder.dict, Packed: Encoder.packed, Given: Encoder.given, Opaque: Encoder.opaque, OnDevice: Encoder.device,
+KINDS = {
+    np.ndarray: Encoder.array, np.generic: Encoder.array, Packed: Encoder.packed, list: Encoder.list,
+    range: Encoder.list, dict: Encoder.dict, int: Encoder.long, tuple: Encoder.tuple, Given: Encoder.given,
+    Opaque: Encoder.opaque, OnDevice: Encoder.device,
 }  # fmt: skip
 
 
@@ -142,23 +153,18 @@ class Decoder:
     def __init__(self, message, place):
         self.message, self.place = message, place
 
-    def value(self, node):
-        kind = type(node)
-        if kind is list:
-            return self.list(node)
-        if kind is not dict:
-            return node
-        ((name, inside),) = node.items()
-        return DECODERS[name](self, inside) if name in DECODERS else self.array(number_type(name), inside)
+    def list(self, items):
+        """A list, or what it stands for."""
+        return PARTS[items[0].of](items[1:]) if items and type(items[0]) is Mark else items
 
-    def list(self, node):
-        return node if PLAIN.issuperset(map(type, node)) else list(map(self.value, node))
-
-    def array(self, dtype, shape):
-        if not WHOLE.issuperset(map(type, shape)):   # their product could be as long as a text repeated
-            raise CodecError("a shape that is none")
-        start = self.moved_by(math.prod(shape) * dtype.itemsize)
-        return np.ndarray(shape, dtype, self.message, start).copy()
+    def value(self, code, data):
+        if code == ARRAY:
+            dtype, shape, size = layout(data)
+            return np.ndarray(shape, dtype, self.message, self.moved_by(size)).copy()
+        if code == PACKED:
+            start = self.moved_by(int(data))
+            return Packed(self.message[start : self.place])
+        return WHOLE[code](data) if code in WHOLE else MARKS[code]
 
     def moved_by(self, count):
         """Where so many bytes begin."""
@@ -167,41 +173,32 @@ class Decoder:
             raise CodecError("an array that is not there")
         return start
 
-    def tuple(self, parts):
-        return tuple(self.list(parts))
 
-    def dict(self, parts):
-        keys, values = map(self.list, parts)
-        if list in map(type, keys):
-            keys = [tuple(key) if isinstance(key, list) else key for key in keys]
-        return dict(zip(keys, values, strict=True))
-
-    def packed(self, count):
-        if type(count) is not int:
-            raise CodecError("a length that is none")
-        start = self.moved_by(count)
-        return Packed(self.message[start : self.place])
-
-    def given(self, parts):
-        kind, args = parts
-        return Given(kind, tuple(self.list(args)))
-
-    def opaque(self, value):
-        return Opaque(value)
-
-    def device(self, host):
-        return OnDevice(self.value(host))
-
-    def strange(self, text):
-        return Strange(str(text))
+WHOLE = {LONG: int, STRANGE: lambda data: Strange(str(data, *LOOSE))}
+PARTS = {
+    TUPLE: tuple, GIVEN: lambda parts: Given(parts[0], tuple(parts[1:])), OPAQUE: lambda parts: Opaque(*parts),
+    DEVICE: lambda parts: OnDevice(*parts),
+}  # fmt: skip
+FIRST = {code: ExtType(code, b"") for code in PARTS}
+MARKS = {code: Mark(code) for code in PARTS}
 
 
-DECODERS = {name: getattr(Decoder, name) for name in "tuple dict packed given opaque device strange".split()}
+def strange(says):
+    return ExtType(STRANGE, says.encode(*LOOSE))
 
 
-@functools.lru_cache(64)
-def number_type(name):
-    dtype = np.dtype(name)
-    if dtype.kind not in "fiubc":
-        raise CodecError("an array of what is no number")
-    return dtype
+@functools.lru_cache(1024)
+def written(dtype, shape):
+    return ExtType(ARRAY, " ".join(map(str, (dtype.str, *shape))).encode())
+
+
+@functools.lru_cache(1024)
+def layout(data):
+    """(dtype, shape, bytes) of an array"""
+    if len(data) > LONGEST:  # or it takes long to read
+        raise CodecError("a shape that is none")
+    name, *sizes = str(data, "ascii").split()
+    dtype, shape = np.dtype(name), tuple(map(int, sizes))
+    if dtype.kind not in NUMBERS or min(shape, default=0) < 0:
+        raise CodecError("an array of what is no number, or of no shape")
+    return dtype, shape, math.prod(shape) * dtype.itemsize

@@ -16,11 +16,10 @@ import shutil
 import subprocess
 from pathlib import PurePosixPath
 
-import numpy as np
-
 import minalbert
 
 from ..errors import CourseError
+from .codec import Packed
 from .fenced import OWN
 from .process import WorkerProcess
 from .time_limit import CLOCK, STARTUP, TimeLimit
@@ -75,11 +74,12 @@ class ContainedWorker(WorkerProcess):
 
     def put(self, name, text):
         """Through the pipe, once. A container that does not start is nobody's mistake but the grader's."""
-        file = np.frombuffer(json.dumps(name).encode() + b"\n" + text, np.uint8)
-        self.given = self.ask(file, TimeLimit(self, STARTUP))
-        if not isinstance(self.given, str):
+        file = Packed(json.dumps(name).encode() + b"\n" + text)
+        path = self.ask(file, TimeLimit(self, STARTUP))
+        if not isinstance(path, Packed):
             self.stop()
             raise CourseError(f"{self.program} did not start a container; the command that was printed shows why")
+        self.given = path.decode()
         return self.given
 
     def stop(self):

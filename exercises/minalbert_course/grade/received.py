@@ -25,9 +25,8 @@ def read(count):
 
 
 def received():
-    """Where the submission is now. It comes as an array of bytes: its name as JSON, a new line, its text."""
-    text, body = HEAD.unpack(read(HEAD.size))
-    read(text)
+    """Where the submission is now. It comes as one Packed: its name as JSON, a new line, its text."""
+    _, body = HEAD.unpack(read(HEAD.size))
     name, _, content = read(body).partition(b"\n")
     path = Path(tempfile.mkdtemp(), Path(json.loads(name)).name)
     path.write_bytes(content)
@@ -36,8 +35,8 @@ def received():
 
 def main():
     path = received()
-    answer = json.dumps(path).encode()
-    os.write(1, HEAD.pack(len(answer), 0) + answer)
+    answer = path.encode()
+    os.write(1, HEAD.pack(0, len(answer)) + answer)
     os.execv(sys.executable, [sys.executable, "-P", "-s", str(WORKER), "-", os.path.dirname(path)])
 
 
