@@ -55,7 +55,8 @@ def dumps(value):
     if isinstance(value, Packed):
         return HEAD.pack(0, len(value)) + value
     encoder = Encoder()
-    text = msgpack.packb(value, default=encoder.default, strict_types=True, unicode_errors=LOOSE[1])
+    packer = msgpack.Packer(default=encoder.default, strict_types=True, unicode_errors=LOOSE[1])
+    text = packer.pack(value)
     body = b"".join(encoder.arrays)
     return HEAD.pack(len(text), len(body)) + text + body
 

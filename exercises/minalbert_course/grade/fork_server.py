@@ -17,6 +17,7 @@ import threading
 import time
 
 LONGEST = 2**16                                      # bytes of a request
+SELDOM = 10_000                                      # objects to make before Python looks for those that are unused
 MOMENT = 0.001                                       # seconds between two looks at a process that is ending
 
 
@@ -83,6 +84,7 @@ def serve(number):
     from . import inside  # noqa: F401               what every worker needs
 
     gc.freeze()                                      # which no copy looks through again
+    gc.set_threshold(SELDOM)
     connection = socket.socket(fileno=number)
     while True:
         text, ends, *_ = socket.recv_fds(connection, LONGEST, 3)
