@@ -141,6 +141,16 @@ def test_each_submission_gets_a_container(program, folder, capsys, name):
         assert not any("secret" in word or str(folder.parent) in word for word in argv[1:])
 
 
+def test_a_name_that_is_no_unicode_is_marked(program, folder, capsys):
+    program("docker")
+    try:
+        (folder / "ann" / "ex05_attention.py").rename(folder / "ann" / os.fsdecode(b"ex05_\xff.py"))
+    except OSError:
+        pytest.skip("this system has no such names")
+    code, out, err = grade(capsys, folder, "--container")
+    assert (code, "10 / 10" in out) == (0, True), out + err
+
+
 def test_exercise_12_and_its_pretended_gpu_work_in_containers(program, tmp_path, capsys):
     program("podman")
     written(tmp_path / "in", "ann", exercise_files.solution("ex12"), exercise_files.file_name("ex12"))

@@ -9,8 +9,10 @@ from msgpack import ExtType
 from minalbert_course.catalogue import find
 from minalbert_course.given import Given
 from minalbert_course.grade import codec, inside
+from minalbert_course.grade.batch import graded
 from minalbert_course.grade.fenced import Fenced
 from minalbert_course.grade.steps import differing
+from minalbert_course.grade.submissions import Submission
 from minalbert_course.values import Stopped
 from minalbert_course.yours import OnDevice, Opaque
 
@@ -108,7 +110,7 @@ BROKEN = [
     b"\xc1", b"\x93\x01", b"\x01\x01", b"\x91" * 10**5, b"\x81\x90\x01",  # the last: a list as a key
     *(extension(codec.ARRAY, data) for data in ARRAYS),
     *(extension(codec.PACKED, data) for data in (b"9", b"-1", b"a")),
-    extension(codec.LONG, b"a"), extension(codec.STRANGE, b"\xff"), extension(99, b""),
+    extension(codec.BIG, b"a"), extension(codec.STRANGE, b"\xff"), extension(99, b""),
     msgpack.packb([codec.FIRST[codec.OPAQUE]]), msgpack.packb([codec.FIRST[codec.GIVEN]]),
     msgpack.packb([codec.FIRST[codec.DEVICE], 1, 2]),
 ]  # fmt: skip
@@ -123,6 +125,23 @@ def test_what_is_no_message_is_refused(text):
 @pytest.mark.parametrize("value", [2**64, -(2**70), float("inf"), -0.0, "\ud800", True, {None: 1, 2.5: 2}, [[]], ()])
 def test_numbers_and_texts_come_back_as_they_were(value):
     assert repr(back(codec.dumps(value))) == repr(value)
+
+
+@pytest.mark.parametrize("value", [bytearray(b"ab"), memoryview(b"ab")])
+def test_bytes_in_whatever_form_come_out_as_bytes(value):
+    assert back(codec.dumps([value])) == [b"ab"]
+
+
+def test_a_deep_list_is_nobodys_answer_and_costs_its_check_alone(tmp_path):
+    """It travels, and is too deep for what looks at it."""
+    lesson = find("ex01")
+    code = f"{exercise_files.solution('ex01')}\n\ndef relative_error(*args):\n    return deep\n"
+    code += "deep = 0\nfor _ in range(900):\n    deep = [deep]\n"
+    path = tmp_path / "ex01_finite_differences.py"
+    path.write_text(code, encoding="utf-8")
+    grade = graded(Submission("ann", "ex01", path), lesson)
+    assert not grade.failure
+    assert 0 < grade.marks.points < 10
 
 
 @pytest.mark.parametrize("value", ["\ud800", {"a"}, 1j, object(), np.array(["a"]), type("Tiny", (int,), {})(3)])

@@ -21,11 +21,11 @@ NAMES = ATTENTION_NAMES + FFN_NAMES
 
 def config_of(weights, heads, eps, layers=1, **sharing):
     """The configuration of an encoder with layers of these weights."""
-    return config(*weights["ffn.up.w"].shape, heads, eps, layers, **sharing)
+    return encoder_config(*weights["ffn.up.w"].shape, heads, eps, layers, **sharing)
 
 
 @functools.lru_cache(256, typed=True)                # to look through it takes as long as a layer
-def config(H, F, heads, eps, layers, **sharing):
+def encoder_config(H, F, heads, eps, layers, **sharing):
     return AlbertConfig(
         embedding_size=H, hidden_size=H, intermediate_size=F, num_attention_heads=heads, num_hidden_layers=layers,
         layer_norm_eps=eps, hidden_act="gelu_new", **sharing,

@@ -110,6 +110,8 @@ def outcome(lesson, check, yours, term):
     yours.forget()
     try:
         run_check(lesson, check, yours, term)
+        names = frozenset(call.name for call in yours.made)
+        telling = frozenset(name for name in names if yours.returned_something(name))
     except Wrong as error:
         if isinstance(error.__cause__, OutOfTime):   # whatever else the check takes for its cause
             return missed(check, error.seen, None, error.of)._replace(ran=False)
@@ -128,8 +130,6 @@ def outcome(lesson, check, yours, term):
         return missed(check, error, None, error.of)._replace(ran=False)
     except Exception as error:                       # of numbers, text or objects that no check expects
         return missed(check, f"{check.of} returned something that cannot be checked ({type(error).__name__}: {error})")
-    names = frozenset(call.name for call in yours.made)
-    telling = frozenset(name for name in names if yours.returned_something(name))
     return Outcome(check, float(check.points), called=telling, only_zeros=frozenset() if telling else names)
 
 

@@ -1,4 +1,4 @@
-"""Values as bytes and back: numbers, text, arrays, tuples, lists, dicts, and nothing that could run.
+"""Values as bytes and back: numbers, text, bytes, arrays, tuples, lists, dicts, and nothing that could run.
 
     4 bytes: length of the MessagePack    8 bytes: length of the arrays    MessagePack    arrays, one after the other
 
@@ -19,12 +19,13 @@ from ..given import Given
 from ..values import OnDevice, Opaque
 
 HEAD = struct.Struct("<IQ")
-MOST, MOST_TEXT = 64 * 2**20, 4 * 2**20  # bytes of an answer; of it what is not arrays
-LARGE = 4 * 2**20  # bytes of several calls; more are left to the next message
-LONGEST = 1500  # letters for the dtype and the shape of an array
-LOOSE = "utf-8", "surrogatepass"  # a submission's text may be no Unicode
-NUMBERS = "fiubc"  # kinds of dtypes
-ARRAY, PACKED, LONG, STRANGE, TUPLE, GIVEN, OPAQUE, DEVICE = range(8)
+MOST, MOST_TEXT = 64 * 2**20, 4 * 2**20              # bytes of an answer; of it what is not arrays
+LARGE = 4 * 2**20                                    # bytes of several calls; more are left to the next message
+LONGEST = 1500                                       # letters for the dtype and the shape of an array
+LOOSE = "utf-8", "surrogatepass"                     # a submission's text may be no Unicode
+NUMBERS = "fiubc"                                    # kinds of dtypes
+ITEMS = {"max_array_len": 2**20, "max_map_len": 2**13}# of one list, of one dict: keys can be made to collide
+ARRAY, PACKED, BIG, STRANGE, TUPLE, GIVEN, OPAQUE, DEVICE = range(8)
 
 
 class Mark(NamedTuple):
@@ -79,10 +80,10 @@ def loads(message, text):
     if not text:
         return Packed(message)
     decoder = Decoder(message, text)
-    hooks = {"list_hook": decoder.list, "ext_hook": decoder.value}
+    how = {"list_hook": decoder.list, "ext_hook": decoder.value, "strict_map_key": False, "timestamp": 1, **ITEMS}
     try:
-        return msgpack.unpackb(message[:text], **hooks, strict_map_key=False, unicode_errors=LOOSE[1])
-    except Exception as error:  # nobody knows what was sent
+        return msgpack.unpackb(message[:text], unicode_errors=LOOSE[1], **how)
+    except Exception as error:                       # nobody knows what was sent
         raise CodecError(f"bytes that are no answer: {type(error).__name__}") from error
 
 
@@ -97,7 +98,7 @@ class Encoder:
     """default(value): what stands for a value of a kind that MessagePack does not have"""
 
     def __init__(self):
-        self.arrays = []  # the bytes of each
+        self.arrays = []                        # the bytes of each
 
     def default(self, value):
         kind = type(value)
@@ -125,8 +126,8 @@ class Encoder:
     def dict(self, value):
         return dict(value)
 
-    def long(self, value):
-        return ExtType(LONG, b"%d" % value)
+    def big(self, value):
+        return ExtType(BIG, b"%d" % value)
 
     def tuple(self, value):
         return [FIRST[TUPLE], *value]
@@ -143,7 +144,7 @@ class Encoder:
 
 KINDS = {
     np.ndarray: Encoder.array, np.generic: Encoder.array, Packed: Encoder.packed, list: Encoder.list,
-    range: Encoder.list, dict: Encoder.dict, int: Encoder.long, tuple: Encoder.tuple, Given: Encoder.given,
+    range: Encoder.list, dict: Encoder.dict, int: Encoder.big, tuple: Encoder.tuple, Given: Encoder.given,
     Opaque: Encoder.opaque, OnDevice: Encoder.device,
 }  # fmt: skip
 
@@ -165,7 +166,7 @@ class Decoder:
         if code == PACKED:
             start = self.moved_by(int(data))
             return Packed(self.message[start : self.place])
-        return WHOLE[code](data) if code in WHOLE else MARKS[code]
+        return SINGLE[code](data) if code in SINGLE else MARKS[code]
 
     def moved_by(self, count):
         """Where so many bytes begin."""
@@ -175,7 +176,7 @@ class Decoder:
         return start
 
 
-WHOLE = {LONG: int, STRANGE: lambda data: Strange(str(data, *LOOSE))}
+SINGLE = {BIG: int, STRANGE: lambda data: Strange(str(data, *LOOSE))}
 PARTS = {
     TUPLE: tuple, GIVEN: lambda parts: Given(parts[0], tuple(parts[1:])), OPAQUE: lambda parts: Opaque(*parts),
     DEVICE: lambda parts: OnDevice(*parts),
@@ -196,7 +197,7 @@ def written(dtype, shape):
 @functools.lru_cache(1024)
 def layout(data):
     """(dtype, shape, bytes) of an array"""
-    if len(data) > LONGEST:  # or it takes long to read
+    if len(data) > LONGEST:                    # or it takes long to read
         raise CodecError("a shape that is none")
     name, *sizes = str(data, "ascii").split()
     dtype, shape = np.dtype(name), tuple(map(int, sizes))

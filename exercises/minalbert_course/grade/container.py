@@ -79,7 +79,7 @@ class ContainedWorker(WorkerProcess):
         if not isinstance(path, Packed):
             self.stop()
             raise CourseError(f"{self.program} did not start a container; the command that was printed shows why")
-        self.given = path.decode()
+        self.given = path.decode("utf-8", "surrogateescape")
         return self.given
 
     def stop(self):

@@ -35,7 +35,7 @@ def received():
 
 def main():
     path = received()
-    answer = path.encode()
+    answer = os.fsencode(path)
     os.write(1, HEAD.pack(0, len(answer)) + answer)
     os.execv(sys.executable, [sys.executable, "-P", "-s", str(WORKER), "-", os.path.dirname(path)])
 

@@ -7,7 +7,7 @@ from ..here import MEMORY_OF, argument, changed, copied
 from ..values import NotWritten, Opaque, Stopped
 from . import codec
 
-JUNK = (TypeError, ValueError, AttributeError, LookupError)
+JUNK = (TypeError, ValueError, AttributeError, LookupError, RecursionError)
 
 
 class Asked(NamedTuple):
