@@ -1,18 +1,20 @@
 """What a worker and the grader tell each other: values as bytes, and what became of the arguments."""
 
+import functools
+
 import exercise_files
 import msgpack
 import numpy as np
 import pytest
 from msgpack import ExtType
 
+from minalbert_course import marking
 from minalbert_course.catalogue import find
 from minalbert_course.given import Given
 from minalbert_course.grade import codec, inside
-from minalbert_course.grade.batch import graded
 from minalbert_course.grade.fenced import Fenced
 from minalbert_course.grade.steps import differing
-from minalbert_course.grade.submissions import Submission
+from minalbert_course.lesson import Lesson
 from minalbert_course.values import Stopped
 from minalbert_course.yours import OnDevice, Opaque
 
@@ -132,16 +134,22 @@ def test_bytes_in_whatever_form_come_out_as_bytes(value):
     assert back(codec.dumps([value])) == [b"ab"]
 
 
-def test_a_deep_list_is_nobodys_answer_and_costs_its_check_alone(tmp_path):
-    """It travels, and is too deep for what looks at it."""
-    lesson = find("ex01")
-    code = f"{exercise_files.solution('ex01')}\n\ndef relative_error(*args):\n    return deep\n"
-    code += "deep = 0\nfor _ in range(900):\n    deep = [deep]\n"
-    path = tmp_path / "ex01_finite_differences.py"
-    path.write_text(code, encoding="utf-8")
-    grade = graded(Submission("ann", "ex01", path), lesson)
-    assert not grade.failure
-    assert 0 < grade.marks.points < 10
+class Deep:
+    """A host whose functions return a list that is too deep for what looks at it."""
+
+    def call(self, *asked):
+        return functools.reduce(lambda inside, _: [inside], range(900), 0), []
+
+    def in_turn(self, steps):
+        return map(self.call, steps)
+
+
+def test_a_list_that_is_too_deep_costs_its_check_and_ends_nothing():
+    lesson = Lesson("ex99", "deep lists", minutes=1, functions={"f": "y"})
+    lesson.check(1, "ignored", of="f")(lambda yours, draw: yours.f(Given.of("rng", 1)))
+    (found,) = marking.mark(lesson, Deep()).outcomes
+    assert found.earned == 0
+    assert found.seen.startswith("f returned something that cannot be checked (RecursionError")
 
 
 @pytest.mark.parametrize("value", ["\ud800", {"a"}, 1j, object(), np.array(["a"]), type("Tiny", (int,), {})(3)])
@@ -152,7 +160,7 @@ def test_what_has_no_place_comes_out_as_strange(value):
 @pytest.mark.parametrize("text", [
     extension(codec.ARRAY, b"<f8 " + b"9" * 100),
     extension(codec.ARRAY, b"<f8" + 700 * b" 1"),
-    b"\xdd\x00\x3c\x00\x00" * 800_000,              # lists in lists, each with room for four million
+    b"\xdd\x00\x10\x00\x00" * 800_000,              # lists in lists, each with room for a million
 ])  # fmt: skip
 def test_a_short_answer_takes_no_memory(text):
     resource = pytest.importorskip("resource", reason="this system does not say how much memory was used")
@@ -160,6 +168,27 @@ def test_a_short_answer_takes_no_memory(text):
     with pytest.raises(codec.CodecError):
         codec.loads(text, len(text))
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000  # kB
+
+
+def test_long_lists_and_dicts_are_refused():
+    """A dict's keys can be made to collide; then each takes as long as all before it."""
+    rows, keys = codec.ITEMS["max_array_len"], codec.ITEMS["max_map_len"]
+    assert len(back(codec.dumps(rows * [0]))) == rows
+    assert len(back(codec.dumps(dict.fromkeys(range(keys))))) == keys
+    for longer in ((rows + 1) * [0], dict.fromkeys(range(keys + 1))):
+        with pytest.raises(codec.CodecError):
+            back(codec.dumps(longer))
+
+
+def test_a_time_comes_out_as_a_number():
+    """MessagePack has a kind of its own for it, which no check knows."""
+    text = msgpack.packb(msgpack.Timestamp(3))
+    assert codec.loads(text, len(text)) == 3.0
+
+
+def test_a_shape_of_many_numbers_is_refused_before_it_is_read():
+    with pytest.raises(codec.CodecError, match="too many letters"):
+        codec.layout(b"<f8" + 900 * b" 1")
 
 
 def back(message):

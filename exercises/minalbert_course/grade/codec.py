@@ -198,9 +198,9 @@ def written(dtype, shape):
 def layout(data):
     """(dtype, shape, bytes) of an array"""
     if len(data) > LONGEST:                    # or it takes long to read
-        raise CodecError("a shape that is none")
+        raise CodecError("a shape of too many letters")
     name, *sizes = str(data, "ascii").split()
     dtype, shape = np.dtype(name), tuple(map(int, sizes))
-    if dtype.kind not in NUMBERS or min(shape, default=0) < 0:
-        raise CodecError("an array of what is no number, or of no shape")
+    if dtype.kind not in NUMBERS:
+        raise CodecError("an array of what is no number")
     return dtype, shape, math.prod(shape) * dtype.itemsize
