@@ -98,7 +98,7 @@ class Encoder:
     """default(value): what stands for a value of a kind that MessagePack does not have"""
 
     def __init__(self):
-        self.arrays = []                        # the bytes of each
+        self.arrays = []                             # the bytes of each
 
     def default(self, value):
         kind = type(value)
@@ -197,7 +197,7 @@ def written(dtype, shape):
 @functools.lru_cache(1024)
 def layout(data):
     """(dtype, shape, bytes) of an array"""
-    if len(data) > LONGEST:                    # or it takes long to read
+    if len(data) > LONGEST:                          # or it takes long to read
         raise CodecError("a shape of too many letters")
     name, *sizes = str(data, "ascii").split()
     dtype, shape = np.dtype(name), tuple(map(int, sizes))
