@@ -24,7 +24,7 @@ LARGE = 4 * 2**20                                    # bytes of several calls; m
 LONGEST = 1500                                       # letters for the dtype and the shape of an array
 LOOSE = "utf-8", "surrogatepass"                     # a submission's text may be no Unicode
 NUMBERS = "fiubc"                                    # kinds of dtypes
-ITEMS = {"max_array_len": 2**20, "max_map_len": 2**13}# of one list, of one dict: keys can be made to collide
+ITEMS = {"max_array_len": 2**20, "max_map_len": 2**13}  # of one list, of one dict: keys can be made to collide
 ARRAY, PACKED, BIG, STRANGE, TUPLE, GIVEN, OPAQUE, DEVICE = range(8)
 
 
