@@ -17,7 +17,7 @@ from .yours import RETURNED, NotWritten, OnDevice, Opaque, Stopped, unpacked
 KEPT = "the result depends on calls in between: something is kept outside the cache, in a global variable, say"
 AGAIN = "made again, the same call gives another answer: something is kept from call to call, in a global variable, say"
 CLOSE = 1e-6                                         # relative: sums may be rounded in another way
-MOST = 12                                            # calls of one draw that are made again
+MOST = 40                                            # calls of one draw that are made again
 
 
 def interleave(lesson, host, made):
