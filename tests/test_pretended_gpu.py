@@ -115,7 +115,7 @@ def as_written(function):
     def instead(x):
         frame = sys._getframe()
         while "asked" not in frame.f_locals: frame = frame.f_back
-        there = {b'"there"' in packed for _, packed, *_ in frame.f_locals["asked"]["steps"]}
+        there = {b"there" in packed for _, packed, *_ in frame.f_locals["asked"]["steps"]}
         return "both" if len(there) == 2 else function(x)
     return instead
 
