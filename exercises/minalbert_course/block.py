@@ -39,6 +39,13 @@ def block_forward(x, weights, mask, heads, eps):
     return y, (cache, ctx)
 
 
+def encoder_forward(x, sets, mask, heads, eps):
+    """sets: the weights of each layer   Returns y, and no cache."""
+    for weights in sets:
+        x, _ = block_forward(x, weights, mask, heads, eps)
+    return x, None
+
+
 def block_backward(dy, cache):
     cache, ctx = cache
     grads = {name: np.zeros_like(tensor) for name, tensor in ctx.params.items()}

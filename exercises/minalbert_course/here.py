@@ -79,8 +79,8 @@ class Here:
                 os.chdir(folder)
         if moved:
             raise Stopped(f"{name} called os.chdir, which moves the whole program; join the folder and the file's name")
-        several = isinstance(result, tuple | list)
-        returned = [part for i, part in enumerate(result) if i not in opaque] if several else [result]
+        parts = result if isinstance(result, tuple | list) else [result]
+        returned = [part for i, part in enumerate(parts) if i not in opaque] if opaque else parts
         self.last[name] = given, returned
         wrote = [argument(key) for key in self.changed_arguments(arguments_before, given, values)]
         wrote += [what for what, old in earlier_before.items() if changed(old, earlier[what])]

@@ -31,14 +31,17 @@ class Lesson:
     variant_of another exercise, in whose place a term may set this one
     references {name of a function: one that takes the same arguments and is right}, for causes; those of the library
                that have the same name and are withheld need not be named
+    usual_references {name: function}, as references, but right only for arguments like those of the checks
     own_results functions whose results, by the sheet, share no memory with arguments or with each other
     """
 
-    def __init__(self, name, title, minutes, functions, withheld=(), variant_of=None, references=None, own_results=()):
+    def __init__(self, name, title, minutes, functions, withheld=(), variant_of=None, references=None, own_results=(),
+                 usual_references=None):  # fmt: skip
         self.name, self.title, self.minutes, self.variant_of = name, title, minutes, variant_of
         self.functions = {name: tuple(returns.replace(" ", "").split(",")) for name, returns in functions.items()}
         self.withheld, self.checks, self.own_results = tuple(withheld), [], frozenset(own_results)
         self.references = {function.__name__: function for function in withheld} | (references or {})
+        self.usual_references = self.references | (usual_references or {})
 
     @property
     def exercise(self):

@@ -107,6 +107,13 @@ def none(lesson, reason):
 
 
 def outcome(lesson, check, yours, term):
+    found = outcome_of(lesson, check, yours, term)
+    if found.seen:
+        yours.failed |= {check.of, found.of}
+    return found
+
+
+def outcome_of(lesson, check, yours, term):
     yours.forget()
     try:
         run_check(lesson, check, yours, term)

@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .calls import repeatable
 from .compare import Wrong
 from .given import Given
-from .interleaving import alike, by_name, repeatable, steps_of
+from .interleaving import alike, by_name, steps_of
 from .yours import IN_PLACE, Opaque
 
 WAYS = ("column by column", "with gaps")

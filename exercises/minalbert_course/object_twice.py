@@ -8,12 +8,11 @@ import itertools
 
 import numpy as np
 
+from .calls import of_plain_values, results
 from .compare import Wrong
 from .given import Given
-from .interleaving import alike, by_name, repeatable
-from .same_objects import holds_given
+from .interleaving import alike, by_name
 from .scaled_arguments import answered, right
-from .scaled_upstream import results
 from .yours import NotWritten, Opaque, Stopped
 
 CAUSE = "an argument is found by its object (`is`, `id`), or written into: two arguments may be one array"
@@ -23,10 +22,7 @@ MOST = 3                                             # pairs of arguments
 
 def with_one_object_twice(lesson, host, calls, of):
     """Raise Wrong where the function of that name, or what follows its forward, is wrong for such arguments."""
-    makers = {id(part): call for call in calls for part in results(call) if isinstance(part, Opaque)}
-    asked = [call for call in repeatable(calls) if call.name == of and not holds_given(call.args)]
-    for call in asked[:1]:
-        start = next((makers[id(arg)] for arg in call.args if isinstance(arg, Opaque) and id(arg) in makers), call)
+    for call, start in of_plain_values(calls, of)[:1]:
         usual = right(lesson, call, start, start.args)
         if usual is not None and agree(results(call), usual):
             for first, second in itertools.islice(pairs(start.args), MOST):

@@ -8,6 +8,7 @@ right one. Derivatives are slopes along random directions. The i-th gradient bel
 import numpy as np
 
 from .compare import OwnGradient
+from .small_changes import at, replaced
 from .yours import NotWritten, Opaque, Stopped, Yours
 
 STEP = 1e-5
@@ -60,7 +61,8 @@ class YoursByOwnForward(Yours):
         return OwnGradient.of(gradient, right, self._causes)
 
     def _fits(self, gradient, path, forward, dy, direction):
-        ends = [self._value(forward, moved(forward.args, path, step * direction)) for step in (STEP, -STEP)]
+        x = at(forward.args, path)
+        ends = [self._value(forward, replaced(forward.args, path, x + step * direction)) for step in (STEP, -STEP)]
         slope = (dy * (ends[0] - ends[1])).sum() / (2 * STEP)
         return abs((gradient * direction).sum() - slope) <= CLOSE * np.sqrt((gradient * gradient).sum())
 
@@ -72,18 +74,3 @@ class YoursByOwnForward(Yours):
 def directions(shape):
     rng = np.random.default_rng(17)
     return [rng.standard_normal(shape) for _ in range(DIRECTIONS)]
-
-
-def at(value, path):
-    for key in path:
-        value = value[key]
-    return value
-
-
-def moved(value, path, step):
-    """The arguments with the array at the end of the path moved."""
-    if not path:
-        return value + step
-    if isinstance(value, dict):
-        return value | {path[0]: moved(value[path[0]], path[1:], step)}
-    return type(value)(moved(part, path[1:], step) if i == path[0] else part for i, part in enumerate(value))

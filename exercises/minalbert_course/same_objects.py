@@ -9,10 +9,10 @@ import itertools
 
 import numpy as np
 
+from .calls import holds_given, of_plain_values
 from .compare import Wrong
 from .given import Given
-from .interleaving import alike, by_name, last_answer, other, repeatable, steps_of
-from .scaled_upstream import results
+from .interleaving import alike, by_name, last_answer, other, steps_of
 from .yours import NotWritten, Opaque, Stopped
 
 KEPT = "something is kept for an object, by its id, say: the same array or dict may have other numbers in the next call"
@@ -24,11 +24,9 @@ def in_same_objects(lesson, host, calls, of, beside_others):
 
     beside_others: or, with several lists or dicts, for what another argument was before
     """
-    makers = {id(part): call for call in calls for part in results(call) if isinstance(part, Opaque)}
-    asked = [call for call in repeatable(calls) if call.name == of and not holds_given(call.args)]
-    for call in asked[:1]:
-        steps = [makers[id(arg)] for arg in call.args if isinstance(arg, Opaque) and id(arg) in makers] + [call]
-        if len(steps) > 2 or any(holds_given(step.args) for step in steps):
+    for call, start in of_plain_values(calls, of)[:1]:
+        steps = [call] if call is start else [start, call]
+        if holds_given(start.args):
             continue
         for changed in [i for i, arg in enumerate(steps[0].args) if isinstance(arg, np.ndarray | dict | list)]:
             ask(lesson, host, steps, changed)
@@ -61,9 +59,3 @@ def filled(call, changed, new, numbers=lambda _, arg: arg):
         return Given.of("filled", f"{changed} {new} {call.name} {i}", numbers(i, arg))
 
     return call._replace(args=tuple(itertools.starmap(of, enumerate(call.args))))
-
-
-def holds_given(value):
-    """Is anything in it made where it is handed over?"""
-    parts = value.values() if isinstance(value, dict) else value if type(value) in (tuple, list) else ()
-    return isinstance(value, Given) or any(map(holds_given, parts))

@@ -7,11 +7,10 @@ import inspect
 
 import numpy as np
 
+from .calls import of_plain_values, results
 from .compare import Wrong
-from .interleaving import alike, by_name, last_answer, repeatable, steps_of
+from .interleaving import alike, by_name, last_answer, steps_of
 from .memory_orders import largest
-from .same_objects import holds_given
-from .scaled_upstream import results
 from .yours import NotWritten, Opaque, Stopped, unpacked
 
 SMALL, LEAST, LARGE = 2.0**-28, 2.0**-50, 2.0**24
@@ -26,10 +25,7 @@ MOST = 2                                             # calls of a check
 
 def with_scaled_arguments(lesson, host, calls, of):
     """Raise Wrong where the function of that name is wrong for small or large arguments."""
-    makers = {id(part): call for call in calls for part in results(call) if isinstance(part, Opaque)}
-    asked = [call for call in repeatable(calls) if call.name == of and not holds_given(call.args)]
-    for call in asked[:MOST]:
-        start = next((makers[id(arg)] for arg in call.args if isinstance(arg, Opaque) and id(arg) in makers), call)
+    for call, start in of_plain_values(calls, of)[:MOST]:
         for factor, numbers in scaled(lesson, call, start):
             ask(lesson, host, call, start, factor, numbers)
 
@@ -54,9 +50,9 @@ def scaled(lesson, call, start):
             yield factor, tuple(resized(factor, arg) if i == first else arg for i, arg in enumerate(start.args))
 
 
-def right(lesson, call, start, args):
-    """What the references return, or None."""
-    forward, backward = lesson.references.get(start.name), lesson.references.get(call.name)
+def right(lesson, call, start, args, references=None):
+    """What the references return, or None; by default, those of the lesson."""
+    forward, backward = ((references or lesson.references).get(made.name) for made in (start, call))
     if forward is None or backward is None:
         return None
     try:

@@ -8,9 +8,10 @@ import contextlib
 
 import numpy as np
 
+from .calls import repeatable, results
 from .compare import Wrong
 from .here import EARLIER
-from .interleaving import KEPT, RETURNED, alike, by_name, last_answer, other, repeatable
+from .interleaving import KEPT, RETURNED, alike, by_name, last_answer, other
 from .values import CacheOf, Step
 from .yours import NotWritten, Opaque, Stopped, says_something
 
@@ -95,10 +96,6 @@ def ask(lesson, host, call, forward, asked):
 def handed_out_again(pairs):
     """Is some gradient for dy just what it had been for the multiple, and not zero?"""
     return any(says_something(before) and alike(times(FACTOR, before), after) for _, before, after in pairs)
-
-
-def results(call):
-    return call.result if isinstance(call.result, tuple) else (call.result,)
 
 
 def times(factor, value):

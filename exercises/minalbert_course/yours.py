@@ -10,6 +10,7 @@ import collections
 import functools
 from typing import Any, NamedTuple
 
+from .calls import form_of, repeatable, with_starts
 from .compare import Wrong, shown
 from .here import EARLIER, MEMORY_OF
 from .values import NotWritten, Opaque, Stopped
@@ -45,11 +46,12 @@ class Yours:
     host, made   where the functions run, and the calls that were answered since `forget`
     history      calls of earlier checks, too, the last of them last
     writers      functions that wrote into what they were given, in any check so far
+    failed       functions that lost the points of a check so far
     """
 
     def __init__(self, lesson, host):
         self._lesson, self.host, self.history = lesson, host, collections.deque(maxlen=KEPT)
-        self._wrote_once, self._lent, self.writers = [], [], set()
+        self._wrote_once, self._lent, self.writers, self.failed, self._forms = [], [], set(), set(), {}
         self.forget()
 
     def __getattr__(self, name):
@@ -77,6 +79,17 @@ class Yours:
     def wrote(self):
         """A sentence, if one did."""
         return "{} wrote into {}".format(*self._written[0]) if self._written else None
+
+    def keep_forms(self, calls):
+        """Keep one call of each form, for `of_each_form`."""
+        for call, start in with_starts(repeatable(calls)):
+            self._forms.setdefault(form_of(call, start), (call, start))
+
+    def of_each_form(self, names):
+        """(call, its start) of these functions, of all checks that were passed, without those of an earlier time."""
+        found = {key: pair for key, pair in self._forms.items() if pair and pair[0].name in names}
+        self._forms |= dict.fromkeys(found)
+        return list(found.values())
 
     def forget(self):
         """A new check begins."""

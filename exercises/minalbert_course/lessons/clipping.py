@@ -27,6 +27,11 @@ def norm(gradients):
     return math.sqrt(sum(float((g * g).sum()) for g in gradients.values()))
 
 
+def clip(gradients, limit):
+    whole = norm(gradients)
+    return {name: min(1.0, limit / whole) * g for name, g in gradients.items()}, whole
+
+
 def compare_clipped(clipped, grads, factor, limit):
     if not isinstance(clipped, dict) or clipped.keys() != grads.keys():
         left_out = sorted(grads.keys() - clipped.keys()) if isinstance(clipped, dict) else []

@@ -40,6 +40,23 @@ def points(draw):
         yield " at x above 10", given, f, x, given.args[1] * np.cos(x) + x * (x * x).sum() / 2
 
 
+def central_difference(f, x, h):
+    return np.array([(f(x + step) - f(x - step)) / (2 * h) for step in h * units(x)]).reshape(x.shape)
+
+
+def complex_step(f, x):
+    return np.array([f(x + 1e-20j * step).imag / 1e-20 for step in units(x)]).reshape(x.shape)
+
+
+def units(x):
+    """For each entry an array with one there, and zeros elsewhere."""
+    return np.eye(x.size).reshape(-1, *x.shape)
+
+
+def relative_error(yours, expected):
+    return np.abs(yours - expected).max() / (np.abs(expected).max() or 1.0)
+
+
 def moved(f, x, h):
     """f with one entry moved by h, for each entry"""
     result = np.empty(x.shape)

@@ -16,6 +16,8 @@ from .differences import (
     ANOTHER,
     AT_HALF,
     SHAPES,
+    central_difference,
+    complex_step,
     exactly,
     gradient_of,
     moved,
@@ -23,9 +25,11 @@ from .differences import (
     other_differences,
     point,
     points,
+    relative_error,
 )
 from .judges import (
     errors_of_zero,
+    find_wrong,
     judged,
     mixed,
     named,
@@ -46,6 +50,8 @@ lesson = Lesson(
         "find_wrong": "names",
     },
     withheld=(slope, gradient),
+    usual_references={"central_difference": central_difference, "complex_step": complex_step,
+                      "relative_error": relative_error, "find_wrong": find_wrong},
     own_results=("central_difference", "complex_step"),
 )  # fmt: skip
 LESSONS = [lesson]

@@ -281,6 +281,7 @@ def key_gradient(yours, draw):
 def padding(yours, draw):
     q, k, v, mask, _ = given = point(draw)
     compare_padded(yours.attention_forward, yours.attention_backward, given, of="attention_forward")
+    compare_padded_later(yours.attention_forward, attention_forward, given, of="attention_forward")
     everything = np.full_like(mask, -10000.0)
     v = v + 10                                       # whose weighted means are far from zero
     context, _ = yours.attention_forward(q, k, v, everything)
@@ -305,6 +306,20 @@ def compare_padded(forward, backward, given, of):
     if not np.isfinite(np.asarray(context, float)).all():
         raise Wrong("context is not finite where scores are above 1000", "exp of a large number overflows: subtract "
                     "each row's largest first, here as in softmax", of)  # fmt: skip
+
+
+def compare_padded_later(forward, right, given, of):
+    """Padding after a call of the same shapes without any. right: what `forward` should be"""
+    q, k, v = (np.concatenate([array, -array, 2 * array], axis=-2) for array in given[:3])
+    mask = np.concatenate([np.zeros_like(given[3])] * 3, axis=-1)
+    forward(q, k, v, mask)
+    padded = mask.copy()
+    padded[..., k.shape[-2] // 3 :] = -10000.0
+    context = np.asarray(forward(q, k, v + 1, padded)[0], float)
+    unpadded = right(q, k, v + 1, mask)[0]
+    if context.shape == unpadded.shape and np.abs(context - unpadded).max() < 1e-3:
+        raise Wrong("context of padding is as if there were none, after a call of these shapes without any",
+                    "whether there is padding is kept from an earlier call", of)  # fmt: skip
 
 
 @lesson.check(0.5, "as PyTorch", of="attention_backward", formula="PyTorch's scaled_dot_product_attention")

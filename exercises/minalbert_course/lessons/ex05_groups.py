@@ -18,6 +18,7 @@ from .ex05_attention import (
     SCORES,
     compare_large,
     compare_padded,
+    compare_padded_later,
     compare_small,
     compare_with_holes,
     constants,
@@ -265,6 +266,7 @@ def key_gradient(yours, draw):
 def padding(yours, draw):
     q, k, v, mask, _ = given = point(draw)
     compare_padded(yours.grouped_forward, yours.grouped_backward, given, of="grouped_forward")
+    compare_padded_later(yours.grouped_forward, grouped_forward, given, of="grouped_forward")
     context, cache = yours.grouped_forward(q, k, v, np.full_like(mask, -10000.0))
     try:
         same("context where all keys are padding", context, np.zeros_like(q), "bntd")

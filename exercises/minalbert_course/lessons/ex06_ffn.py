@@ -1,6 +1,6 @@
 """Exercise 6 with half of it shared: one attention for all layers, an FFN for each."""
 
-from ..block import ATTENTION_NAMES, FFN_NAMES
+from ..block import ATTENTION_NAMES, FFN_NAMES, encoder_forward
 from ..compare import Wrong, same
 from ..given import Given
 from ..lesson import Lesson
@@ -33,6 +33,8 @@ from .passes import (
 lesson = Lesson(
     "ex06-ffn", "layers that share attention alone", minutes=60, variant_of="ex06", withheld=ENCODERS,
     functions={"encoder_forward": "y, cache", "encoder_backward": "dx, dattention, dffns"},
+    usual_references={"encoder_forward": lambda x, attention, ffns, mask, heads, eps: encoder_forward(
+        x, [attention | ffn for ffn in ffns], mask, heads, eps)},
     own_results=("encoder_forward", "encoder_backward"),
 )  # fmt: skip
 LESSONS = [lesson]

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..block import encoder_forward
 from ..compare import same
 from ..given import Given
 from ..lesson import Lesson
@@ -32,6 +33,8 @@ from .passes import (
 lesson = Lesson(
     "ex06-groups", "groups of layers that share", minutes=60, variant_of="ex06", withheld=ENCODERS,
     functions={"encoder_forward": "y, cache", "encoder_backward": "dx, dweights"},
+    usual_references={"encoder_forward": lambda x, weights, mask, heads, eps, layers: encoder_forward(
+        x, [weights[layer * len(weights) // layers] for layer in range(layers)], mask, heads, eps)},
     own_results=("encoder_forward", "encoder_backward"),
 )  # fmt: skip
 LESSONS = [lesson]

@@ -2,7 +2,7 @@
 
 from minalbert.model import block
 
-from ..block import block_backward, block_forward
+from ..block import block_backward, block_forward, encoder_forward
 from ..compare import same
 from ..lesson import Lesson
 from ..outside import numbers
@@ -48,6 +48,8 @@ lesson = Lesson(
         "encoder_backward": "dx, dweights",
     },
     withheld=ENCODERS + GIVEN_BLOCKS,
+    usual_references={"encoder_forward": lambda x, weights, mask, heads, eps, layers: encoder_forward(
+        x, [weights] * layers, mask, heads, eps)},
     own_results=("block_forward", "block_backward", "encoder_forward", "encoder_backward"),
 )  # fmt: skip
 LESSONS = [lesson]

@@ -26,6 +26,7 @@ from .model_sizes import (
     PAIRS,
     PAPER,
     another,
+    break_even,
     config_of,
     config_words,
     drawn_sizes,
@@ -33,6 +34,8 @@ from .model_sizes import (
     layer,
     library_count,
     operations,
+    parameters_of,
+    whole_model,
 )
 from .polynomials import miscounted
 
@@ -48,6 +51,8 @@ lesson = Lesson(
     },
     withheld=(count, size_of, shapes_of, parameters.totals, parameters.word_embedding, parameters.layer_weights,
               cost.forward_operations, cost.training_operations, cost.optimiser_bytes, cost.all_reduced_bytes),
+    usual_references={"embedding_parameters": embeddings, "layer_parameters": layer, "albert_parameters": parameters_of,
+                      "flops_per_token": operations, "break_even": break_even},
 )  # fmt: skip
 LESSONS = [lesson]
 
@@ -105,7 +110,7 @@ def from_own_parts(yours, sizes, sets):
     return [embedding + sets * one + H * H + H] if embedding > H and one > H else []
 
 
-def whole_model(yours, draw, shared):
+def compare_model(yours, draw, shared):
     sizes = drawn_sizes(draw)
     V, E, H, M, F, L = sizes
     right, one = library_count(sizes, shared), layer(H, F)
@@ -129,9 +134,7 @@ def whole_model(yours, draw, shared):
     def counted_by(*sizes):
         return yours.albert_parameters(Given.of("one dict", config_of(sizes)), shared)
 
-    def right_count(V, E, H, M, F, L):
-        return embeddings(V, E, H, M) + (1 if shared else L) * layer(H, F) + H * H + H
-
+    right_count = functools.partial(whole_model, shared=shared)
     asked = functools.partial(miscounted, counted_by, right_count, "VEHMFL", sizes, 3)
     whole(f"albert_parameters(config, {shared})", answer, right, suspects, own, asked)
     before = []
@@ -149,12 +152,12 @@ def whole_model(yours, draw, shared):
 
 @lesson.check(1, "shared", of="albert_parameters", formula="embeddings + one layer + pooler (H H + H)")
 def shared_model(yours, draw):
-    whole_model(yours, draw, True)
+    compare_model(yours, draw, True)
 
 
 @lesson.check(0.5, "not shared", of="albert_parameters", formula="embeddings + L layers + pooler (H H + H)")
 def unshared_model(yours, draw):
-    whole_model(yours, draw, False)
+    compare_model(yours, draw, False)
 
 
 @lesson.check(1, "gradient bytes", of="gradient_bytes", formula="4 bytes for each parameter, shared ones once")
@@ -169,12 +172,10 @@ def of_gradients(yours, draw):
         whole(f"gradient_bytes(config, {shared})", answer, 4 * right, known, own)
         before = []
         for other in CORNERS if draw.first else ():
-            V, E, H, M, F, L = other
-            right = embeddings(V, E, H, M) + (1 if shared else L) * layer(H, F) + H * H + H
             answer = yours.gradient_bytes(Given.of("one dict", config_of(other)), shared)
             if answer not in own_bytes(yours, config_of(other), shared):
                 name = f"gradient_bytes(config, {shared}) of {config_words(other)}"
-                whole_in_corner(name, answer, 4 * right, before=before)
+                whole_in_corner(name, answer, 4 * whole_model(*other, shared), before=before)
             before.append(answer)
 
 
@@ -205,7 +206,7 @@ def of_break_even(yours, draw):
     V, _, H, _, _, _ = drawn_sizes(draw)
     asked = (V, H), *PAIRS
     for (words, width), answer in zip(asked, yours.each("break_even", asked), strict=True):
-        right = (words * width - 1) // (words + width)
+        right = break_even(words, width)
         known = break_even_mistakes(words, width, right)
         whole(f"break_even({words}, {width})", answer, right, known)
 

@@ -16,6 +16,7 @@ from .gated_counts import (
     Sizes,
     cache,
     cache_mistakes,
+    cache_of,
     drawn,
     embedding,
     embedding_mistakes,
@@ -47,6 +48,7 @@ variant = Lesson(
     withheld=ex07_counting.lesson.withheld,
     references={"embedding_parameters": embedding, "layer_parameters": layer, "training_bytes": state,
                 "flops_per_token": operations, "gated_width": fair_width},
+    usual_references={"cache_bytes": cache_of},
 )  # fmt: skip
 LESSONS = [variant]
 

@@ -12,7 +12,7 @@ from ..compare import Wrong, same
 from ..lesson import Lesson
 from ..outside import numbers as stored
 from ..outside import ramp
-from .clipping import add_clip, gradients
+from .clipping import add_clip, clip, gradients
 from .lamb_steps import (
     Case,
     case,
@@ -42,13 +42,13 @@ STEP = "w, m, v, ratio"
 lesson = Lesson(
     "ex10", "LAMB", minutes=60,
     functions={"lamb_step": STEP, "clip": "clipped, norm", "sqrt_rate": "rate"}, withheld=WITHHELD,
-    references=REFERENCES,
+    references=REFERENCES, usual_references={"clip": clip},
     own_results=("lamb_step",),
 )  # fmt: skip
 variant = Lesson(
     "ex10-corrected", "LAMB, corrected and clamped", minutes=60, variant_of="ex10",
     functions={"lamb_step": STEP, "clip": "clipped, norm", "sqrt_rate": "rate"}, withheld=WITHHELD,
-    references=REFERENCES,
+    references=REFERENCES, usual_references={"clip": clip},
     own_results=("lamb_step",),
 )  # fmt: skip
 LESSONS = [lesson, variant]

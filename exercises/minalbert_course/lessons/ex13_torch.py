@@ -27,7 +27,7 @@ variant = Lesson(
     "ex13-torch", "a model of PyTorch's layers, in shards", minutes=90, variant_of="ex13",
     functions={"translate": "params", "load": "config, params"}
     | {name: ", ".join(base.functions[name]) for name in SAME},
-    withheld=base.withheld,
+    withheld=base.withheld, usual_references=base.usual_references,
 )  # fmt: skip
 LESSONS = [variant]
 

@@ -29,6 +29,7 @@ from .head_points import (
     labelled,
     named,
     number_loss,
+    numbers_of,
     point,
     questions,
     rated,
@@ -65,6 +66,7 @@ lesson = Lesson(
         "choice_loss_backward": choice_loss_backward,
         "number_loss_forward": number_loss,
     },
+    usual_references={"label_numbers": numbers_of},
 )  # fmt: skip
 LESSONS = [lesson]
 
@@ -77,7 +79,7 @@ AS_IT_IS = "seen: a label is a text as it is, with its spaces; an empty one is a
 def order(yours, draw):
     asked = [(list(labels), list(names)) for labels, names in named(draw)]
     for (labels, names), answer in zip(asked, yours.each("label_numbers", asked), strict=True):
-        right = np.array([-1 if label is None else names.index(label) for label in labels])
+        right = numbers_of(labels, names)
         answer = numbers("label_numbers", answer, right.shape)
         if answer.dtype.kind == "f":
             raise Wrong(f"label_numbers returned {answer.dtype}; it must be whole numbers")

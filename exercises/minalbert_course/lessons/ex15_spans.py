@@ -51,6 +51,7 @@ lesson = Lesson(
               tasks.label_loss_forward, tasks.label_loss_backward, decoding.span_pairs, decoding.spans_of),
     references={"span_forward": span_forward, "span_backward": span_backward,
                 "span_loss_backward": loss_backward},
+    usual_references={"best_span": best_span, "answer_text": answer_text},
 )  # fmt: skip
 LESSONS = [lesson]
 

@@ -5,6 +5,10 @@ from typing import NamedTuple
 import numpy as np
 
 
+KEYS = ("common_words", "rare_words", "wide_size", "narrow_size", "hidden_size", "intermediate_size",
+        "num_attention_heads", "num_key_value_heads", "head_dim", "num_hidden_layers", "num_hidden_groups")  # fmt: skip
+
+
 class Sizes(NamedTuple):
     C: int
     R: int
@@ -20,10 +24,7 @@ class Sizes(NamedTuple):
 
     @property
     def config(self):
-        keys = ("common_words", "rare_words", "wide_size", "narrow_size", "hidden_size", "intermediate_size",
-                "num_attention_heads", "num_key_value_heads", "head_dim", "num_hidden_layers",
-                "num_hidden_groups")  # fmt: skip
-        return dict(zip(keys, self, strict=True))
+        return dict(zip(KEYS, self, strict=True))
 
     @property
     def words(self):
@@ -74,6 +75,10 @@ def state(P, W):
 
 def cache(sizes, T):
     return 4 * sizes.L * sizes.K * sizes.D * T
+
+
+def cache_of(config, T):
+    return cache(Sizes(*(config[key] for key in KEYS)), T)
 
 
 def operations(H, F, L, N, K, D, T):

@@ -68,6 +68,10 @@ def named(draw):
     yield [names[i] for i in (299, 0, 130, 256)], names
 
 
+def numbers_of(labels, names):
+    return np.array([-1 if label is None else names.index(label) for label in labels])
+
+
 def point(draw, alike=False, training=True):
     """The arguments of head_forward, and dscores. alike: all layers return the same, so that it is all one which is
     read."""

@@ -4,7 +4,7 @@ import numpy as np
 
 from ..compare import Wrong, shown
 from ..yours import NotWritten, Stopped
-from .differences import point
+from .differences import complex_step, point, relative_error
 
 NOT_DIVIDED = "not divided where expected is small; only where it is zero everywhere there is nothing to divide by"
 CONSTANTS = [10.0**power for power in range(-30, 1)]
@@ -66,6 +66,12 @@ def errors_of_zero(wrong):
     ways |= {f"divided by {constant:g}, where there is nothing to divide by": sizes.max() / constant
              for constant in CONSTANTS[:-1]}  # fmt: skip
     return {says: np.array(number) for says, number in ways.items()}
+
+
+def find_wrong(f, gradients, x):
+    right = complex_step(f, x)
+    return [name for name, array in gradients.items()
+            if array.shape != x.shape or not relative_error(array, right) <= 1e-10]  # fmt: skip
 
 
 def named(result, gradients):

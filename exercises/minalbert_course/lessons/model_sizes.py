@@ -26,7 +26,8 @@ CORNERS = (                                          # V, E, H, M, F, L
 )  # fmt: skip
 PAIRS = (                                            # V, H: even ones, and those where E is nearly H, large, or 0
     (6, 3), (12, 4), (4, 4), (100, 100), (30000, 10), (30000, 4096), (50, 300), (3, 6), (12345, 678),
-    (1, 1), (1, 9), (7, 1), (2, 2), (9901, 100), (999001, 1000), (250002, 4099), (128000, 16384),
+    (60000, 2048), (6, 8), (24, 2), (9, 2),          # products as above
+    (1, 1), (1, 9), (7, 1), (7, 2), (2, 2), (9901, 100), (999001, 1000), (250002, 4099), (128000, 16384),
     (90000300001, 300001),                           # V H / (V + H) is above a whole number, by less than a float tells
 )  # fmt: skip
 
@@ -64,6 +65,18 @@ def layer(H, F):
 
 def operations(H, F, L, T):
     return L * (8 * H * H + 4 * T * H + 4 * H * F)
+
+
+def break_even(V, H):
+    return (V * H - 1) // (V + H)
+
+
+def whole_model(V, E, H, M, F, L, shared):
+    return embeddings(V, E, H, M) + (1 if shared else L) * layer(H, F) + H * H + H
+
+
+def parameters_of(config, shared):
+    return whole_model(*(config[key] for key in KEYS), shared)
 
 
 def library_count(sizes, shared):

@@ -153,6 +153,14 @@ def compare_twice(yours, draw):
     same("probabilities, where a word stands twice,", [guess[1] for guess in guesses], p[order[:4]], suspects=of_first)
 
 
+def guesses_of(logits, words, k):
+    """One order alone is right where all logits differ."""
+    if len(set(logits.tolist())) < len(logits):
+        raise ValueError("words of one logit")
+    p = softmax(logits)
+    return [(words[i], float(p[i])) for i in np.argsort(-logits)[:k]]
+
+
 def compare_guesses(yours, draw, logits, k, first=None):
     """Compare, and return what was asked.   first: what was asked in the first call"""
     words = some_words(draw, len(logits))

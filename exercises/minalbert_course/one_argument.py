@@ -1,0 +1,90 @@
+"""A check's calls once more, with one argument after the other changed: where the right answer changes, so must theirs.
+
+Whoever keeps answers under a key that lacks an argument, or says too little of it (its shape, its sum, its first
+number), then hands out an earlier one. A function's last check asks one call of each form.
+"""
+
+import itertools
+
+import numpy as np
+
+from .calls import results
+from .compare import Wrong
+from .given import Given
+from .interleaving import CLOSE, alike, steps_of
+from .memory_orders import largest
+from .object_twice import agree
+from .scaled_arguments import right
+from .small_changes import at, changes, is_whole, places, replaced
+from .yours import unpacked
+
+CAUSE = "an answer is kept from call to call, and handed out again where one argument is another"
+CLEAR = 1e-3                                         # relative: so much of the right answer changes
+LEAST = 1e-100                                       # smaller answers may be rounded to zero
+PARTS, TRIED = 6, 6                                  # parts of lists and dicts; changes of one argument
+
+
+def with_one_argument_changed(lesson, host, calls):
+    """Raise Wrong where a function answers as before. calls: (call, its start), of functions that passed their checks"""
+    asked = []
+    for number, (call, start) in enumerate(calls):
+        steps = (call,) if call is start else (start, call)
+        known = known_answer(lesson, steps)
+        if known is not None and agree(results(call), known):
+            turns = list(changed_in_turn(lesson, steps, known, number))
+            asked += [[(steps, known), *turns]] if turns else []
+    answers = host.in_turn(steps_of(lesson, [step for turns in asked for steps, _ in turns for step in steps]))
+    for turns in asked:
+        judge(lesson, [(steps[-1], known, [next(answers) for _ in steps][-1]) for steps, known in turns])
+
+
+def judge(lesson, made):
+    """made: (call, what is known to be right, the answer)"""
+    made = [(call, known, parts(lesson, call, answer[0])) for call, known, answer in made
+            if not isinstance(answer, Exception)]  # fmt: skip
+    for (call, known_before, before), (_, known, now) in itertools.pairwise(made):
+        if differ(lesson, call, known_before, known) and not differ(lesson, call, before, now, CLOSE):
+            raise Wrong(f"{call.name} returns the same where one argument is another", CAUSE, call.name)
+
+
+def parts(lesson, call, result):
+    result = unpacked(call.name, result, lesson.functions[call.name])
+    return result if len(lesson.functions[call.name]) > 1 else (result,)
+
+
+def differ(lesson, call, before, now, close=CLEAR):
+    """Are two answers of a function different ones, caches aside? Whole numbers may be floats, which are rounded."""
+    hidden, pairs = lesson.opaque(call.name), zip(before, now, strict=True)
+    pairs = [[float(part) if is_whole(part) else part for part in pair] for pair in pairs]
+    return not all(i in hidden or alike(*pair, close) for i, pair in enumerate(pairs))
+
+
+def changed_in_turn(lesson, steps, known, number):
+    """(steps, the right answer), each with one argument other than in those before. number: of what lists and dicts
+    hold, the parts that are changed depend on it"""
+    given = tuple(step.args for step in steps)
+    paths = [(i, j, *path) for i, args in enumerate(given) for j, arg in enumerate(args) for path in places(arg)]
+    parts = [path for path in paths if len(path) > 2]
+    first = PARTS * number % max(len(parts), 1)
+    for path in [path for path in paths if len(path) == 2] + (parts + parts)[first : first + min(PARTS, len(parts))]:
+        for part in itertools.islice(changes(at(given, path)), TRIED):
+            others = replaced(given, path, part)
+            again = tuple(step._replace(args=args) for step, args in zip(steps, others, strict=True))
+            answer = known_answer(lesson, again)
+            if answer is not None and tells(lesson, steps[-1], known, answer):
+                given, known = others, answer
+                yield again, known
+                break
+
+
+def known_answer(lesson, steps):
+    """What the references return, or None."""
+    args = tuple(arg.make() if isinstance(arg, Given) and arg.kind == "function" else arg for arg in steps[0].args)
+    return right(lesson, steps[-1], steps[0], args, lesson.usual_references)
+
+
+def tells(lesson, call, before, now):
+    """Is it clear that the second answer must be another? Not where an argument no longer fits the others' shapes, nor
+    where hardly anything is left of it."""
+    shapes = [[part.shape for part in answer if isinstance(part, np.ndarray)] for answer in (before, now)]
+    return shapes[0] == shapes[1] and not 0 < largest(now) < LEAST and differ(lesson, call, before, now)
