@@ -33,8 +33,8 @@ class YoursByOwnForward(Yours):
         super().__init__(lesson, host)
         self._pairs, self._causes = pairs, causes
 
-    def _call(self, name, *args, **static):
-        result = super()._call(name, *args, **static)
+    def _took(self, name, *answer):
+        result = super()._took(name, *answer)
         if name not in self._pairs:
             return result
         dy, cache = self.made[-1].args

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from .calls import form_of, repeatable, with_starts
 from .compare import Wrong, shown
 from .here import EARLIER, MEMORY_OF
-from .values import NotWritten, Opaque, Stopped
+from .values import CacheOf, NotWritten, Opaque, Step, Stopped
 from .values import OnDevice as OnDevice  # for the lessons
 
 KEPT = 100                                           # calls in the history
@@ -109,6 +109,16 @@ class Yours:
         for args in many:
             yield self._took(name, args, {}, *self._named(name, next, answers))
 
+    def back(self, pair, upstream, *args):
+        """What X_backward returns after an X_forward with these arguments. Both are asked at once: to wait takes long."""
+        forward, backward = f"{pair}_forward", f"{pair}_backward"
+        (part,) = self._lesson.opaque(forward)
+        steps = [Step(forward, args, {}, [part]), Step(backward, (upstream, CacheOf(0, part)), {}, [])]
+        answers = self.host.in_turn(steps)
+        cache = self._took(forward, args, {}, *self._named(forward, or_raised, next(answers)))[part]
+        self._used.add(id(cache))
+        return self._took(backward, (upstream, cache), {}, *self._named(backward, or_raised, next(answers)))
+
     def _call(self, name, *args, **static):
         args = tuple(self._unused(arg) for arg in args)
         answer = self._named(name, self.host.call, name, args, static, self._lesson.opaque(name))
@@ -146,6 +156,12 @@ class Yours:
 
     def _caches(self, call):
         return [(i, call.result[i]) for i in self._lesson.opaque(call.name)]
+
+
+def or_raised(answer):
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
 
 
 def unpacked(name, result, returns):

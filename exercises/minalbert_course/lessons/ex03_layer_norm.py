@@ -40,8 +40,7 @@ LESSONS = [lesson]
 
 
 def gradients_of(yours, x, gain, bias, eps, dy):
-    _, cache = yours.layer_norm_forward(x, gain, bias, eps)
-    return yours.layer_norm_backward(dy, cache)
+    return yours.back("layer_norm", dy, x, gain, bias, eps)
 
 
 def reference(x, gain, bias, eps, dy):
