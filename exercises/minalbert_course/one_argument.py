@@ -25,7 +25,7 @@ PARTS, TRIED = 6, 6                                  # parts of lists and dicts;
 
 
 def with_one_argument_changed(lesson, host, calls):
-    """Raise Wrong where a function answers as before. calls: (call, its start), of functions that passed their checks"""
+    """Raise Wrong where a function answers as before. calls: (call, its start), of functions not wrong so far"""
     asked = []
     for number, (call, start) in enumerate(calls):
         steps = (call,) if call is start else (start, call)
@@ -64,9 +64,9 @@ def changed_in_turn(lesson, steps, known, number):
     hold, the parts that are changed depend on it"""
     given = tuple(step.args for step in steps)
     paths = [(i, j, *path) for i, args in enumerate(given) for j, arg in enumerate(args) for path in places(arg)]
-    parts = [path for path in paths if len(path) > 2]
-    first = PARTS * number % max(len(parts), 1)
-    for path in [path for path in paths if len(path) == 2] + (parts + parts)[first : first + min(PARTS, len(parts))]:
+    whole, held = ([path for path in paths if (len(path) == 2) is alone] for alone in (True, False))
+    first = PARTS * number % max(len(held), 1)
+    for path in whole + (held + held)[first : first + min(PARTS, len(held))]:
         for part in itertools.islice(changes(at(given, path)), TRIED):
             others = replaced(given, path, part)
             again = tuple(step._replace(args=args) for step, args in zip(steps, others, strict=True))

@@ -8,7 +8,7 @@ from .given import Given
 
 
 def places(value, path=()):
-    """The paths to what can be changed alone: arrays, numbers, texts, lists without arrays, dicts and what is in them."""
+    """The paths to what can be changed alone: arrays, numbers, texts, lists of these, and what dicts hold."""
     parts = value.items() if isinstance(value, dict) else enumerate(value) if holds_arrays(value) else ()
     if not holds_arrays(value):
         yield path
@@ -52,7 +52,8 @@ def changes(value):
         yield from of_dict(value)
     elif isinstance(value, Given) and value.kind == "function":
         name, *coefficients = value.args
-        yield from (Given.of("function", name, part, *coefficients[1:]) for part in changes((coefficients or [None])[0]))
+        for part in changes(coefficients[0]) if coefficients else ():
+            yield Given.of("function", name, part, *coefficients[1:])
     elif type(value) in (list, tuple):
         yield from [shifted(value)] if any(isinstance(part, list | tuple) for part in value) else []
         yield from map(type(value), of_row(list(value)))

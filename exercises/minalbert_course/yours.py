@@ -110,7 +110,7 @@ class Yours:
             yield self._took(name, args, {}, *self._named(name, next, answers))
 
     def back(self, pair, upstream, *args):
-        """What X_backward returns after an X_forward with these arguments. Both are asked at once: to wait takes long."""
+        """Return what X_backward returns after X_forward with these arguments; both are asked in one question."""
         forward, backward = f"{pair}_forward", f"{pair}_backward"
         (part,) = self._lesson.opaque(forward)
         steps = [Step(forward, args, {}, [part]), Step(backward, (upstream, CacheOf(0, part)), {}, [])]

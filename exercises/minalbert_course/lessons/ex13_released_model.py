@@ -18,7 +18,16 @@ from .checks import alive
 from .config_files import compare_config, compare_refusal, config_text
 from .released import as_dict, compare_arrays, compare_names, file_of, orders
 from .released_directory import compare_computed, compare_read, compare_written, stored
-from .two_models import compare_guesses, compare_place, compare_places, compare_twice, guesses_of, place_of, plain, states
+from .two_models import (
+    compare_guesses,
+    compare_place,
+    compare_places,
+    compare_twice,
+    guesses_of,
+    place_of,
+    plain,
+    states,
+)
 
 lesson = Lesson(
     "ex13", "a released model", minutes=85,

@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-
 KEYS = ("common_words", "rare_words", "wide_size", "narrow_size", "hidden_size", "intermediate_size",
         "num_attention_heads", "num_key_value_heads", "head_dim", "num_hidden_layers", "num_hidden_groups")  # fmt: skip
 
