@@ -95,6 +95,19 @@ def test_an_answer_may_refuse_arguments_that_do_not_fit(name, function, conditio
     assert marked(name, tmp_path, function, all_of, refusing).points == 10
 
 
+@pytest.mark.parametrize(("name", "function", "condition", "nothing"), [
+    ("ex08", "find_words", "not np.any(np.asarray(begins)[np.asarray(input_ids) < ORDINARY])", "[]"),
+    ("ex15", "answer_text", "start <= end and places[-1][1] <= len(text)", "''"),
+])  # fmt: skip
+def test_an_answer_may_return_nothing_for_arguments_that_do_not_fit(name, function, condition, nothing, tmp_path):
+    assert marked(name, tmp_path, function, all_of, f"if not ({condition}): return {nothing}").points == 10
+
+
+def test_a_tuple_without_parts_is_one_answer(tmp_path):
+    made = "return tuple(_plain(f, gradients, x))"
+    assert marked("ex01", tmp_path, "find_wrong", all_of, made).points == 10
+
+
 @pytest.mark.parametrize("value", [
     np.array(2.0), np.arange(3.0), np.arange(24.0).reshape(2, 3, 4), np.arange(6)[::-1], np.ones(4, np.int64), True, 3,
     0.25, "a text", [3, 1, 2], ("a", "b"), [[0, 1], [2]], {"H": 4, "F": 16, "name": "x"},

@@ -1,4 +1,4 @@
-"""The calls of a check: which can be made again, which made the cache of which, and which are of one form."""
+"""The calls of a check: which can be made again, which call made another's cache, and which are of one form."""
 
 import math
 
@@ -7,7 +7,7 @@ import numpy as np
 from .given import GENERATORS, Given
 from .values import Opaque
 
-FEW = 20
+FIRST = 20                                           # calls that are made again whatever their form
 
 
 def repeatable(calls):
@@ -42,16 +42,16 @@ def holds_given(value):
 
 
 def form_of(call, start):
-    """The function, and of what it and its start are given the types, and how large sizes and numbers are."""
+    """The function and its start, and the types and rough sizes of what they are given."""
     return tuple((made.name, form(made.args), form(made.static)) for made in (call, start))
 
 
 def one_of_each_form(calls):
-    """The first call of each form, and its start; and, where there are no caches, the first FEW of all."""
+    """The first call of each form, and its start; and, where there are no caches, the FIRST of all."""
     forms, found = set(), {}
     for number, (call, start) in enumerate(with_starts(calls)):
         form = form_of(call, start)
-        if form not in forms or (number < FEW and not any(isinstance(part, Opaque) for part in results(start))):
+        if form not in forms or (number < FIRST and not any(isinstance(part, Opaque) for part in results(start))):
             found |= {id(start): start, id(call): call}
         forms.add(form)
     return list(found.values())
@@ -63,7 +63,7 @@ def form(value):
     if isinstance(value, Given):
         return value.kind
     if isinstance(value, dict):
-        return tuple((key, form(part)) for key, part in value.items())
+        return len(value), frozenset(map(form, value.values()))
     if type(value) in (tuple, list):
         return len(value).bit_length(), form(value[0]) if value else None
     if isinstance(value, int) and not isinstance(value, bool):

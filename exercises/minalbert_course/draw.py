@@ -1,7 +1,8 @@
 """The numbers a check is run with: a function of the term, the exercise, the check and a count.
 
 The term "public" is everybody's: two draws, the first in the sizes that the exercise's text speaks of. A grader runs
-the same two and two more, which depend on a secret, so that no answer fits them by heart.
+the same two and two more, which depend on a secret, so that no answer fits them by heart. A check that asks the same in
+each draw is asked twice.
 """
 
 import hashlib
@@ -12,7 +13,8 @@ PUBLIC = "public"
 
 
 class CheckDraw:
-    """number, seed, rng
+    """number  of the draw, from 0
+    seed, rng  what its numbers come from
     once    is it the one draw of a term in which what takes long is asked?
     used    has a check looked at any of these?
     """

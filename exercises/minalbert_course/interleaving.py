@@ -1,8 +1,8 @@
 """The calls of a check once more, in another order: each function must answer as before.
 
-Where a check passes, the calls of its first draw and of its last are made again in turns: forward of the one, forward
-of the other, backward of the one, backward of the other. Before and after each forward comes one more with other
-numbers in the same shapes. Whoever keeps something outside the cache, in a global variable or on a function, then
+Where a check passes, one call of each form of its first draw, and of its last, are made again in turns: forward of the
+one, forward of the other, backward of the one, backward of the other. Before and after each forward comes one more with
+other numbers in the same shapes. Whoever keeps something outside the cache, in a global variable or on a function, then
 answers differently, or gives the other numbers the same answer.
 """
 

@@ -31,7 +31,7 @@ class Lesson:
     variant_of another exercise, in whose place a term may set this one
     references {name of a function: one that takes the same arguments and is right}, for causes; those of the library
                that have the same name and are withheld need not be named
-    usual_references {name: function}, as references, but right only for arguments like those of the checks
+    usual_references {name: function}, as references, but whose answer outside of what the sheet promises proves nothing
     own_results functions whose results, by the sheet, share no memory with arguments or with each other
     """
 

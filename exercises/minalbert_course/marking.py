@@ -57,6 +57,7 @@ def mark(lesson, host, term=PUBLIC, remark="", known=None):
     """Run every check; one that fails, however it fails, leaves the others alone. known: {title: Outcome} of checks
     that were run with all that they call as it is now."""
     yours, known = Yours(lesson, host), known or {}
+    yours.failed |= {name for found in known.values() if found.seen for name in (found.check.of, found.of)}
     outcomes = [known.get(check.title) or outcome(lesson, check, yours, term) for check in lesson.checks]
     if pairs := pairs_to_judge(lesson, outcomes):
         causes = [found.cause for found in outcomes if found.of in pairs.values()]

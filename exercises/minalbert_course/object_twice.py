@@ -31,7 +31,7 @@ def with_one_object_twice(lesson, host, calls, of):
 
 def agree(answers, known):
     """The reference returns what the student's function returned, caches aside."""
-    return all(
+    return len(answers) == len(known) and all(
         isinstance(answer, Opaque) or alike(one, answer, CLOSE) for answer, one in zip(answers, known, strict=True)
     )
 

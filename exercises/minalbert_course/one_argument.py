@@ -1,14 +1,14 @@
 """A check's calls once more, with one argument after the other changed: where the right answer changes, so must theirs.
 
 Whoever keeps answers under a key that lacks an argument, or says too little of it (its shape, its sum, its first
-number), then hands out an earlier one. A function's last check asks one call of each form.
+number), then hands out an earlier one. A function's last check asks one call of each form, and backward's those of
+its forward, too; a function that lost points before is not asked.
 """
 
 import itertools
 
 import numpy as np
 
-from .calls import results
 from .compare import Wrong
 from .given import Given
 from .interleaving import CLOSE, alike, steps_of
@@ -16,12 +16,13 @@ from .memory_orders import largest
 from .object_twice import agree
 from .scaled_arguments import right
 from .small_changes import at, changes, is_whole, places, replaced
-from .yours import unpacked
+from .yours import says_something, unpacked
 
 CAUSE = "an answer is kept from call to call, and handed out again where one argument is another"
 CLEAR = 1e-3                                         # relative: so much of the right answer changes
 LEAST = 1e-100                                       # smaller answers may be rounded to zero
-PARTS, TRIED = 6, 6                                  # parts of lists and dicts; changes of one argument
+MOST_PARTS = 6                                       # of lists and dicts
+MOST_CHANGES = 6                                     # that are tried of one argument
 
 
 def with_one_argument_changed(lesson, host, calls):
@@ -30,7 +31,7 @@ def with_one_argument_changed(lesson, host, calls):
     for number, (call, start) in enumerate(calls):
         steps = (call,) if call is start else (start, call)
         known = known_answer(lesson, steps)
-        if known is not None and agree(results(call), known):
+        if known is not None and agree(returned(lesson, call, call.result), known):
             turns = list(changed_in_turn(lesson, steps, known, number))
             asked += [[(steps, known), *turns]] if turns else []
     answers = host.in_turn(steps_of(lesson, [step for turns in asked for steps, _ in turns for step in steps]))
@@ -39,15 +40,20 @@ def with_one_argument_changed(lesson, host, calls):
 
 
 def judge(lesson, made):
-    """made: (call, what is known to be right, the answer)"""
-    made = [(call, known, parts(lesson, call, answer[0])) for call, known, answer in made
+    """made: (call, what is known to be right, the answer)
+
+    What may be handed out again is an answer that was right, and says something: nobody need say anything of arguments
+    that do not fit, and may say nothing of them.
+    """
+    made = [(call, known, returned(lesson, call, answer[0])) for call, known, answer in made
             if not isinstance(answer, Exception)]  # fmt: skip
     for (call, known_before, before), (_, known, now) in itertools.pairwise(made):
-        if differ(lesson, call, known_before, known) and not differ(lesson, call, before, now, CLOSE):
+        was_right = agree(before, known_before) and says_something(before)
+        if was_right and differ(lesson, call, known_before, known) and not differ(lesson, call, before, now, CLOSE):
             raise Wrong(f"{call.name} returns the same where one argument is another", CAUSE, call.name)
 
 
-def parts(lesson, call, result):
+def returned(lesson, call, result):
     result = unpacked(call.name, result, lesson.functions[call.name])
     return result if len(lesson.functions[call.name]) > 1 else (result,)
 
@@ -60,14 +66,15 @@ def differ(lesson, call, before, now, close=CLEAR):
 
 
 def changed_in_turn(lesson, steps, known, number):
-    """(steps, the right answer), each with one argument other than in those before. number: of what lists and dicts
-    hold, the parts that are changed depend on it"""
+    """(steps, the right answer), each with one argument other than in those before. number: of the call; it chooses
+    which parts of lists and dicts are changed"""
     given = tuple(step.args for step in steps)
     paths = [(i, j, *path) for i, args in enumerate(given) for j, arg in enumerate(args) for path in places(arg)]
-    whole, held = ([path for path in paths if (len(path) == 2) is alone] for alone in (True, False))
-    first = PARTS * number % max(len(held), 1)
-    for path in whole + (held + held)[first : first + min(PARTS, len(held))]:
-        for part in itertools.islice(changes(at(given, path)), TRIED):
+    whole, inner = [path for path in paths if len(path) == 2], [path for path in paths if len(path) > 2]
+    first = MOST_PARTS * number % max(len(inner), 1)
+    chosen = (inner + inner)[first : first + min(MOST_PARTS, len(inner))]
+    for path in whole + chosen:
+        for part in itertools.islice(changes(at(given, path)), MOST_CHANGES):
             others = replaced(given, path, part)
             again = tuple(step._replace(args=args) for step, args in zip(steps, others, strict=True))
             answer = known_answer(lesson, again)

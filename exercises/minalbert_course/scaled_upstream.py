@@ -8,12 +8,12 @@ import contextlib
 
 import numpy as np
 
-from .calls import repeatable, results
+from .calls import repeatable, with_starts
 from .compare import Wrong
 from .here import EARLIER
 from .interleaving import KEPT, RETURNED, alike, by_name, last_answer, other
 from .values import CacheOf, Step
-from .yours import NotWritten, Opaque, Stopped, says_something
+from .yours import NotWritten, Stopped, says_something
 
 FACTOR = -(2.0**40)                                  # a power of two, which rounds nothing
 DIFFERS = {1.0: "is another where other calls come in between", FACTOR: "is not minus 2⁴⁰ times as large where dy is"}
@@ -32,9 +32,8 @@ def with_scaled_upstream(lesson, host, calls, of, asked):
 
 def passes_of(calls, of):
     """(backward, its forward) of the backward function of that name"""
-    forwards = {id(part): call for call in calls for part in results(call) if isinstance(part, Opaque)}
-    backwards = [call for call in repeatable(calls) if call.name == of and is_backward(call)]
-    return [(call, forwards[id(call.args[1])]) for call in backwards if id(call.args[1]) in forwards]
+    return [(call, start) for call, start in with_starts(calls)
+            if call.name == of and is_backward(call) and start is not call and repeatable([call])]  # fmt: skip
 
 
 def is_backward(call):

@@ -60,7 +60,7 @@ def changes(value):
 
 
 def of_dict(value):
-    """Two whole numbers have each other's keys, first those that differ least: a number of layers stays small."""
+    """Two whole numbers have each other's keys, first those whose ratio is least: a number of layers stays small."""
     sizes = sorted((part, key) for key, part in value.items() if is_whole(part) and part > 0)
     pairs = [(one, other) for one, other in itertools.pairwise(sizes) if one[0] < other[0]]
     for (_, one), (_, other) in sorted(pairs, key=lambda pair: pair[1][0] / pair[0][0]):
@@ -69,7 +69,7 @@ def of_dict(value):
 
 
 def of_row(items):
-    """Two neighbours change places, the last that are different, or others before them; all do."""
+    """Two neighbours change places: the last two that differ, then pairs further in front. At last all are reversed."""
     for i in range(len(items) - 1, 0, -1):
         if items[i] != items[i - 1]:
             yield [*items[: i - 1], items[i], items[i - 1], *items[i + 1 :]]

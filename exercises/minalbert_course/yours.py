@@ -86,7 +86,7 @@ class Yours:
             self._forms.setdefault(form_of(call, start), (call, start))
 
     def of_each_form(self, names):
-        """(call, its start) of these functions, of all checks that were passed, without those of an earlier time."""
+        """(call, its start) of these functions, of all checks that were passed; each is returned once."""
         found = {key: pair for key, pair in self._forms.items() if pair and pair[0].name in names}
         self._forms |= dict.fromkeys(found)
         return list(found.values())
@@ -109,7 +109,7 @@ class Yours:
         for args in many:
             yield self._took(name, args, {}, *self._named(name, next, answers))
 
-    def back(self, pair, upstream, *args):
+    def forward_and_back(self, pair, upstream, *args):
         """Return what X_backward returns after X_forward with these arguments; both are asked in one question."""
         forward, backward = f"{pair}_forward", f"{pair}_backward"
         (part,) = self._lesson.opaque(forward)

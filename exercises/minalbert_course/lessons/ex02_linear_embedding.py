@@ -60,7 +60,7 @@ def linear_value(yours, draw):
 @also(*AFFINE)
 def linear_dx(yours, draw):
     x, w, b, dy = affine(draw)
-    dx, _, _ = yours.back("linear", dy, x, w, b)
+    dx, _, _ = yours.forward_and_back("linear", dy, x, w, b)
     expected = affine_reference(x, w, b, dy)[1][0]
     shaped("dx", dx, expected, {(x.shape[0] * x.shape[1], x.shape[2]): "dx has the shape of x, not of its rows"})
     matches("dx", dx, expected, "bti", lambda: {"this is dy itself": dy, "x is used where dy is meant": x},
@@ -71,7 +71,7 @@ def linear_dx(yours, draw):
 @also(*AFFINE)
 def linear_dw(yours, draw):
     x, w, b, dy = affine(draw)
-    _, dw, _ = yours.back("linear", dy, x, w, b)
+    _, dw, _ = yours.forward_and_back("linear", dy, x, w, b)
     (B, T, I), O = x.shape, len(b)
     expected = affine_reference(x, w, b, dy)[1][1]
     causes = {
@@ -89,7 +89,7 @@ def linear_dw(yours, draw):
 @also(*AFFINE)
 def linear_db(yours, draw):
     x, w, b, dy = affine(draw)
-    _, _, db = yours.back("linear", dy, x, w, b)
+    _, _, db = yours.forward_and_back("linear", dy, x, w, b)
     B, T, O = dy.shape
     expected = affine_reference(x, w, b, dy)[1][2]
     causes = {
@@ -117,7 +117,7 @@ def leading_axes(yours, draw):
 
 
 def table_gradients(yours, given):
-    return yours.back("embedding", given[5], *given[:5])
+    return yours.forward_and_back("embedding", given[5], *given[:5])
 
 
 TABLES = "each row of a table gets the sum of dy over all places (b, t) that looked it up"

@@ -40,7 +40,7 @@ LESSONS = [lesson]
 
 
 def gradients_of(yours, x, gain, bias, eps, dy):
-    return yours.back("layer_norm", dy, x, gain, bias, eps)
+    return yours.forward_and_back("layer_norm", dy, x, gain, bias, eps)
 
 
 def reference(x, gain, bias, eps, dy):

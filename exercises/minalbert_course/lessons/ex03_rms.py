@@ -65,7 +65,7 @@ RMS = "y = gain xhat, xhat = x r, r = 1 / √(mean(x²) + eps), mean over the la
 
 
 def rms_gradients(yours, x, gain, eps, dy):
-    return yours.back("rms_norm", dy, x, gain, eps)
+    return yours.forward_and_back("rms_norm", dy, x, gain, eps)
 
 
 def rms_point(draw, *axes):

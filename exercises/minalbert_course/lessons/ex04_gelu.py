@@ -58,7 +58,7 @@ def tanh_value(yours, draw):
 @also(*SHAPES)
 def tanh_gradient(yours, draw):
     x, dy = point(draw)
-    dx = yours.back("tanh", dy, x)
+    dx = yours.forward_and_back("tanh", dy, x)
 
     def follows():
         return {says: dy * (1 - wrong * wrong) for says, wrong in wrong_tanh(x).items()}
@@ -66,7 +66,7 @@ def tanh_gradient(yours, draw):
     matches("dx", dx, dy * (1 - np.tanh(x) ** 2), "btk", lambda: wrong_tanh_slopes(x, dy), follows=follows,
             given=(lambda dy, y: dy * (1 - y * y), {"dy": dy, "y": np.tanh(x)}))  # fmt: skip
     for name, other, limit in far(x):
-        dx, above = yours.back("tanh", np.asarray(other + 7), other), other + 7
+        dx, above = yours.forward_and_back("tanh", np.asarray(other + 7), other), other + 7
         compared(f"dx {name}", other, dx, above * (1 - np.tanh(other) ** 2), limit)
 
 
@@ -101,7 +101,7 @@ def gelu_gradient(yours, draw):
             lambda: suspects | {says: dy * slope for says, slope in slopes(x).items()}, lambda: terms,
             given=(lambda dy, x: gelu_backward(dy, (x,))[0], {"dy": dy, "x": x}))  # fmt: skip
     for name, other, limit in far(x):
-        dx = yours.back("gelu", np.asarray(other + 7), other)
+        dx = yours.forward_and_back("gelu", np.asarray(other + 7), other)
         compared(f"dx {name}", other, dx, gelu_slope(other) * (other + 7), limit)
 
 

@@ -120,7 +120,7 @@ def softmax_gradient(yours, draw):
     for place in ((), (0,), (0, 0), (None,), (None, slice(None), None)):
         x, dy = given[place], above[place]
         x = -x if x.ndim == 5 else x
-        dx = yours.back("softmax", dy, x)
+        dx = yours.forward_and_back("softmax", dy, x)
         suspects = (lambda x=x, dy=dy: wrong_ways_back(dy, softmax(x))) if x.ndim > 1 else None
         name = "dx" if x.ndim == 3 else f"dx for x of shape {x.shape}"
         natural = ROUNDED * np.abs(dy * softmax(x)).max()
@@ -204,7 +204,7 @@ def named(*given):
 @also(*HEADS)
 def value_gradient(yours, draw):
     q, k, v, mask, dcontext = point(draw)
-    _, _, dv, _ = yours.back("attention", dcontext, q, k, v, mask)
+    _, _, dv, _ = yours.forward_and_back("attention", dcontext, q, k, v, mask)
     P = probabilities(q, k, mask)
     suspects = {
         "the probabilities are not transposed in dv = Pᵀ dcontext": P @ dcontext,
@@ -228,7 +228,7 @@ def natural(q, k, v, mask, dcontext):
 @also(*HEADS)
 def query_gradient(yours, draw):
     given = q, k, v, mask, dcontext = point(draw)
-    dq, _, _, _ = yours.back("attention", dcontext, q, k, v, mask)
+    dq, _, _, _ = yours.forward_and_back("attention", dcontext, q, k, v, mask)
     _, (expected, dk, dv, _) = reference(*given)
 
     def suspects():
@@ -250,7 +250,7 @@ def query_gradient(yours, draw):
 @also(*HEADS)
 def key_gradient(yours, draw):
     given = q, k, v, mask, dcontext = point(draw)
-    _, dk, _, _ = yours.back("attention", dcontext, q, k, v, mask)
+    _, dk, _, _ = yours.forward_and_back("attention", dcontext, q, k, v, mask)
     law = Law(
         "Σ over keys of dk is not zero, as it must be: one vector added to all keys changes no probability. Perhaps "
         "dS is not transposed in dk = dSᵀ q, or something is amiss in softmax's backward pass",

@@ -100,7 +100,7 @@ def softmax_gradient(yours, draw):
     above = upstream(draw, *given.shape)
     for place in ((), (0,), (0, 0), (None,), (None, slice(None), None)):
         x, dy = given[place], above[place]
-        dx, y = yours.back("softmax1", dy, x), softmax1(x)
+        dx, y = yours.forward_and_back("softmax1", dy, x), softmax1(x)
         name = "dx" if x.ndim == 3 else f"dx for x of shape {x.shape}"
         suspects = functools.partial(wrong_rows_back, dy, y) if x.ndim > 1 else None
         matches(name, dx, softmax_way_back(dy, y), suspects=suspects, natural=ROUNDED * np.abs(dy * y).max(),
@@ -183,7 +183,7 @@ def contexts(q, k, v, mask):
 @also(*HEADS)
 def value_gradient(yours, draw):
     q, k, v, mask, dcontext = given = point(draw)
-    _, _, dv, _ = yours.back("grouped", dcontext, q, k, v, mask)
+    _, _, dv, _ = yours.forward_and_back("grouped", dcontext, q, k, v, mask)
     own_k, own_v, of = of_heads(q, k, v)
     P, G = probabilities(q, own_k, mask, softmax1), k.shape[1]
 
@@ -207,7 +207,7 @@ def value_gradient(yours, draw):
 @also(*HEADS)
 def query_gradient(yours, draw):
     q, k, v, mask, dcontext = given = point(draw)
-    dq, _, _, _ = yours.back("grouped", dcontext, q, k, v, mask)
+    dq, _, _, _ = yours.forward_and_back("grouped", dcontext, q, k, v, mask)
     own_k, own_v, _ = of_heads(q, k, v)
     spread = q, own_k, own_v, mask, dcontext
 
@@ -236,7 +236,7 @@ def score_gradient(q, k, v, mask, dcontext):
 @also(*HEADS)
 def key_gradient(yours, draw):
     q, k, v, mask, dcontext = given = point(draw)
-    _, dk, _, _ = yours.back("grouped", dcontext, q, k, v, mask)
+    _, dk, _, _ = yours.forward_and_back("grouped", dcontext, q, k, v, mask)
     own_k, own_v, of = of_heads(q, k, v)
     spread, G = (q, own_k, own_v, mask, dcontext), k.shape[1]
 

@@ -79,7 +79,7 @@ def block_value(yours, draw):
 @also(*BLOCKS)
 def block_gradient(yours, draw):
     p = point(draw, one)
-    dx, _ = yours.back("block", p.dy, p.x, p.sets[0], p.mask, p.heads, p.eps)
+    dx, _ = yours.forward_and_back("block", p.dy, p.x, p.sets[0], p.mask, p.heads, p.eps)
     matches("dx", dx, gone_back(p)[0], "bth", lambda: {says: back[0] for says, back in left_out(p).items()},
             natural=natural(p), given=(lambda dy: gone_back(p._replace(dy=dy))[0], {"dy": p.dy}))  # fmt: skip
 
@@ -88,7 +88,7 @@ def block_gradient(yours, draw):
 @also(*BLOCKS)
 def block_weights(yours, draw):
     p = point(draw, one)
-    _, dweights = yours.back("block", p.dy, p.x, p.sets[0], p.mask, p.heads, p.eps)
+    _, dweights = yours.forward_and_back("block", p.dy, p.x, p.sets[0], p.mask, p.heads, p.eps)
     by_name("dweights", dweights, p.sets[0])
     expected = gone_back(p)[1]
     same_gradients("dweights", dweights, expected, lambda: {says: way[1] for says, way in left_out(p).items()})

@@ -83,7 +83,7 @@ def loss_large(yours, draw):
     logits, labels, weights = slots(draw)
     weights = np.ones_like(weights)  # how they are used is asked elsewhere
     logits = np.round(64 * logits) / 64  # which float32, too, can add 3000 to without loss
-    own, _, _ = yours.back("cross_entropy", 1.0, logits, labels, weights)
+    own, _, _ = yours.forward_and_back("cross_entropy", 1.0, logits, labels, weights)
     for shift in (3000.0, -3000.0):
         loss, cache = yours.cross_entropy_forward(logits + shift, labels, weights)
         clipped = {CLIPPED: cross_entropy_forward(0 * logits, labels, weights)[0]}
@@ -115,7 +115,7 @@ def no_target(yours, draw):
 def loss_gradient(yours, draw):
     for step, (logits, labels, weights) in zip(STEPS, kinds(draw), strict=True):
         dloss = step * (0.7 + draw.number / 16)
-        dlogits, dlabels, dweights = yours.back("cross_entropy", dloss, logits, labels, weights)
+        dlogits, dlabels, dweights = yours.forward_and_back("cross_entropy", dloss, logits, labels, weights)
         expected = cross_entropy_backward(dloss, cross_entropy_forward(logits, labels, weights)[1])[0]
         known = {"1/dloss: dloss is not used": 1 / (dloss or 1.0), "dloss: it is used twice": dloss or 1.0,
                  "Σ w": float(weights.sum()), "Σ w divided by the number of slots": float(weights.mean())}  # fmt: skip
@@ -147,7 +147,7 @@ DECODER = "dx = dlogits table, dtable = dlogitsᵀ x, dbias = Σ dlogits"
 @lesson.check(1, "decoder's gradients", of="decoder_backward", formula=DECODER)
 def decoder_gradients(yours, draw):
     for x, table, bias, dlogits in every_state(draw):
-        answers = yours.back("decoder", dlogits, x, table, bias)
+        answers = yours.forward_and_back("decoder", dlogits, x, table, bias)
         expected = decoder_backward(dlogits, decoder_forward(x, table, bias)[1])
         suspects = decoder_mistakes(x, table, dlogits)
         axes = {"dx": "bpe", "dtable": "ve", "dbias": "v"}
@@ -165,7 +165,7 @@ def gather_value(yours, draw):
 @lesson.check(1, "gather's dx", of="gather_backward", formula="dx[b, positions[b, p]] += dy[b, p]")
 def gather_gradient(yours, draw):
     for x, positions, dy in every_place(draw):
-        dx, dpositions = yours.back("gather", dy, x, positions)
+        dx, dpositions = yours.forward_and_back("gather", dy, x, positions)
         right = gather_backward(dy, gather_forward(x, positions)[1])[0]
         same("dx", dx, right, "bth", suspects=Later(scatter_mistakes, x, positions, dy))
         nothing("dpositions", dpositions)

@@ -60,7 +60,7 @@ def loss_large(yours, draw):
     logits, labels, weights = slots(draw)
     logits, weights = np.round(64 * logits) / 64, np.ones_like(weights)
     smoothing = next(smoothings(draw))
-    own, _, _ = yours.back("smoothed_loss", 1.0, logits, labels, weights, smoothing)
+    own, _, _ = yours.forward_and_back("smoothed_loss", 1.0, logits, labels, weights, smoothing)
     for large in (logits + 3000.0, logits - 3000.0, 2000.0 * logits):
         loss, cache = yours.smoothed_loss_forward(large, labels, weights, smoothing)
         right = smoothed_loss_forward(large, labels, weights, smoothing)[0]
@@ -86,7 +86,7 @@ def no_target(yours, draw):
 def loss_gradient(yours, draw):
     for step, given in zip(STEPS, points(draw), strict=True):
         dloss = step * (0.7 + draw.number / 16)
-        dlogits, dlabels, dweights = yours.back("smoothed_loss", dloss, *given)
+        dlogits, dlabels, dweights = yours.forward_and_back("smoothed_loss", dloss, *given)
         right = smoothed_loss_backward(dloss, smoothed_loss_forward(*given)[1])[0]
         suspects = Later(gradient_mistakes, *given, dloss) if given[1].ndim else None
         axes, laws = ex09_losses.AXES[right.ndim], (ex09_losses.SHIFT,)
