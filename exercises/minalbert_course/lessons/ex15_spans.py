@@ -163,6 +163,13 @@ def decode(yours, draw):
         if found not in [(i, j) for i in range(length) for j in range(i, min(i + longest, length))]:
             raise Wrong(f"of {length} tokens, all of them barred, longest = {longest}: (start, end) is {shown(found)}, "
                         "which is no span", SMALL)
+    for scores, longest in [given for given in asked if given[0].min() > BARRED][:2]:
+        for column, name in enumerate(("starts", "ends")):
+            other = scores.copy()
+            other[:, column] = scores[::-1, column]
+            found = plain(yours.best_span(other, longest))
+            equal(f"where the {name}' scores alone are others than before, (start, end)", found,
+                  best_span(other, longest), "a span is kept from call to call")  # fmt: skip
 
 
 def equal_or(what, answer, right, found, mistakes):

@@ -28,7 +28,8 @@ PAIRS = (                                            # V, H: even ones, and thos
     (6, 3), (12, 4), (4, 4), (100, 100), (30000, 10), (30000, 4096), (50, 300), (3, 6), (12345, 678),
     (60000, 2048), (6, 8), (24, 2), (9, 2),          # products as above
     (1, 1), (1, 9), (7, 1), (7, 2), (2, 2), (9901, 100), (999001, 1000), (250002, 4099), (128000, 16384),
-    (90000300001, 300001),                           # V H / (V + H) is above a whole number, by less than a float tells
+    (90000300000, 300001),                           # V H / (V + H) is a whole number, and a float does not tell
+    (90000300001, 300001),                           # it is above one, by less than a float tells
 )  # fmt: skip
 
 

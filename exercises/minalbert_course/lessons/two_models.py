@@ -139,7 +139,7 @@ def some_words(draw, size):
 
 
 def compare_twice(yours, draw):
-    """One word stands in the list twice, each time with a logit of its own."""
+    """One word stands in the list twice, each time with a logit of its own; then the words have other logits."""
     logits = draw.normal(6)
     order, words = np.argsort(-logits), some_words(draw, 6)
     words[order[2]] = words[order[0]]
@@ -151,6 +151,12 @@ def compare_twice(yours, draw):
     p = softmax(logits)
     of_first = {TWICE: p[[words.index(word) for word in right]]}
     same("probabilities, where a word stands twice,", [guess[1] for guess in guesses], p[order[:4]], suspects=of_first)
+    turned = -logits
+    found = [plain(guess[0]) for guess in yours.fill_mask(turned, words, 4)]
+    right = [word for word, _ in guesses_of(turned, words, 4)]
+    if found != right:
+        raise Wrong(f"of these words, with other logits, the guesses are {shown(found)}; they must be {shown(right)}",
+                    "guesses are kept for words, whatever their logits")  # fmt: skip
 
 
 def guesses_of(logits, words, k):
