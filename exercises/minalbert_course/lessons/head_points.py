@@ -69,7 +69,8 @@ def named(draw):
 
 
 def numbers_of(labels, names):
-    return np.array([-1 if label is None else names.index(label) for label in labels])
+    numbers = {name: number for number, name in enumerate(names)} | {None: -1}
+    return np.array([numbers[label] for label in labels])
 
 
 def point(draw, alike=False, training=True):
