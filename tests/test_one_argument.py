@@ -8,9 +8,11 @@ import pytest
 
 from exercises.source import sources
 from minalbert_course.command import marks_of
+from minalbert_course.compare import Wrong
 from minalbert_course.files import run
-from minalbert_course.one_argument import CAUSE
+from minalbert_course.one_argument import CAUSE, judge
 from minalbert_course.small_changes import changes, places, replaced
+from minalbert_course.yours import Call
 
 SOURCES = {source.lesson.name: source for source in sources()}
 KEPT = """
@@ -142,3 +144,10 @@ def test_of_a_list_of_dicts_each_array_is_changed_alone():
     assert other[0]["b"] == "another"
     assert other[0]["w"] is weights[0]["w"]
     assert other[1] is weights[1]
+
+
+def test_an_answer_may_return_none_for_arguments_that_do_not_fit():
+    call = Call("best_span", (), {}, (0, 1))
+    judge(SOURCES["ex15"].lesson, [(call, (0, 1), ((0, 1), [])), (call, (5, 9), (None, []))])
+    with pytest.raises(Wrong, match="the same where one argument"):
+        judge(SOURCES["ex15"].lesson, [(call, (0, 1), ((0, 1), [])), (call, (5, 9), ((0, 1), []))])

@@ -5,6 +5,7 @@ number), then hands out an earlier one. A function's last check asks one call of
 its forward, too; a function that lost points before is not asked.
 """
 
+import contextlib
 import itertools
 
 import numpy as np
@@ -45,12 +46,17 @@ def judge(lesson, made):
     What may be handed out again is an answer that was right, and says something: nobody need say anything of arguments
     that do not fit, and may say nothing of them.
     """
-    made = [(call, known, returned(lesson, call, answer[0])) for call, known, answer in made
-            if not isinstance(answer, Exception)]  # fmt: skip
+    made = [(call, known, now) for call, known, answer in made if (now := usable(lesson, call, answer)) is not None]
     for (call, known_before, before), (_, known, now) in itertools.pairwise(made):
         was_right = agree(before, known_before) and says_something(before)
         if was_right and differ(lesson, call, known_before, known) and not differ(lesson, call, before, now, CLOSE):
             raise Wrong(f"{call.name} returns the same where one argument is another", CAUSE, call.name)
+
+
+def usable(lesson, call, answer):
+    """What was returned, or None where it stopped or returned something else: it may not take such arguments."""
+    with contextlib.suppress(Wrong):
+        return None if isinstance(answer, Exception) else returned(lesson, call, answer[0])
 
 
 def returned(lesson, call, result):
