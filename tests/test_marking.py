@@ -47,7 +47,7 @@ def test_each_check_earns_its_own_points():
     assert "halve returned something that cannot be checked (IndexError" in marks.missed[0].seen
 
 
-@pytest.mark.parametrize(("term", "numbers"), [("public", [0, 1]), ("a secret", [0, 1, 2, 3])])
+@pytest.mark.parametrize(("term", "numbers"), [("public", [0, 1]), ("a secret", [0, 1, 2])])
 def test_a_grader_draws_more_than_everybody_knows(term, numbers):
     seen, counting = [], Lesson("ex98", "counting", 10, {"double": "y, cache"})
 
@@ -64,7 +64,7 @@ def test_one_draw_that_fails_costs_the_points():
 
     @late.check(10, "all", of="double")
     def fails_late(yours, draw):
-        if draw.number == 3:
+        if draw.number == 2:
             raise Wrong("late")
 
     assert [mark(late, Here({}), term).points for term in ("public", "a secret")] == [10, 0]

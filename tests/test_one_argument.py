@@ -10,7 +10,7 @@ from exercises.source import sources
 from minalbert_course.command import marks_of
 from minalbert_course.compare import Wrong
 from minalbert_course.files import run
-from minalbert_course.one_argument import CAUSE, judge
+from minalbert_course.one_argument import CAUSE, changed_in_turn, judge
 from minalbert_course.small_changes import changes, places, replaced
 from minalbert_course.yours import Call
 
@@ -144,6 +144,15 @@ def test_of_a_list_of_dicts_each_array_is_changed_alone():
     assert other[0]["b"] == "another"
     assert other[0]["w"] is weights[0]["w"]
     assert other[1] is weights[1]
+
+
+def test_a_number_that_is_an_arrays_size_is_not_changed():
+    """Of two words with zeros as dlogits, the reference takes one word, too; an answer may look at dlogits alone."""
+    ids, dy = np.array([[0, 0, 0, 1]]), np.arange(20.0).reshape(1, 4, 5)
+    call = Call("word_gradient", (ids, dy, np.ones((1, 3, 5)), np.zeros((1, 3, 2)), 2), {}, None)
+    turns = list(changed_in_turn(SOURCES["ex09"].lesson, [call], 0))
+    assert len(turns) > 1
+    assert all(steps[0].args[4] == 2 for steps, _ in turns)
 
 
 def test_an_answer_may_return_none_for_arguments_that_do_not_fit():

@@ -1,8 +1,7 @@
 """The numbers a check is run with: a function of the term, the exercise, the check and a count.
 
 The term "public" is everybody's: two draws, the first in the sizes that the exercise's text speaks of. A grader runs
-the same two and two more, which depend on a secret, so that no answer fits them by heart. A check that asks the same in
-each draw is asked twice.
+that one and two more, which depend on a secret, so that no answer fits them by heart.
 """
 
 import hashlib
@@ -16,19 +15,12 @@ class CheckDraw:
     """number  of the draw, from 0
     seed, rng  what its numbers come from
     once    is it the one draw of a term in which what takes long is asked?
-    used    has a check looked at any of these?
     """
 
     def __init__(self, number, *place, once=True):
         digest = hashlib.sha256("/".join(map(str, (*place, number))).encode()).digest()
-        seed, self.used = int.from_bytes(digest[:8]), False
-        self._facts = {"number": number, "seed": seed, "once": once, "rng": np.random.default_rng(seed)}
-
-    def __getattr__(self, name):
-        if name.startswith("_") or name not in self._facts:
-            raise AttributeError(f"a draw has no {name}")
-        self.used = True
-        return self._facts[name]
+        self.number, self.once, self.seed = number, once, int.from_bytes(digest[:8])
+        self.rng = np.random.default_rng(self.seed)
 
     @property
     def first(self):
@@ -72,10 +64,6 @@ class CheckDraw:
 
 
 def draws(term, lesson, check):
-    """Two, or four; of a check that asks the same in each, two."""
-    count, once = (2, 0) if term == PUBLIC else (4, 2)
+    count, once = (2, 0) if term == PUBLIC else (3, 1)
     for number in range(count):
-        draw = CheckDraw(number, PUBLIC if number < 2 else term, lesson.name, check.title, once=number == once)
-        yield draw
-        if number and not draw.used:
-            break
+        yield CheckDraw(number, term if number else PUBLIC, lesson.name, check.title, once=number == once)

@@ -29,10 +29,12 @@ class Thing(NamedTuple):
 
 
 class Here:
-    """namespace: what running the student's file left behind; path: that file, for line numbers"""
+    """namespace: what running the student's file left behind; path: that file, for line numbers
+    own_results: functions whose results may share no memory with others; by default all
+    """
 
-    def __init__(self, namespace, path="", withheld=()):
-        self.namespace, self.path, self.withheld = namespace, str(path), withheld
+    def __init__(self, namespace, path="", withheld=(), own_results=None):
+        self.namespace, self.path, self.withheld, self.own_results = namespace, str(path), withheld, own_results
         self.last = {}                               # function -> what it was given and returned last, without caches
 
     def calls(self, name, many, opaque):
@@ -84,7 +86,9 @@ class Here:
         self.last[name] = given, returned
         wrote = [argument(key) for key in self.changed_arguments(arguments_before, given, values)]
         wrote += [what for what, old in earlier_before.items() if changed(old, earlier[what])]
-        return kept(result, opaque), wrote + shared(returned, {argument(key): given[key] for key in given} | earlier)
+        if self.own_results is None or name in self.own_results:
+            wrote += shared(returned, {argument(key): given[key] for key in given} | earlier)
+        return kept(result, opaque), wrote
 
     def handed_over(self, args, static):
         """The arguments as the function gets them."""
@@ -141,11 +145,16 @@ def shared(returned, others_need):
 
 
 def arrays_in(value):
-    if isinstance(value, np.ndarray):
-        yield value
-    elif isinstance(value, dict | list | tuple) and not (isinstance(value, list | tuple) and flat(value)):
-        for part in value.values() if isinstance(value, dict) else value:
-            yield from arrays_in(part)
+    found, parts = [], [value]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, np.ndarray):
+            found.append(part)
+        elif isinstance(part, dict):
+            parts += part.values()
+        elif isinstance(part, list | tuple) and not flat(part):
+            parts += part
+    return found
 
 
 def owner(view):

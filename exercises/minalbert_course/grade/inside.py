@@ -90,7 +90,7 @@ class Worker(Process):
             self.namespace, remark = {}, str(error)
         there = [name for name in task["functions"] if callable(self.namespace.get(name))]
         self.write({"remark": remark, "functions": there})
-        host = HereByBytes(self.made, task["path"])
+        host = HereByBytes(self.made, task["path"], task["own results"])
         while True:
             self.write(self.answer(host, self.read()))
 
@@ -156,8 +156,8 @@ class HereByBytes(Here):
     after: the arguments after a call, if other bytes than came; of what is not plain values, what was sent
     """
 
-    def __init__(self, made, path=""):
-        super().__init__({}, path)
+    def __init__(self, made, path="", own_results=None):
+        super().__init__({}, path, own_results=own_results)
         self.made = made
 
     def receive(self, given):

@@ -20,7 +20,7 @@ def task_of(lesson):
     withheld = [(function.__module__, function.__qualname__) for function in lesson.withheld]
     return {
         "functions": list(lesson.functions), "imports": imports(lesson), "withheld": withheld,
-        "stars": stars(lesson.withheld),
+        "stars": stars(lesson.withheld), "own results": list(lesson.own_results),
         "makers": lesson.exercise if (MAKERS / f"{lesson.exercise}.py").exists() else None,
     }  # fmt: skip
 

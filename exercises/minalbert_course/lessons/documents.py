@@ -8,7 +8,7 @@ from .sentences import ORDINARY, whole
 
 FLAT = "the sentences of a part must be joined into one list of token ids"
 SAME_CHANCE = "seen: every place between two sentences must have the same chance"
-SIZES = {1: ((2, 700), (13, 456)), 2: ((7, 220), (5, 100)), 3: ((3, 100), (40, 300))}
+SIZES = {1: ((2, 700), (13, 456)), 2: ((7, 220), (40, 300), (3, 100))}
 
 
 def written(draw, sentences, start=ORDINARY):

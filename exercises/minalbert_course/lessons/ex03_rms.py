@@ -10,6 +10,7 @@ from minalbert.layers import layer_norm_backward, layer_norm_forward
 
 from ..compare import agrees
 from ..lesson import Lesson
+from ..remembered import remembered
 from .corners import MANY, Corner, also, something
 from .matches import matches
 from .norms import (
@@ -37,6 +38,7 @@ def rms_value(x, gain, eps):
     return normalised(x, eps, centre=False)[0] * gain
 
 
+@remembered
 def rms_reference(x, gain, eps, dy):
     def loss(tensors):
         return (dy * rms_value(tensors["x"], tensors["gain"], eps)).sum()

@@ -25,6 +25,7 @@ from .passes import (
     passes,
     point,
     ramps,
+    right_passes,
     slips,
     suspects_of,
     wrong_sums,
@@ -98,7 +99,7 @@ def encoder_value(yours, draw):
     p = point(draw, apart)
     y, _ = yours.encoder_forward(p.x, *parts(p), p.mask, p.heads, p.eps)
     ways = suspects_of(p, other_ffns(p))
-    matches("y", y, passes(p).y, "bth", lambda: ways | misled(p), limit=DEEP, given=moved(p))
+    matches("y", y, right_passes(p).y, "bth", lambda: ways | misled(p), limit=DEEP, given=moved(p))
 
 
 @lesson.check(2, "encoder dx", of="encoder_backward", formula="from the last layer to the first, each with its cache")
@@ -107,7 +108,7 @@ def encoder_gradient(yours, draw):
     p = point(draw, apart)
     y, dx, _, _ = passed(yours, p)
     p = as_gone(p, y, other_ffns(p))
-    matches("dx", dx, passes(p).dx, "bth", lambda: {says: back[0] for says, back in slips(p).items()}, limit=DEEP,
+    matches("dx", dx, right_passes(p).dx, "bth", lambda: {says: back[0] for says, back in slips(p).items()}, limit=DEEP,
             natural=natural(p), given=(lambda dy: passes(p._replace(dy=dy)).dx, {"dy": p.dy}))  # fmt: skip
 
 
@@ -118,7 +119,7 @@ def attention_weights(yours, draw):
     y, _, dattention, _ = passed(yours, p)
     p = as_gone(p, y, other_ffns(p))
     by_name("dattention", dattention, parts(p)[0])
-    gradients = passes(p).gradients
+    gradients = right_passes(p).gradients
     expected = picked(added(gradients), ATTENTION_NAMES)
     same_gradients("dattention", dattention, expected, lambda: wrong_sums(p, added), of_passes(gradients))
 
@@ -132,7 +133,7 @@ def ffn_weights(yours, draw):
     p = as_gone(p, y, other_ffns(p))
     if len(p.sets) != len(dffns):
         raise Wrong(f"y is the state after {len(p.sets)} of {len(dffns)} layers: not every FFN was asked")
-    right = passes(p).gradients
+    right = right_passes(p).gradients
 
     def suspects(layer):
         backwards = right[len(right) - 1 - layer]

@@ -25,6 +25,7 @@ from .passes import (
     passes,
     point,
     ramps,
+    right_passes,
     slips,
     suspects_of,
     wrong_sums,
@@ -147,7 +148,7 @@ def encoder_value(yours, draw):
     g = Grouped(draw)
     p = g.p
     y, _ = yours.encoder_forward(p.x, g.weights, p.mask, p.heads, p.eps, len(g.of))
-    matches("y", y, passes(p).y, "bth", lambda: suspects_of(p, g.ways()) | misled(p), limit=DEEP, given=moved(p))
+    matches("y", y, right_passes(p).y, "bth", lambda: suspects_of(p, g.ways()) | misled(p), limit=DEEP, given=moved(p))
 
 
 @lesson.check(2, "encoder dx", of="encoder_backward", formula="from the last layer to the first, each with its cache")
@@ -156,8 +157,8 @@ def encoder_gradient(yours, draw):
     g = Grouped(draw)
     y, dx, _ = g.passed(yours)
     g.follow(y)
-    matches("dx", dx, passes(g.p).dx, "bth", lambda: {says: back[0] for says, back in slips(g.p).items()}, limit=DEEP,
-            natural=natural(g.p), given=(lambda dy: passes(g.p._replace(dy=dy)).dx, {"dy": g.p.dy}))  # fmt: skip
+    matches("dx", dx, right_passes(g.p).dx, "bth", lambda: {says: back[0] for says, back in slips(g.p).items()},
+            limit=DEEP, natural=natural(g.p), given=(lambda dy: passes(g.p._replace(dy=dy)).dx, {"dy": g.p.dy}))  # fmt: skip
 
 
 @lesson.check(4, "encoder dweights", of="encoder_backward", formula="of each group: Σ over its layers")
@@ -167,7 +168,7 @@ def encoder_weights(yours, draw):
     y, _, dweights = g.passed(yours)
     list_by_name("dweights", dweights, g.weights)
     g.follow(y)
-    right = passes(g.p).gradients
+    right = right_passes(g.p).gradients
     everything, expected = added(right), g.fold(right)
 
     def suspects(group):

@@ -21,8 +21,8 @@ def run(draw):
 
 
 def runs(draw):
-    """run, then shorter ones, and one in which gradients are shorter and longer than 1, in turns. A public draw has one
-    of a single step, too, and one with a long rise, of a model of another size."""
+    """run, then shorter ones, and one in which gradients are shorter and longer than 1, in turns. The first two draws
+    have one of a single step, too, and one with a long rise, of a model of another size."""
     seed, batches, plan = run(draw)
     yield (seed,), batches, plan
     if draw.number < 2:

@@ -8,6 +8,7 @@ from ..compare import PERHAPS, Wrong, same
 from ..given import Given
 from ..makers.ex11 import small_model
 from ..makers.small_language import held_out_batches, new_model, training_batches
+from ..remembered import remembered
 from .averaging import asked_rates, moved_average, with_weights
 from .checks import Later
 from .loop_mistakes import curve
@@ -37,6 +38,7 @@ def compare_held_out(yours, draw):
     compare_of_its_own(yours, draw, seed, asked)
 
 
+@remembered
 def held_out_of(model, weights, batches):
     with np.errstate(all="ignore"):                  # the weights may be a student's
         return mean_mlm(with_weights(model, weights), [one.make() for one in batches])
