@@ -158,7 +158,8 @@ def encoder_gradient(yours, draw):
     y, dx, _ = g.passed(yours)
     g.follow(y)
     matches("dx", dx, right_passes(g.p).dx, "bth", lambda: {says: back[0] for says, back in slips(g.p).items()},
-            limit=DEEP, natural=natural(g.p), given=(lambda dy: passes(g.p._replace(dy=dy)).dx, {"dy": g.p.dy}))  # fmt: skip
+            limit=DEEP, natural=natural(g.p),
+            given=(lambda dy: passes(g.p._replace(dy=dy)).dx, {"dy": g.p.dy}))  # fmt: skip
 
 
 @lesson.check(4, "encoder dweights", of="encoder_backward", formula="of each group: Σ over its layers")

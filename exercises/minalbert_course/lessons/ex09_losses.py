@@ -34,7 +34,8 @@ from .loss_mistakes import (
 
 
 def word_gradient(ids, dy, x, dlogits, vocab_size):
-    return scatter_add((vocab_size, dy.shape[-1]), ids, dy) + np.einsum("bpv,bpe->ve", dlogits, x)
+    looked_up, compared = scatter_add((vocab_size, dy.shape[-1]), ids, dy), np.einsum("bpv,bpe->ve", dlogits, x)
+    return np.sum([looked_up, compared], axis=0)     # of two shapes an error, where + would repeat a row
 
 
 lesson = Lesson(
