@@ -7,7 +7,7 @@ import numpy as np
 from .given import GENERATORS, Given
 from .values import Opaque
 
-FIRST = 20                                           # calls that are made again whatever their form
+FIRST = 6                                            # calls that are made again whatever their form
 
 
 def repeatable(calls):

@@ -6,6 +6,8 @@ import numpy as np
 
 from .given import Given
 
+MANY = 16                                            # numbers; a key may be made of the first few
+
 
 def places(value, path=()):
     """The paths to what can be changed alone: arrays, numbers, texts, lists of these, and what dicts hold."""
@@ -90,9 +92,9 @@ def of_array(x):
 
 
 def of_numbers(row):
-    """The smallest and the largest change places, neither of them first or last; the smallest gets some of the largest;
-    all are in reverse order; floats are smaller."""
-    inside = np.arange(len(row))[1:-1] if len(row) > 3 else np.arange(len(row))
+    """The smallest and the largest change places, neither of them first or last, and of many those of the second half;
+    the smallest gets some of the largest; all are in reverse order; floats are smaller."""
+    inside = np.arange(len(row))[len(row) // 2 if len(row) > MANY else 1 : -1] if len(row) > 3 else np.arange(len(row))
     if not len(inside):
         return
     least, most = inside[row[inside].argmin()], inside[row[inside].argmax()]

@@ -53,7 +53,7 @@ def points(draw, corrected, vector=False):
     """(what is special, a Case): a usual one, then those that an answer may forget."""
     usual = case(draw, corrected, (5 + draw.number,) if vector else None)
     yield "", usual
-    for shape in ((1,), (12,)) if vector else ((1, 4), (4, 1), (1, 1), (2, 3, 4), (2, 1, 3, 2)):
+    for shape in ((1,), (12,), (150,)) if vector else ((1, 4), (4, 1), (1, 1), (2, 3, 4), (2, 1, 3, 2)):
         one = case(draw, corrected, shape)           # where a single number may not be the small rest of two
         one = one._replace(w=-abs(one.w), g=abs(one.g), m=abs(one.m)) if one.w.size == 1 else one
         yield f"shape {shape}", one._replace(weight_decay=0.0) if one.w.size == 1 else one
