@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from .given import GENERATORS, Given
-from .values import Opaque
+from .values import Opaque, parts
 
 FIRST = 6                                            # calls that are made again whatever their form
 
@@ -37,8 +37,7 @@ def results(call):
 
 def holds_given(value):
     """Is anything in it made where it is handed over?"""
-    parts = value.values() if isinstance(value, dict) else value if type(value) in (tuple, list) else ()
-    return isinstance(value, Given) or any(map(holds_given, parts))
+    return isinstance(value, Given) or any(map(holds_given, parts(value)))
 
 
 def form_of(call, start):

@@ -16,6 +16,7 @@ from .calls import repeatable
 from .compare import Wrong
 from .given import Given
 from .interleaving import alike, by_name, steps_of
+from .values import parts
 from .yours import IN_PLACE, Opaque
 
 WAYS = ("column by column", "with gaps")
@@ -53,8 +54,7 @@ def lies_in_memory(call):
 
 
 def holds(value, kind):
-    parts = value.values() if isinstance(value, dict) else value if type(value) in (tuple, list) else ()
-    return isinstance(value, kind) or any(holds(part, kind) for part in parts)
+    return isinstance(value, kind) or any(holds(part, kind) for part in parts(value))
 
 
 class Laying(NamedTuple):

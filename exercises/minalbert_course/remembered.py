@@ -6,6 +6,8 @@ import pickle
 
 import numpy as np
 
+from .values import parts
+
 MOST = 4000                                          # answers of a function
 
 
@@ -29,6 +31,5 @@ def remembered(function):
 def freeze(value):
     if isinstance(value, np.ndarray):
         value.flags.writeable = False
-    elif isinstance(value, dict | list | tuple):
-        for part in value.values() if isinstance(value, dict) else value:
-            freeze(part)
+    for part in value if isinstance(value, tuple) else parts(value):         # named tuples, too
+        freeze(part)

@@ -11,6 +11,7 @@ from .calls import of_plain_values, results
 from .compare import Wrong
 from .interleaving import alike, by_name, last_answer, steps_of
 from .memory_orders import largest
+from .values import parts
 from .yours import NotWritten, Opaque, Stopped, unpacked
 
 SMALL, LEAST, LARGE = 2.0**-28, 2.0**-50, 2.0**24
@@ -97,11 +98,7 @@ def vanishes(answer, args):
 
 
 def holds_floats(value):
-    return is_floats(value) or (isinstance(value, dict | list) and any(map(holds_floats, parts_of(value))))
-
-
-def parts_of(value):
-    return value.values() if isinstance(value, dict) else value
+    return is_floats(value) or any(map(holds_floats, parts(value)))
 
 
 def resized(factor, value):

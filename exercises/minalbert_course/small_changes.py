@@ -5,22 +5,22 @@ import itertools
 import numpy as np
 
 from .given import Given
+from .values import parts
 
 MANY = 16                                            # numbers; a key may be made of the first few
 
 
 def places(value, path=()):
     """The paths to what can be changed alone: arrays, numbers, texts, lists of these, and what dicts hold."""
-    parts = value.items() if isinstance(value, dict) else enumerate(value) if holds_arrays(value) else ()
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if holds_arrays(value) else ()
     if not holds_arrays(value):
         yield path
-    for key, part in parts:
+    for key, part in inner:
         yield from places(part, (*path, key))
 
 
 def holds_arrays(value):
-    parts = value.values() if isinstance(value, dict) else value if type(value) in (tuple, list) else ()
-    return any(isinstance(part, np.ndarray) or holds_arrays(part) for part in parts)
+    return any(isinstance(part, np.ndarray) or holds_arrays(part) for part in parts(value))
 
 
 def at(value, path):

@@ -45,3 +45,8 @@ class Step(NamedTuple):
     args: tuple
     static: dict
     opaque: list                                     # which of the values that it returns are caches
+
+
+def parts(value):
+    """What a dict, a list or a tuple holds."""
+    return value.values() if isinstance(value, dict) else value if type(value) in (tuple, list) else ()
