@@ -9,7 +9,7 @@ from minalbert_course.remembered import remembered
 @pytest.fixture
 def double():
     @remembered
-    def double(x, *rest):
+    def double(x, *rest, named=None):
         calls.append(x)
         return {"y": [2 * x], "rest": rest}
 
@@ -25,6 +25,8 @@ def test_equal_arguments_are_asked_once_and_others_again(double):
     assert len(double.calls) == 4
     assert double(x, "with", None)["rest"] == ("with", None)
     assert len(double.calls) == 5
+    assert double(x=x, named=1)["rest"] == ()
+    assert len(double.calls) == 6
 
 
 def test_the_same_array_with_other_numbers_is_another(double):

@@ -16,12 +16,12 @@ def remembered(function):
     answers = {}
 
     @functools.wraps(function)
-    def answer(*args):
-        key = hashlib.sha256(pickle.dumps(args)).digest()
+    def answer(*args, **named):
+        key = hashlib.sha256(pickle.dumps((args, named))).digest()
         if key not in answers:
             if len(answers) == MOST:
                 answers.clear()
-            answers[key] = function(*args)
+            answers[key] = function(*args, **named)
             freeze(answers[key])
         return answers[key]
 

@@ -11,7 +11,8 @@
 #
 # A backward function is handed `dy`, how the loss changes with the output, and whatever you put into `cache`; it
 # returns how the loss changes with each input, in the order of forward's arguments. Do not write into arguments:
-# others still need them. Return arrays of their own, no views of arguments or of each other.
+# others still need them; a cache is yours, and used once. Return arrays of their own, no views of arguments or of each
+# other.
 
 # %%
 import numpy as np
@@ -21,8 +22,8 @@ import numpy as np
 #
 # $$y_i = \exp(x_i) / \sum_j \exp(x_j)$$
 #
-# Over the last axis. Numbers near 2000 must not overflow: subtract each row's largest first, which changes nothing in
-# exact arithmetic. For the way back, $\partial y_i/\partial x_j = y_i(\delta_{ij} - y_j)$.
+# Over the last axis, of any number of axes. Numbers near 2000 must not overflow: subtract each row's largest first,
+# which changes nothing in exact arithmetic. For the way back, $\partial y_i/\partial x_j = y_i(\delta_{ij} - y_j)$.
 
 # %%
 def softmax_forward(x):

@@ -5,8 +5,8 @@
 # layers share one set of weights. You count what each saves, and find something that neither does.
 #
 # Letters: V words, E and H as above, M positions, F the width within the feed-forward part, L layers, T tokens in a
-# sequence. Everything is a whole number, each result too, which may have more digits than a float holds. Do
-# not write into arguments.
+# sequence. Everything is a whole number, each result too, which may have more digits than a float holds: use integers.
+# Do not write into arguments.
 #
 # ## Parameters
 #

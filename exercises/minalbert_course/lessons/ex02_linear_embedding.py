@@ -109,6 +109,7 @@ def leading_axes(yours, draw):
     for axes in ((R,), (1,), (1, S, T), (S, 1, R, 2)):
         x, dy = draw.normal(*axes, I), draw.normal(*axes, O)
         x[1:2] = 0                                   # such rows have y = b
+        dy.flat[::O + 1] = 0                         # and such entries no gradient; others of their rows have one
         y, cache = yours.linear_forward(x, w, b)
         expected, gradients = affine_reference(x, w, b, dy)
         agrees(f"y for x of shape {x.shape}", y, expected, "linear_forward")
@@ -214,6 +215,7 @@ def purity(yours, draw):
     x, w, b, dy = affine(draw)
     y, cache = yours.linear_forward(x, w, b)
     dx, dw, db = yours.linear_backward(dy, cache)
+    yours.forward_and_back("linear", x, x, np.eye(x.shape[-1]), np.zeros(x.shape[-1]))
     _, _, dword, dposition, _ = table_gradients(yours, lookup(draw))
     something(y=y, dx=dx, dw=dw, db=db, dword=dword, dposition=dposition)
     yours.untouched()

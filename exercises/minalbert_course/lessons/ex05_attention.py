@@ -66,6 +66,7 @@ ROWS = (
     Corner("zero", B=3, T=4, K=3),
     Corner("zero", B=1, T=1, K=4),
     Corner("tiny", B=3, T=2, K=65),
+    Corner(B=1, T=1, K=300),
     Corner(B=3, T=3, K=3),
 )
 HEADS = (
@@ -78,6 +79,7 @@ HEADS = (
     Corner(padding="none", B=1, N=2, T=41, D=3),
     Corner(B=3, N=3, T=3, D=3),
     Corner(padding="none", B=2, N=2, T=5, D=1),
+    Corner(padding="none", B=1, N=20, T=2, D=1),
 )
 
 

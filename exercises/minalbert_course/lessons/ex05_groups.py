@@ -73,6 +73,7 @@ HEADS = (
     Corner(padding="none", B=1, G=1, R=3, T=41, D=3),
     Corner(B=3, G=3, R=3, T=3, D=3),
     Corner(padding="none", B=2, G=5, R=1, T=5, D=1),
+    Corner(padding="none", B=1, G=7, R=3, T=2, D=1),
 )
 
 

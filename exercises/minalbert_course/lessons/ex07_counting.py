@@ -23,6 +23,7 @@ from .counted import counted, whole, whole_in_corner, whole_in_turn
 from .model_sizes import (
     BERT,
     CORNERS,
+    LARGEST,
     PAIRS,
     PAPER,
     another,
@@ -95,7 +96,7 @@ def of_layer(yours, draw):
     asked = functools.partial(miscounted, yours.layer_parameters, layer, "HF", (H, F))
     whole(f"layer_parameters({H}, {F})", yours.layer_parameters(H, F), right, layer_mistakes(H, F, right), found=asked)
     whole_in_turn("layer_parameters", yours.layer_parameters, layer, (H, F))
-    for _, _, H, _, F, _ in CORNERS if draw.first else ():
+    for H, F in [(H, F) for _, _, H, _, F, _ in CORNERS] + [LARGEST] if draw.first else ():
         whole_in_corner(f"layer_parameters({H}, {F})", yours.layer_parameters(H, F), layer(H, F))
 
 

@@ -97,6 +97,9 @@ def vectors(yours, draw):
         compare_arrays(as_dict("params", yours.translate(ordered)), right, lambda name: not name.endswith(".w"))
     one = {"albert.pooler.bias": state["albert.pooler.bias"]}
     compare_arrays(as_dict("params", yours.translate(one)), {"pooler.b": right["pooler.b"]})
+    square = draw.normal(2, 2).astype(np.float32)    # a table all the same
+    params = as_dict("params", yours.translate({"albert.embeddings.token_type_embeddings.weight": square}))
+    compare_arrays(params, {"embeddings.token_type": square})
 
 
 @lesson.check(0.5, "a bare trunk", of="translate", formula='the file of an AlbertModel has no prefix "albert."')
@@ -120,7 +123,7 @@ def fields(yours, draw):
     text, right = config_text(draw)
     compare_config(as_dict("config", yours.read_config(text)), right)
     compare_config(as_dict("config", yours.read_config(json.dumps(json.loads(text), sort_keys=True))), right)
-    for key, value in (("hidden_size", 12), ("hidden_act", "gelu")):
+    for key, value in (("hidden_size", 12), ("hidden_act", "gelu"), ("hidden_act", "GELU")):
         text = json.dumps({key: value})
         compare_config(as_dict(f"config of {text}", yours.read_config(text)), {key: value})
     every = json.dumps(dataclasses.asdict(AlbertConfig()))

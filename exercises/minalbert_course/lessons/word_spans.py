@@ -101,8 +101,15 @@ def bare(draw):
     return draw.integers(ORDINARY, 60, int(sizes.sum())), np.concatenate([np.arange(size) == 0 for size in sizes])
 
 
+def long_words(draw):
+    """More tokens than ALBERT has places, in words of up to 40 pieces."""
+    sizes = draw.integers(5, 41, 30)
+    return draw.integers(ORDINARY, 60, int(sizes.sum())), np.concatenate([np.arange(size) == 0 for size in sizes])
+
+
 def compare_words(yours, draw):
     asked = [pieces(draw, 2 + 2 * number, SPECIAL[number]) for number in range(len(SPECIAL))] + [bare(draw)]
+    asked += [(np.array([CLS, SEP, 0]), np.zeros(3, bool)), long_words(draw)]
     tried = [(lists("words", found), words_of(*given), word_mistakes(*given))
              for given, found in zip(asked, yours.each("find_words", asked), strict=True)]
     cause = cause_of_all(tried) or altered(
