@@ -171,3 +171,13 @@ def test_what_is_neither_a_number_nor_a_text_is_left_alone():
 
     given = [Own(), float("nan"), None]
     assert Here({"look": lambda given: 0}).call("look", (given,), {}, []) == (0, [])
+
+
+def test_a_list_that_holds_itself_ends():
+    def double(x):
+        answer = []
+        answer.append(answer)
+        return answer
+
+    with pytest.raises(RecursionError):
+        Here({"double": double}).call("double", (np.ones(2),), {}, [])

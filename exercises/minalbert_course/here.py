@@ -145,16 +145,13 @@ def shared(returned, others_need):
 
 
 def arrays_in(value):
-    found, parts = [], [value]
-    while parts:
-        part = parts.pop()
-        if isinstance(part, np.ndarray):
-            found.append(part)
-        elif isinstance(part, dict):
-            parts += part.values()
-        elif isinstance(part, list | tuple) and not flat(part):
-            parts += part
-    return found
+    if isinstance(value, np.ndarray):
+        return [value]
+    if isinstance(value, dict):
+        return [array for part in value.values() for array in arrays_in(part)]
+    if isinstance(value, list | tuple) and not flat(value):
+        return [array for part in value for array in arrays_in(part)]
+    return []
 
 
 def owner(view):

@@ -75,7 +75,11 @@ def differ(lesson, call, before, now, close=CLEAR):
 def without_values(steps):
     """The steps without what they returned; a cache is known by its place in what the first of them returned."""
     caches = {id(part): Opaque(i) for i, part in enumerate(results(steps[0])) if isinstance(part, Opaque)}
-    return [step._replace(args=tuple(caches.get(id(arg), arg) for arg in step.args),
+
+    def plain(arg):
+        return caches.get(id(arg), Opaque(None)) if isinstance(arg, Opaque) else arg
+
+    return [step._replace(args=tuple(map(plain, step.args)),
                           result=tuple(caches.get(id(part)) for part in results(step))) for step in steps]  # fmt: skip
 
 
