@@ -36,6 +36,14 @@ def test_the_same_array_with_other_numbers_is_another(double):
     assert double(x)["y"][0][0] == 10
 
 
+def test_what_was_given_can_be_written_into_and_changes_nothing():
+    whole = remembered(lambda x: x[1:])
+    x = np.arange(3.0)
+    whole(x)
+    x[2] = 99
+    assert whole(np.arange(3.0)).tolist() == [1, 2]
+
+
 def test_nobody_can_write_into_what_others_get(double):
     with pytest.raises(ValueError, match="read-only"):
         double(np.arange(3.0))["y"][0][0] = 1

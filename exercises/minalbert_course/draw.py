@@ -1,7 +1,7 @@
 """The numbers a check is run with: a function of the term, the exercise, the check and a count.
 
 The term "public" is everybody's: two draws, the first in the sizes that the exercise's text speaks of. A grader runs
-that one and two more, which depend on a secret, so that no answer fits them by heart.
+the first of them and two more, which depend on a secret, so that no answer fits them by heart.
 """
 
 import hashlib

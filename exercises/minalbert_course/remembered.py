@@ -8,19 +8,24 @@ import numpy as np
 
 from .values import parts
 
-MOST = 4000                                          # answers of a function
+MOST = 500                                           # answers of a function
 
 
 def remembered(function):
-    """A decorator: the function is not called again with equal arguments. Nobody can write into what it returned."""
+    """A decorator: the function is not called again with equal arguments. Arrays in what it returned stay as they are.
+
+    It is given copies, which it may return: the caller's own arrays can be written into afterwards.
+    """
     answers = {}
 
     @functools.wraps(function)
     def answer(*args, **named):
-        key = hashlib.sha256(pickle.dumps((args, named))).digest()
+        text = pickle.dumps((args, named))
+        key = hashlib.sha256(text).digest()
         if key not in answers:
             if len(answers) == MOST:
                 answers.clear()
+            args, named = pickle.loads(text)
             answers[key] = function(*args, **named)
             freeze(answers[key])
         return answers[key]

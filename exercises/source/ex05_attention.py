@@ -10,9 +10,9 @@
 # B sequences, N heads, T tokens, D numbers a head.
 #
 # A backward function is handed `dy`, how the loss changes with the output, and whatever you put into `cache`; it
-# returns how the loss changes with each input, in the order of forward's arguments. Do not write into arguments:
-# others still need them; a cache is yours, and used once. Return arrays of their own, no views of arguments or of each
-# other.
+# returns how the loss changes with each input, in the order of forward's arguments. Do not write into arguments,
+# nor into what forward was given or returned: others still need them. A cache is used once. Return arrays of their own,
+# no views of arguments or of each other.
 
 # %%
 import numpy as np

@@ -164,7 +164,7 @@ def find_words(input_ids, begins):
 # 1. The span is this word and the words after it, `lengths[i]` together. It ends earlier at the last word of all, and
 #    where the next word's first position does not follow directly: there a special token stands between them.
 # 2. While the span has more tokens than are left of the budget, it loses its last word.
-# 3. If nothing of it remains, or if one of its words is in an earlier span of the list, the whole span is left out.
+# 3. If nothing of it remains, or if one of its words is in a span that was chosen before, the whole span is left out.
 # 4. Otherwise it is chosen, and its tokens are taken from the budget.
 #
 # The library does the same with its own draws, and one check compares your spans with those of its instances, span

@@ -109,7 +109,7 @@ def leading_axes(yours, draw):
     for axes in ((R,), (1,), (1, S, T), (S, 1, R, 2)):
         x, dy = draw.normal(*axes, I), draw.normal(*axes, O)
         x[1:2] = 0                                   # such rows have y = b
-        dy.flat[::O + 1] = 0                         # and such entries no gradient; others of their rows have one
+        dy.flat[::O + 1] = 0                         # and such entries no gradient; others of their rows may
         y, cache = yours.linear_forward(x, w, b)
         expected, gradients = affine_reference(x, w, b, dy)
         agrees(f"y for x of shape {x.shape}", y, expected, "linear_forward")

@@ -24,7 +24,7 @@ CORNERS = (                                          # V, E, H, M, F, L
     (50, 40, 8, 20, 3, 2), (3, 1, 4, 4, 8, 48), (1500007, 4099, 4093, 5003, 16411, 61),
     (2000000011, 10000019, 50000017, 1000003, 30000001, 61),             # counts between 2⁵³ and 2⁶³
 )  # fmt: skip
-LARGEST = 900000011, 700000001                       # H, F: a layer has nearly 2⁶³ weights
+LARGEST = 900000011, 700000001                       # H, F: a layer has nearly 2⁶² weights
 PAIRS = (                                            # V, H: even ones, and those where E is nearly H, large, or 0
     (6, 3), (12, 4), (4, 4), (100, 100), (30000, 10), (30000, 4096), (50, 300), (3, 6), (12345, 678),
     (60000, 2048), (6, 8), (24, 2), (9, 2),          # products as above

@@ -103,7 +103,7 @@ def bare(draw):
 
 def long_words(draw):
     """More tokens than ALBERT has places, in words of up to 40 pieces."""
-    sizes = draw.integers(5, 41, 30)
+    sizes = draw.integers(10, 41, 30)
     return draw.integers(ORDINARY, 60, int(sizes.sum())), np.concatenate([np.arange(size) == 0 for size in sizes])
 
 
