@@ -1,4 +1,4 @@
-"""What is right, computed once: all who hand in an exercise in one term are asked the same."""
+"""Right answers, computed once: all who hand in an exercise in one term are asked the same."""
 
 import functools
 import hashlib

@@ -48,5 +48,5 @@ class Step(NamedTuple):
 
 
 def parts(value):
-    """What a dict, a list or a tuple holds."""
+    """The values that a dict, a list or a tuple holds; of anything else none."""
     return value.values() if isinstance(value, dict) else value if type(value) in (tuple, list) else ()
