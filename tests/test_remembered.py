@@ -1,4 +1,4 @@
-"""What is right is computed once, for all who are asked the same."""
+"""Right answers are computed once, for all who are asked the same."""
 
 import numpy as np
 import pytest
