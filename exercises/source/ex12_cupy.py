@@ -88,7 +88,7 @@ def layer_norm(x, gain, bias, eps):
 # ## Rows that are named twice
 #
 # The gradient of an embedding: a table of zeros, to whose row `rows[r]` the vector `updates[r]` is added. A word that
-# occurs twice gets both. Make the table where the updates are, with their dtype.
+# occurs twice gets both. Make the table where the updates (and the rows) are, with their dtype.
 
 # %%
 def scatter_add(shape, rows, updates):
@@ -107,7 +107,8 @@ def scatter_add(shape, rows, updates):
 # %% [markdown]
 # ## Back to the host
 #
-# Once in a while a number must be read, to be printed or stored. `to_host` gives a NumPy array, wherever x is.
+# Once in a while a number must be read, to be printed or stored. `to_host` gives a NumPy array, wherever x is; one of
+# NumPy's may be returned as it is.
 #
 # `mean_loss` is for the log: the losses of the last steps, a list of single numbers (arrays of shape ()), as each step
 # left them on the device. Return their mean as one number, and read from the device only once.

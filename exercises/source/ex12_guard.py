@@ -95,7 +95,8 @@ def guarded_step(w, g, rate):
 # ## The mean of rows that are named several times
 #
 # A table of zeros, in whose row v stands the mean of those `updates[r]` with `rows[r]` = v. A row that nobody names
-# stays 0, without an `if` and without a division by 0. Make the table where the updates are, with their dtype.
+# stays 0, without an `if` and without a division by 0. Make the table where the updates (and the rows) are, with
+# their dtype.
 
 # %%
 def scatter_mean(shape, rows, updates):
@@ -115,7 +116,8 @@ def scatter_mean(shape, rows, updates):
 # %% [markdown]
 # ## Back to the host
 #
-# Once in a while something must be read. `to_host` gives a NumPy array, wherever x is.
+# Once in a while something must be read. `to_host` gives a NumPy array, wherever x is; one of
+# NumPy's may be returned as it is.
 #
 # `first_bad` looks back at the last steps: `losses` is a list of single numbers (arrays of shape ()), as each step left
 # them on the device. Which step was the first whose loss is infinite or no number? Read from the device only once.

@@ -65,7 +65,7 @@ def span_backward(dscores, cache):
 #
 # A long text is cut into several windows, so an answer may begin or end outside of a window. Then `spans` has a place
 # that is not there, below 0 or T and above. Such a start, or end, counts for nothing: not in the sum, and not in what
-# it is divided by. The other one of the two may count.
+# it is divided by. The other one of the two may count. Where none counts, the mean is 0.
 
 # %%
 def span_loss_forward(scores, spans):

@@ -92,10 +92,16 @@ def compare_tails(of, draw):
 def gelu_there(yours, draw):
     with explained():
         for x in gelu_points(draw):
-            y = keeps_dtype("y", there("y", yours.gelu(on_device(x))), x)
-            same("y", y, gelu(x), suspects=Later(gelu_mistakes, np.atleast_1d(x)))
+            compare_there(yours, x)
         compare_tails(lambda x: there("y", yours.gelu(on_device(x))), draw)
+        compare_there(yours, np.array(draw.normal()))                # a single number
     yours.untouched()
+
+
+def compare_there(yours, x):
+    y = keeps_dtype("y", there("y", yours.gelu(on_device(x))), x)
+    points = np.atleast_1d(x)
+    same("y", y, gelu(points).reshape(x.shape), suspects=Later(gelu_mistakes, points))
 
 
 @lesson.check(0.5, "GELU in float32", of="gelu", formula="y has the dtype of x")
