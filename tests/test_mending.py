@@ -105,6 +105,25 @@ def test_nothing_is_said_that_makes_another_check_wrong(tmp_path):
     assert missed.cause is None  # without * the dtype is right, and the numbers are not
 
 
+def test_a_change_that_returns_an_argument_does_not_spoil_the_others(tmp_path):
+    """Without `+ gain` the result is x itself, and that is looked at in the check of untouched arguments."""
+    own = Lesson("ex97", "a gain", 10, {"scaled": "y"}, own_results=("scaled",))
+
+    @own.check(6, "y", of="scaled")
+    def value(yours, draw):
+        x, gain = draw.normal(3, 4), draw.gain(4)
+        same("y", yours.scaled(x, gain), x * gain)
+
+    @own.check(4, "inputs untouched", of="scaled")
+    def untouched(yours, draw):
+        yours.scaled(draw.normal(3, 4), draw.gain(4))
+        yours.untouched()
+
+    (missed,) = [found for found in outcomes("def scaled(x, gain):\n    return x + gain\n", tmp_path, lesson=own)
+                 if found.seen]  # fmt: skip
+    assert "with another operator than + in `x + gain`" in missed.cause
+
+
 @pytest.mark.slow
 def test_changes_that_never_end_and_grow_are_given_up_and_nothing_is_printed(tmp_path, capsys):
     text = RIGHT.replace("number // 2", "3 + number % 7").replace("found = []", "found = []; print(numbers)")
