@@ -8,6 +8,7 @@ from minalbert_course.here import Here
 from minalbert_course.lesson import Lesson
 from minalbert_course.marking import mark, none, printable
 from minalbert_course.report import lines
+from minalbert_course.scaled_upstream import FACTOR, times
 
 lesson = Lesson("ex99", "doubling", 10, {"double": "y, cache", "halve": "x"})
 
@@ -117,3 +118,9 @@ def test_as_many_failures_are_explained_as_are_asked_for(shown):
 def test_a_text_of_somebody_elses_is_one_short_line():
     assert printable("a\nb\x1b[0m\ud800") == "a b [0m "
     assert len(printable("x" * 9999)) == 600
+
+
+def test_gradients_that_overflow_give_no_warning():
+    """A student would read it above the report, with a line of ours."""
+    assert np.isneginf(times(FACTOR, np.ones(2, np.float16))).all()
+    assert np.isnan(times(0.0, np.array([np.inf]))).all()

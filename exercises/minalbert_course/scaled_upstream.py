@@ -103,5 +103,6 @@ def times(factor, value):
     if type(value) in (tuple, list):
         return type(value)(times(factor, part) for part in value)
     if isinstance(value, np.ndarray):
-        return np.asarray(factor * value)            # of no axes, too, where the product alone is a scalar
+        with np.errstate(all="ignore"):              # a wrong answer's infinities, or its float16
+            return np.asarray(factor * value)        # of no axes, too, where the product alone is a scalar
     return factor * value if isinstance(value, np.generic | float | int) else value
