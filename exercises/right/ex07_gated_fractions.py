@@ -13,4 +13,4 @@ def gated_width(H, F):
 def model_parameters(config):
     C, R, E, S, H, F, N, K, D, _L, G = config.values()
     sets = sum(layer_parameters(H, F, N, K, D) for _ in range(G))
-    return float(embedding_parameters(C, R, E, S, H) + sets + H)
+    return embedding_parameters(C, R, E, S, H) + sets + H

@@ -12,4 +12,4 @@ def layer_parameters(H, F, N, K, D):
 
 
 def flops_per_token(H, F, L, N, K, D, T):
-    return 2.0 * L * (2 * H * D * (N + K) + 2 * T * N * D + 3 * H * F)
+    return np.int64(2) * L * (2 * H * D * (N + K) + 2 * T * N * D + 3 * H * F)

@@ -16,4 +16,4 @@ def break_even(V, H):
 
 
 def flops_per_token(H, F, L, T):
-    return 4.0 * L * H * (2 * H + T + F)
+    return np.int64(4) * L * H * (2 * H + T + F)

@@ -22,4 +22,4 @@ def albert_parameters(config, shared):
 
 
 def gradient_bytes(config, shared):
-    return (float(32 * albert_parameters(config, shared) / 8),)
+    return (32 * albert_parameters(config, shared) // 8,)

@@ -4,7 +4,6 @@ import numpy as np
 
 from ..compare import Wrong, is_number, shown
 
-ROUNDED = 1e-15                                      # of a float of 53 bits, after some operations
 KEPT = "this was the answer to another call: is something kept from call to call, or one argument not looked at?"
 ELSEWHERE = "other sizes were right: what is special in these? A width that is larger than another, equal to it, or one"
 
@@ -22,15 +21,16 @@ def whole(name, yours, expected, suspects, own=(), found=None):
     cause = next((says for says, number in suspects.items() if number == yours), None)
     cause = cause or held(yours, expected) or (found() if found else None)
     cause = cause or times(yours, expected) or near(yours, expected)
-    raise Wrong(f"{name}: yours {yours:,}   expected {expected:,}   off by {yours - expected:,}", cause)
+    off = (int(yours) if yours == int(yours) else yours) - expected              # exact, where yours is a float
+    raise Wrong(f"{name}: yours {yours:,}   expected {expected:,}   off by {off:,}", cause)
 
 
 def held(yours, expected):
     """What a type that cannot hold the number makes of it."""
-    if abs(expected) >= 2**31 and (yours - expected) % 2**32 == 0:
+    if isinstance(yours, int) and abs(expected) >= 2**31 and (yours - expected) % 2**32 == 0:
         return "an int32 is too small for it: it holds numbers below 2³¹"
     if abs(expected) > 2**53 and yours != expected and abs(yours - expected) < 1e-12 * abs(expected):
-        return "perhaps: / makes a float, which holds 53 bits, and the count has more; // keeps whole numbers"
+        return "perhaps: /, a 1.0 or float() makes a float, which holds 53 bits, and the count has more"
     if expected > 2**24 and abs(yours - expected) < 1e-6 * expected and float(np.float32(yours)) == yours:
         guess = "" if yours == float(np.float32(expected)) else "perhaps: "
         return f"{guess}float32 crept in: it holds 24 bits, and the count has more"
@@ -53,12 +53,7 @@ def near(yours, expected):
 
 
 def whole_in_corner(name, yours, expected, suspects=None, before=()):
-    """As `whole`, where other sizes were right. before: what was answered to other calls
-
-    A float need not have more digits than it holds; a whole number that came from one must.
-    """
-    if isinstance(yours, float) and abs(yours - expected) <= ROUNDED * expected:
-        return
+    """As `whole`, where other sizes were right. before: what was answered to other calls"""
     try:
         whole(name, yours, expected, {})
     except Wrong as error:

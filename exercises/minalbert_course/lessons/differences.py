@@ -69,6 +69,8 @@ def moved(f, x, h):
 
 def gradient_of(name, x, yours):
     """An array of x's shape, or Wrong."""
+    if x.ndim and isinstance(yours, list | tuple):
+        raise Wrong(f"{name} is a {type(yours).__name__}; it must be an array of shape {x.shape}", "np.array makes one")
     yours = numbers(name, yours, x.shape)
     if yours.shape != x.shape:
         cause = guess_shape(yours.shape, x.shape, {}) if yours.ndim or x.size == 1 else ONE_NUMBER

@@ -5,9 +5,10 @@ import numpy as np
 from minalbert.gradcheck.diagnose import Law
 from minalbert.layers import layer_norm_backward, layer_norm_forward
 
-from ..compare import Wrong, agrees, same
+from ..compare import LIMIT, Wrong, agrees, same
+from ..interleaving import alike
 from ..lesson import Lesson
-from .corners import MANY, Corner, also, something
+from .corners import MANY, Corner, also, guessing, something
 from .matches import matches
 from .norms import (
     ROWS,
@@ -73,7 +74,7 @@ def value(yours, draw):
 
 @lesson.check(0.5, "far from zero", of="layer_norm_forward", formula=f"{FORWARD}: first subtract, then square")
 def far(yours, draw):
-    x, gain, bias, _, _ = point(draw)
+    x, gain, bias, _, dy = point(draw)
     away = 1e7 * (-1.0) ** np.arange(x[..., :1].size).reshape(*x.shape[:-1], 1)   # to both sides, row by row
     x = x + away
     y, _ = yours.layer_norm_forward(x, gain, bias, TINY)
@@ -88,6 +89,16 @@ def far(yours, draw):
             raise Wrong(error.seen, "seen: other numbers are wrong, too") from None
         raise Wrong(error.seen, "perhaps: mean(x²) - mean(x)² subtracts two numbers near 1e14, and what they differ by "
                     "is lost in rounding; subtract each row's own mean before you square") from None  # fmt: skip
+    compare_far_back(yours, x - away, x, gain, bias, TINY, dy)
+
+
+def compare_far_back(yours, near, far, *others):
+    """dx far from zero, where it is right near zero; elsewhere other checks say what is wrong."""
+    if alike(reference(near, *others)[1][0], gradients_of(yours, near, *others)[0], LIMIT):
+        right = reference(far, *others)[1][0]
+        with guessing("perhaps: what backward takes of x, or computes again, is a difference of two numbers near 1e14"):
+            dx, _, _ = gradients_of(yours, far, *others)
+            agrees("dx of numbers near ten million", dx, right, "layer_norm_backward")
 
 
 @lesson.check(2, "dx", of="layer_norm_backward", formula=BACKWARD)
@@ -165,6 +176,7 @@ def bias_gradient(yours, draw):
 def leading_axes(yours, draw):
     for axes in ((5,), (3, 2, 4), (2, 1, 3, 2), (80,)):
         x, gain, bias, _, dy = point(draw, *axes)
+        x[-1] = x[0]                                 # equal rows count each
         given = x, gain, bias, TINY, dy
         y, _ = yours.layer_norm_forward(*given[:4])
         expected, right = reference(*given)

@@ -24,6 +24,7 @@ from .model_sizes import (
     BERT,
     CORNERS,
     LARGEST,
+    MANY,
     PAIRS,
     PAPER,
     another,
@@ -79,14 +80,24 @@ def no_projection(yours, draw):
     V, _, H, M, _, _ = drawn_sizes(draw)
     right = embeddings(V, H, H, M)
     suspects = {"where E = H there is no projection: its H H + H are too many": right + H * H + H,
-                "where E = H there is no projection: its H H are too many": right + H * H}  # fmt: skip
-    own = [right - missing for missing in (H, 2 * H, 4 * H, M * H)]
+                "where E = H there is no projection: its H H are too many": right + H * H,
+                "where E = H there is a norm all the same": right - 2 * H}  # fmt: skip
     answer = yours.embedding_parameters(V, H, another(H), M)
-    whole(f"embedding_parameters({V}, {H}, {H}, {M})", answer, right, suspects, own)
+    whole(f"embedding_parameters({V}, {H}, {H}, {M})", answer, right, suspects, own_tables(yours, V, H, M))
     if answer == right:
         for V, _, H, M, _, _ in CORNERS if draw.first else ():
             name = f"embedding_parameters({V}, {H}, {H}, {M})"
             whole_in_corner(name, yours.embedding_parameters(V, H, another(H), M), embeddings(V, H, H, M))
+
+
+def own_tables(yours, V, H, M):
+    """What the student's tables add up to where E = H, if they lack where it is not what costs elsewhere."""
+    E = H + 1
+    try:
+        missing = embeddings(V, E, H, M) - counted("embedding", yours.embedding_parameters(V, E, H, M))
+    except (Wrong, NotWritten, Stopped):
+        return []
+    return [embeddings(V, H, H, M) - missing // E * H] if missing in (E, 2 * E, 4 * E, M * E) else []
 
 
 @lesson.check(1.5, "layer", of="layer_parameters", formula="4 (H H + H) + (H F + F) + (F H + H) + 2 · 2 H")
@@ -210,6 +221,8 @@ def of_break_even(yours, draw):
         right = break_even(words, width)
         known = break_even_mistakes(words, width, right)
         whole(f"break_even({words}, {width})", answer, right, known)
+    if isinstance(answer, float):                    # one that counts up to E gives a whole number, and would not end
+        whole_in_corner(f"break_even{MANY}", yours.break_even(*MANY), break_even(*MANY))
 
 
 @lesson.check(0.5, "the paper's tables", of="albert_parameters", formula="Lan et al., 2020, tables 1 and 3")

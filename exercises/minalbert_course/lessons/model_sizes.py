@@ -32,6 +32,7 @@ PAIRS = (                                            # V, H: even ones, and thos
     (90000300000, 300001),                           # V H / (V + H) is a whole number, and a float does not tell
     (90000300001, 300001),                           # it is above one, by less than a float tells
 )  # fmt: skip
+MANY = 10**17 + 1, 10**18 + 3                        # V, H: E has more digits than a float holds
 
 
 def config_of(sizes):
