@@ -33,7 +33,7 @@ from minalbert.layers import cross_entropy_backward, cross_entropy_forward
 
 # %%
 def span_forward(hidden, w, b, barred):
-    """hidden: (B, T, H)   w: (H, 2)   b: (2,)   barred: (B, T) truth values   Returns scores (B, T, 2), cache."""
+    """hidden: (B, T, H)   w: (H, 2)   b: (2,)   barred: (B, T) bool   Returns scores (B, T, 2), cache."""
     ### HINT A linear map, and then for each token: its scores, or the number that stands for none.
     ### HINT scores[b, t] = hidden[b, t] w + b, or -1e30, twice, where barred[b, t].
     ### HINT np.where with barred[..., None], which has the axis of the two columns; keep hidden, w and barred.
