@@ -43,6 +43,9 @@ class ndarray:
         self._number, self.dtype, self.shape = number, np.dtype(dtype), tuple(shape)
         self.ndim, self.size = len(self.shape), math.prod(self.shape)
 
+    def __array_function__(self, function, *others):
+        raise TypeError(f"np.{function.__name__} takes no array of the device")
+
     def __array__(self, *args, **kwargs):
         raise TypeError("Implicit conversion to a NumPy array is not allowed. Please use `.get()` to construct a NumPy "
                         "array explicitly.")  # fmt: skip

@@ -33,6 +33,7 @@ def first_difference(ours, theirs, limit):
 
 
 def fill_mask(logits, words, k):
+    logits = logits - logits.max()
     ranked = sorted(zip(logits, words, strict=True), reverse=True)[:k]
     total = np.log(np.exp(logits).sum())
     return tuple([word, np.exp(logit - total)] for logit, word in ranked)

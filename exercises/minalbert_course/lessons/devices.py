@@ -14,6 +14,7 @@ CAUSES = {
                      "it is a transfer that waits",
     "__array_ufunc__": "a function of np was given an array of the device; take the function of its own library, "
                        "xp = array_module(x)",
+    "takes no array of the device": "take the function of the array's own library, xp = array_module(x)",
     "Implicit conversion": "np.asarray, np.array or another function of np was given an array of the device; use xp's",
     "zero-size array": "an array may have no entries: x has any shape; it has no largest then",
     "met one of the device": "an array was made by np (np.zeros, np.arange, ...) where xp was meant, or xp is not the "

@@ -17,6 +17,7 @@ from minalbert.layers import (
 )
 
 from ..compare import Wrong, same
+from ..interleaving import alike
 from ..lesson import Lesson
 from ..outside import numbers as stored
 from .checks import Later, alive
@@ -85,6 +86,7 @@ def loss_large(yours, draw):
     weights = np.ones_like(weights)  # how they are used is asked elsewhere
     logits = np.round(64 * logits) / 64  # which float32, too, can add 3000 to without loss
     own, _, _ = yours.forward_and_back("cross_entropy", 1.0, logits, labels, weights)
+    usual = alike(cross_entropy_backward(1.0, cross_entropy_forward(logits, labels, weights)[1])[0], own)
     for shift in (3000.0, -3000.0):
         loss, cache = yours.cross_entropy_forward(logits + shift, labels, weights)
         clipped = {CLIPPED: cross_entropy_forward(0 * logits, labels, weights)[0]}
@@ -95,9 +97,15 @@ def loss_large(yours, draw):
     floor = "where p is 0, its logarithm is taken all the same, of some small number; log p must be x - m - log Σ exp"
     for near, right, shares in ((logits, labels, weights), pairs(draw)):
         far = 2000.0 * near  # a label far from the largest has p = 0, but log p = -4000
-        loss, _ = yours.cross_entropy_forward(far, right, shares)
+        loss, cache = yours.cross_entropy_forward(far, right, shares)
         each = -np.take_along_axis(log_softmax(far), right[..., None], axis=-1)[..., 0]
-        number(loss, cross_entropy_forward(far, right, shares)[0], {floor: nearest(loss, each)})
+        expected, its_cache = cross_entropy_forward(far, right, shares)
+        number(loss, expected, {floor: nearest(loss, each)})
+        dlogits, _, _ = yours.cross_entropy_backward(1.0, cache)
+        if usual:
+            p_alone = np.exp(log_softmax(far)) * (shares / shares.sum())[..., None]
+            suspects = {"where p is 0, the 1 of onehot is missing": p_alone}
+            same("dlogits where p is 0", dlogits, cross_entropy_backward(1.0, its_cache)[0], suspects=suspects)
 
 
 @lesson.check(0.5, "no target", of="cross_entropy_forward", formula="where all weights are 0: loss 0, gradient 0")

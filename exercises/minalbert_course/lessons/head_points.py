@@ -64,6 +64,7 @@ def named(draw):
         every = [names[i] for i in draw.integers(0, len(names), 9)]
         for labels in (every, [names[-1], None, *every[:4], None], names[::-1], names, every[:1], [names[-1]]):
             yield labels, names
+    yield [None, None], names
     names = [f"name {i}" for i in range(300)]        # more than a byte can count
     yield [names[i] for i in (299, 0, 130, 256)], names
 

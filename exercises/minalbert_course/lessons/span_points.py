@@ -66,7 +66,7 @@ def cut_off(draw):
     yield scores[:2], spans[:2]
     yield scores[1:4], spans[1:4]
     yield scores[:3], np.array([[-1, -1], [T, T], [T + 30, T + 40]])
-    yield scores[:2], np.array([[-1, 2], [-3, 0]])   # no start is inside, but ends are
+    yield scores[:2], np.array([[-1, 2], [-100, 0]])    # no start is inside, but ends are
     yield scores[:2], np.array([[3, -1], [T, 2]])    # -1, or T, where one of the two is not there
 
 
@@ -106,9 +106,12 @@ def windows(draw):
     zero[2, 0], zero[3, 1] = 4.0, -4.0
     yield zero, 3                                    # the largest sum is just 0
     yield 1e10 * (draw.normal(T, 2) - 9), 3          # and here far below it
-    far = draw.normal(70, 2)
-    far[3, 0], far[65, 1] = 9.0, 9.0                 # 63 tokens
-    yield far, 64
+    far = draw.normal(300, 2)
+    far[190, 0], far[289, 1] = 9.0, 9.0              # 100 tokens
+    yield far, 100
+    late = far.copy()
+    late[280] = 20.0, 20.0
+    yield late, 3
 
 
 def best_span(scores, longest):
@@ -121,6 +124,7 @@ TEXTS = (
     "In 1912 she left  Paris for New York, N.Y.",
     "ß und Łódź — naïve Straße\tNr. 7",
     "  Ada",
+    "She met him in Rome. ",
 )
 
 

@@ -166,7 +166,7 @@ def compare_spans(yours, draw):
         if number % 4 == 0:                          # words of one piece, so that neighbours meet often
             words = [word[:1] for word in words]
         asked.append((words, order, lengths, {7: 1000, 9: 0}.get(number, budget)))
-    asked += alone(draw)
+    asked += [*alone(draw), many()]
     compare_chosen("spans", yours, [(given, spans_of(*given)) for given in asked])
 
 
@@ -175,6 +175,12 @@ def alone(draw):
     start, size, n = (int(draw.integers(*limits)) for limits in ((1, 9), (2, 5), (1, 4)))
     word = list(range(start, start + size))
     return [([word], [0], [n], budget) for budget in (size, size - 1)]
+
+
+def many():
+    """Forty spans of one token each."""
+    places = range(1, 41)
+    return [[place] for place in places], [place - 1 for place in places], [1] * 40, 40
 
 
 def compare_chosen(name, yours, asked):
