@@ -55,6 +55,13 @@ def test_what_the_host_knows_is_free_and_what_is_computed_is_right(x):
     assert (x.astype(np.float32) * np.sqrt(np.float64(2))).dtype == np.float64
 
 
+@pytest.mark.parametrize("function", [np.mean, np.sum, np.std, np.zeros_like, np.where, np.concatenate])
+def test_functions_of_numpy_refuse_it_but_those_that_read_no_numbers(x, function):
+    assert (np.ndim(x), np.shape(x), np.size(x)) == (2, (2, 3), 6)
+    with pytest.raises(TypeError, match=f"np.{function.__name__} takes no array of the device"):
+        function([x] if function is np.concatenate else x)
+
+
 @pytest.mark.parametrize("do", [("numpy", "fromfile"), ("numpy", "save"), ("numpy", "loadtxt"), ("method", "tofile")])
 def test_the_device_neither_reads_files_nor_writes_them(tmp_path, do):
     memory, path = DeviceMemory(), tmp_path / "file"

@@ -1,7 +1,7 @@
 """A backward pass is linear: of a dy that is very small it gives as much less, and of a sum of two the sum.
 
 Whoever takes a dy that is small, or whose numbers sum to zero, for one that is zero then answers differently; and so
-does whoever takes equal rows for one row, a row of equal numbers for one of zeros, or leaves out rows with a zero.
+does whoever counts equal rows once, takes a row of equal numbers for zeros, or leaves out rows that have a zero.
 """
 
 import numpy as np

@@ -26,7 +26,7 @@ def example(x):
 
 # %%
 def central_difference(f, x, h):
-    """x: any shape, h: a number   Returns the gradient, of x's shape."""
+    """x: any shape, h: a number   Returns the gradient, an array of x's shape."""
     ### HINT The gradient has as many numbers as x. Each of them needs two calls of f, with one entry moved.
     ### HINT g_i = (f(x + h e_i) - f(x - h e_i)) / (2h); np.ndindex(x.shape) walks through all i of any shape.
     ### HINT np.ndindex for the places. A fresh array of zeros with h at one; call f with it added, and subtracted.
@@ -55,7 +55,7 @@ def central_difference(f, x, h):
 
 # %%
 def complex_step(f, x):
-    """x: any shape, real   Returns the gradient, of x's shape, real, to the last digits."""
+    """x: any shape, real   Returns the gradient, an array of x's shape, real, to the last digits."""
     ### HINT As before, one entry at a time; but the step is imaginary, and one call of f is enough.
     ### HINT g_j = Im f(x + i h e_j) / h with h = 1e-30; an array of floats cannot hold a complex step.
     ### HINT Zeros with dtype complex, and 1j times h at one place; of f's value take .imag, and divide by h.

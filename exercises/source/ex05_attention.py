@@ -11,8 +11,8 @@
 #
 # A backward function is handed `dy`, how the loss changes with the output, and whatever you put into `cache`; it
 # returns how the loss changes with each input, in the order of forward's arguments. Do not write into arguments,
-# nor into what forward was given or returned: others still need them. A cache is used once. Return arrays of their own,
-# no views of arguments or of each other.
+# nor into arrays that forward was given, nor into its result: others still need them. The cache is your own, and is
+# used once. Return arrays of their own, no views of arguments or of each other.
 
 # %%
 import numpy as np

@@ -115,7 +115,7 @@ def train(model, batches, steps, warmup, decay, peak, beta):
 #
 # What is the average worth? The model has to compute with it, for as long as it is measured. The loss is the mean over
 # all masked words of all these batches together. `model.loss(batch)` gives the batch's losses without a gradient. The
-# batches differ in masked words; one may have none (its loss is 0), but not all.
+# batches differ in masked words. One may have none, and its loss is 0; at least one has some.
 
 # %%
 def held_out_loss(model, batches, weights):

@@ -141,8 +141,8 @@ def unigram_loss(counts):
 #
 # The loss on the training texts says what a model knows by heart, too. So a run is measured on batches that it was not
 # trained on: the MLM loss, as the mean over all masked words of all these batches together. `model.loss(batch)` gives
-# the batch's losses without a gradient. The batches differ in masked words; one may have none
-# (its loss is 0), but not all.
+# the batch's losses without a gradient. The batches differ in masked words. One may have none, and
+# its loss is 0; at least one has some.
 
 # %%
 def held_out_loss(model, batches):

@@ -88,7 +88,7 @@ def layer_norm(x, gain, bias, eps):
 # ## Rows that are named twice
 #
 # The gradient of an embedding: a table of zeros, to whose row `rows[r]` the vector `updates[r]` is added. A word that
-# occurs twice gets both. Make the table where the updates (and the rows) are, with their dtype.
+# occurs twice gets both. Make the table where rows and updates are, with the updates' dtype.
 
 # %%
 def scatter_add(shape, rows, updates):

@@ -95,8 +95,8 @@ def guarded_step(w, g, rate):
 # ## The mean of rows that are named several times
 #
 # A table of zeros, in whose row v stands the mean of those `updates[r]` with `rows[r]` = v. A row that nobody names
-# stays 0, without an `if` and without a division by 0. Make the table where the updates (and the rows) are, with
-# their dtype.
+# stays 0, without an `if` and without a division by 0. Make the table where rows and updates are, with the
+# updates' dtype.
 
 # %%
 def scatter_mean(shape, rows, updates):

@@ -33,7 +33,7 @@ from minalbert.layers import cross_entropy_backward, cross_entropy_forward
 
 # %%
 def label_numbers(labels, names):
-    """labels: a list of texts of names, None where there is none   names: the task's labels, in the model's order
+    """labels: a list, each one of names, or None where there is none   names: the task's labels, in the model's order
 
     Returns an array of whole numbers: the place of each label in names, counted from 0, and -1 for None.
     """

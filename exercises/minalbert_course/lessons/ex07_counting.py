@@ -91,7 +91,7 @@ def no_projection(yours, draw):
 
 
 def own_tables(yours, V, H, M):
-    """What the student's tables add up to where E = H, if they lack where it is not what costs elsewhere."""
+    """[the count where E = H, of a student whose tables lack the same there as elsewhere, where it costs], or []"""
     E = H + 1
     try:
         missing = embeddings(V, E, H, M) - counted("embedding", yours.embedding_parameters(V, E, H, M))
@@ -216,12 +216,13 @@ def of_operations(yours, draw):
 @lesson.check(1, "break-even", of="break_even", formula="the largest whole E with V E + E H < V H")
 def of_break_even(yours, draw):
     V, _, H, _, _, _ = drawn_sizes(draw)
-    asked = (V, H), *PAIRS
+    asked, floats = ((V, H), *PAIRS), False
     for (words, width), answer in zip(asked, yours.each("break_even", asked), strict=True):
         right = break_even(words, width)
         known = break_even_mistakes(words, width, right)
         whole(f"break_even({words}, {width})", answer, right, known)
-    if isinstance(answer, float):                    # one that counts up to E gives a whole number, and would not end
+        floats |= isinstance(counted("E", answer), float)
+    if floats:                                       # whoever counts up to E, and would not end, has whole numbers
         whole_in_corner(f"break_even{MANY}", yours.break_even(*MANY), break_even(*MANY))
 
 

@@ -225,7 +225,7 @@ def missing_word(yours, draw):
         first = first or found
     compare_guesses(yours, draw, -abs(logits) - 1, k)
     compare_guesses(yours, draw, abs(logits) + 1, k)
-    for far in (3000, -703):                         # float32 has these, and float64 e to the second
+    for far in (3000, -703):                         # e to the first overflows, e to the second is not yet 0
         compare_guesses(yours, draw, far + np.round(10 * logits) / 1024, k)
     compare_twice(yours, draw)
     for size, asked in ((24, 24), (9, 5)):           # several words of one logit, in any order

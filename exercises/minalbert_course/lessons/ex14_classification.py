@@ -121,8 +121,6 @@ def evaluation(yours, draw):
     divided = given[4] + (expected - given[4]) / (1 - given[6])
     matches("scores without kept", scores, expected, "bk",
             lambda: {"divided by 1 - rate, though nothing is dropped": divided} | wrong_scores(given))  # fmt: skip
-    rate_of_one = yours.head_forward(*given[:-1], 1.0)[0]
-    agrees("scores without kept, at a rate of 1,", rate_of_one, expected, "head_forward")
     dw = yours.head_backward(dscores, cache)[3]
     agrees("dw without kept", dw, head_backward(dscores, kept)[3], "head_backward")
 
