@@ -68,6 +68,7 @@ ROWS = (
     Corner("tiny", B=3, T=2, K=65),
     Corner(B=1, T=1, K=300),
     Corner(B=3, T=3, K=3),
+    Corner(B=70, T=2, K=2),
 )
 HEADS = (
     Corner(padding="none", B=1, N=1, T=1, D=1),
@@ -80,6 +81,8 @@ HEADS = (
     Corner(B=3, N=3, T=3, D=3),
     Corner(padding="none", B=2, N=2, T=5, D=1),
     Corner(padding="none", B=1, N=20, T=2, D=1),
+    Corner(padding="none", B=70, N=1, T=2, D=1),
+    Corner(padding="none", B=1, N=1, T=130, D=2),
 )
 
 

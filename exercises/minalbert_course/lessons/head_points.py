@@ -15,6 +15,7 @@ PLACES = (
     Corner("zero", L=3, B=2, T=1, H=5, K=2),
     Corner(L=3, B=3, T=3, H=3, K=3),
     Corner(L=14, B=2, T=11, H=4, K=13),
+    Corner(L=2, B=70, T=2, H=40, K=2),
 )
 
 

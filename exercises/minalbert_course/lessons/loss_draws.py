@@ -64,6 +64,7 @@ def every_state(draw):
         yield states(draw, **fixed)
     for scales in SCALES:
         yield tuple(scale * array for scale, array in zip(scales, states(draw), strict=True))
+    yield states(draw, B=70)
 
 
 def every_place(draw):
@@ -75,6 +76,7 @@ def every_place(draw):
     yield 0 * x, positions, 0 * dy
     yield x, 0 * positions, dy
     yield x, positions, np.ones_like(dy)
+    yield places(draw, B=70, H=300)
 
 
 def places(draw, **fixed):

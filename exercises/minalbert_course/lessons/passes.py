@@ -42,6 +42,7 @@ BLOCKS = (
     Corner(padding="none", B=3, T=3, N=3, D=1, F=3),
     Corner(B=1, T=2, N=4, D=32, F=3),
     Corner(B=1, T=3, N=12, D=1, F=2),
+    Corner(padding="none", B=20, T=2, N=1, D=2, F=70),
 )
 LAYERS = (
     Corner(L=1, B=1, T=1, N=1, D=2, F=3),

@@ -17,6 +17,8 @@ PLACES = (
     Corner(B=2, T=2, H=2),
     Corner(B=13, T=3, H=1, padding="none"),
     Corner(B=13, T=13, H=11, padding="all but one"),
+    Corner(B=70, T=2, H=2, padding="none"),
+    Corner(B=1, T=300, H=2),
 )
 
 
@@ -47,7 +49,7 @@ def point(draw):
 def answered(draw):
     """(scores, spans): all answers inside, at places that are not barred; some sizes and scores beside the usual."""
     B, T = draw.sizes(B=3, T=7, least=3)
-    for batch, length, scale in ((B, T, 2), (1, T, 2), (B, 1, 2), (4, 4, 30), (11, 13, 1), (2, T, 0)):
+    for batch, length, scale in ((B, T, 2), (1, T, 2), (B, 1, 2), (4, 4, 30), (40, 300, 1), (2, T, 0)):
         scores, spans = draw.normal(batch, length, 2, scale=scale), np.sort(draw.integers(0, length, batch, 2))
         spans[0] = 0, length - 1
         spans[-1] = length - 1

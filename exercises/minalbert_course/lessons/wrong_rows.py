@@ -15,6 +15,7 @@ AFFINE = (
     Corner("zero", B=3, T=2, I=4, O=4),
     Corner(B=3, T=3, I=3, O=3),
     Corner(B=1, T=2, I=65, O=2),
+    Corner(B=70, T=2, I=2, O=300),
 )
 
 

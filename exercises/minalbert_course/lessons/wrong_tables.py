@@ -19,6 +19,7 @@ LOOKUP = (
     Corner(B=1, T=521, E=2, V=5, M=521),
     Corner(B=3, T=3, E=3, V=3, M=3),
     Corner(B=1, T=9, E=1, V=VOCABULARY, M=9),
+    Corner(B=70, T=2, E=300, V=4, M=2),
 )
 
 ROOMY = tuple(Corner(corner.kind, **corner.sizes | {"M": corner.sizes["M"] + 1}) for corner in LOOKUP)
