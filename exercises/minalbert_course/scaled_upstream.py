@@ -87,9 +87,12 @@ def ask(lesson, host, call, forward, asked):
         for name, before, after in passes.pairs(*made):
             if not alike(times(factor, before), after):
                 raise Wrong(f"{name} of {call.name} {DIFFERS[factor]}", CAUSES[factor], call.name)
-    with contextlib.suppress(NotWritten, Stopped):   # a backward pass may use its cache up
-        if handed_out_again(passes.pairs(*once_more)):
-            raise Wrong(f"{call.name} returns for dy what it had returned for minus 2⁴⁰ dy", KEPT, call.name)
+    try:
+        again = passes.pairs(*once_more)
+    except (NotWritten, Stopped, Wrong):             # a backward pass may use its cache up, and return it
+        return
+    if handed_out_again(again):
+        raise Wrong(f"{call.name} returns for dy what it had returned for minus 2⁴⁰ dy", KEPT, call.name)
 
 
 def handed_out_again(pairs):
