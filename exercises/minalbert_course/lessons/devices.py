@@ -15,6 +15,7 @@ CAUSES = {
     "__array_ufunc__": "a function of np was given an array of the device; take the function of its own library, "
                        "xp = array_module(x)",
     "takes no array of the device": "take the function of the array's own library, xp = array_module(x)",
+    "No module named 'cupy'": "cupy is not there on machines without a GPU: ask the array, and import nothing",
     "Implicit conversion": "np.asarray, np.array or another function of np was given an array of the device; use xp's",
     "zero-size array": "an array may have no entries: x has any shape; it has no largest then",
     "met one of the device": "an array was made by np (np.zeros, np.arange, ...) where xp was meant, or xp is not the "

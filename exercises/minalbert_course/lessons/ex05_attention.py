@@ -18,7 +18,7 @@ from minalbert.layers import (
     softmax_forward,
 )
 
-from ..compare import LIMIT, Wrong, same
+from ..compare import LIMIT, Wrong, agrees, same
 from ..lesson import Lesson
 from ..outside import numbers, ramp
 from .corners import MANY, Corner, also, guessing, something, upstream
@@ -184,6 +184,17 @@ def attention_value(yours, draw):
         compare_with_holes(yours.attention_forward, contexts, *point(draw)[:4])
 
 
+def compare_far_mask(yours, q, k, v):
+    """The last token has the largest score, far above 10000, and is padding."""
+    B, _, T, _ = k.shape
+    last = np.arange(T) == T - 1
+    mask = np.tile(np.where(last, -1e9, 0.0), (B, 1, 1, 1))
+    given = np.full_like(q, 128.0), np.where(last[:, None], 256.0, np.full_like(k, 128.0)), v, mask
+    with guessing("perhaps: the mask is cut off, or another number stands in its place; it is far below all scores"):
+        context = yours.attention_forward(*given)[0]
+        agrees("context where scores are above 10000", context, contexts(*given), "attention_forward")
+
+
 def compare_with_holes(forward, right, q, k, v, mask):
     """Padding may stand anywhere."""
     holes = np.where(np.arange(mask.shape[-1]) % 2, 0.0, np.full_like(mask, MASKED))
@@ -292,6 +303,7 @@ def padding(yours, draw):
     middle, reach = v.mean(axis=-2, keepdims=True), np.ptp(v, axis=-2, keepdims=True)
     if np.shape(context) != v.shape or not (np.abs(context - middle) <= reach + 1e-3).all():
         raise Wrong("context is no weighted mean of the values where all keys are padding", of="attention_forward")
+    compare_far_mask(yours, q, k, v)
 
 
 def compare_padded(forward, backward, given, of):

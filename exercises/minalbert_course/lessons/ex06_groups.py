@@ -55,6 +55,7 @@ GROUPS = (
     Corner("large", L=2, G=2, B=4, T=1, N=2, D=2, F=3),
     Corner(L=4, G=3, B=1, T=2, N=1, D=3, F=2),
     Corner("again", L=3, G=3, B=2, T=3, N=2, D=2, F=3),
+    Corner(L=1, G=1, B=2, T=3, N=2, D=2, F=3),
 )
 
 

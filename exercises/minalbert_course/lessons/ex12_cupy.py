@@ -45,6 +45,7 @@ LESSONS = [lesson]
 def which_library(yours, draw):
     x = draw.normal(*draw.sizes(B=2, H=3))
     with explained():
+        equal("library of a NumPy array, where CuPy is not there,", yours.library(x), "numpy")
         equal("library of an array of the device", yours.library(on_device(x)), "cupy")
         cause = "perhaps: both live in one process: ask the array, not whether CuPy is there"
         equal("library of a NumPy array", yours.library(x), "numpy", cause)

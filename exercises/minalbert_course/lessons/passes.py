@@ -55,6 +55,7 @@ LAYERS = (
     Corner(L=27, B=2, T=4, N=2, D=4, F=9),
     Corner(L=2, B=1, T=3, N=12, D=1, F=2),
     Corner("still", L=3, B=2, T=3, N=2, D=2, F=3),
+    Corner(L=1, B=2, T=3, N=2, D=2, F=3),
 )
 
 
