@@ -14,10 +14,11 @@ from .yours import NotWritten, Stopped
 
 LITTLE = 2.0**-60                                    # a power of two, which rounds nothing
 SMALL = "perhaps: a dy, or a gradient, that is small is taken for zero, or something is added to it"
-OF_PARTS = {                                         # what one part of a sum is like -> what may be wrong
-    "has zeros": "perhaps: rows or places of dy with a zero are left out",
-    "has one number everywhere": "perhaps: a dy whose numbers or rows are equal is a case of its own",
-    "sums to zero": "perhaps: a dy whose numbers sum to zero is taken for one that is zero",
+ZEROS, CONSTANT, BALANCED = "has zeros", "has one number everywhere", "sums to zero"
+CAUSES = {
+    ZEROS: "perhaps: rows or places of dy with a zero are left out",
+    CONSTANT: "perhaps: a dy whose numbers or rows are equal is a case of its own",
+    BALANCED: "perhaps: a dy whose numbers sum to zero is taken for one that is zero",
 }
 CLOSE = 1e-4                                         # of a difference of two gradients, perhaps in float32
 MOST = 2                                             # backward passes of a check
@@ -35,8 +36,7 @@ def with_other_upstream(lesson, host, calls, of, asked):
 def ask(lesson, host, call, forward, asked):
     """A dy that is very small; and others, alone and added to the call's."""
     dy, passes = call.args[0], PassesAgain(lesson, call, forward, asked)
-    parts = zip(OF_PARTS, (with_zeros(dy), constant(dy), balanced(dy)), strict=True)
-    parts = {says: part for says, part in parts if part is not None}
+    parts = parts_of_sums(dy)
     upstream = [times(-2.0, dy), times(LITTLE, dy), *(one for part in parts.values() for one in (part, part + dy))]
     twice, little, *others = [passes.gradients(one, passes.cache_of(forward.args)) for one in upstream]
     passes.ask(host)
@@ -49,34 +49,23 @@ def ask(lesson, host, call, forward, asked):
         for (name, before, one), (_, _, total) in zip(passes.pairs(*alone), passes.pairs(*both), strict=True):
             if not alike(total, plus(before, one), CLOSE, largest((before, one, dy))):
                 seen = f"{name} of {call.name} is not the sum of two gradients, where dy is a sum and one part {says}"
-                raise Wrong(seen, OF_PARTS[says], call.name)
+                raise Wrong(seen, CAUSES[says], call.name)
 
 
-def balanced(dy):
-    """An array as dy whose rows sum to zero, without rounding; None where it has too few numbers."""
+def parts_of_sums(dy):
+    """{what it is like: an array as dy}; none for a dy of one number."""
     if not isinstance(dy, np.ndarray) or dy.size < 2:
-        return None
-    size = size_of(dy)
+        return {}
+    size = 2.0 ** np.floor(np.log2(np.abs(dy).max() or 1.0))
+    parts = {ZEROS: np.where(np.arange(dy.size).reshape(dy.shape) % 2, dy, 0), CONSTANT: np.full_like(dy, size)}
+    even = balanced(dy, size)
+    return parts | {BALANCED: even} if even.any() else parts
+
+
+def balanced(dy, size):
+    """An array as dy whose rows sum to zero, without rounding. size: a power of two, near dy's largest number"""
     coarse = np.round(64 * dy / size) * size / 64
-    turned = coarse[..., ::-1] if dy.shape[-1] > 1 else coarse.ravel()[::-1].reshape(dy.shape)
-    return coarse - turned if (coarse != turned).any() else None
-
-
-def constant(dy):
-    """An array as dy with one number everywhere; None where it has too few numbers."""
-    return np.full_like(dy, size_of(dy)) if isinstance(dy, np.ndarray) and dy.size > 1 else None
-
-
-def with_zeros(dy):
-    """The array with 0 at every other place; None where it has too few numbers."""
-    if not isinstance(dy, np.ndarray) or dy.size < 2:
-        return None
-    return np.where(np.arange(dy.size).reshape(dy.shape) % 2, dy, 0)
-
-
-def size_of(dy):
-    """A power of two, near the largest of its numbers."""
-    return 2.0 ** np.floor(np.log2(np.abs(dy).max() or 1.0))
+    return coarse - (coarse[..., ::-1] if dy.shape[-1] > 1 else coarse.ravel()[::-1].reshape(dy.shape))
 
 
 def plus(one, other):

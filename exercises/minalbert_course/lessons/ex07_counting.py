@@ -91,7 +91,7 @@ def no_projection(yours, draw):
 
 
 def own_tables(yours, V, H, M):
-    """[the count where E = H, of a student whose tables lack the same there as elsewhere, where it costs], or []"""
+    """Counts that lose no points here: they lack what the student's count for another E lacks, which costs there."""
     E = H + 1
     try:
         missing = embeddings(V, E, H, M) - counted("embedding", yours.embedding_parameters(V, E, H, M))
