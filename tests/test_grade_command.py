@@ -3,6 +3,7 @@
 import csv
 import functools
 import json
+import multiprocessing
 import os
 import re
 import subprocess
@@ -15,7 +16,7 @@ from submissions import LIMITS, RIGHT, STUB, written
 from minalbert import commands
 from minalbert_course.catalogue import find
 from minalbert_course.errors import CourseError
-from minalbert_course.grade.batch import best, grades
+from minalbert_course.grade.batch import best, cores_for, grades
 from minalbert_course.grade.submissions import found
 
 LESSON = find("ex05")
@@ -78,6 +79,15 @@ def test_a_process_of_the_grader_that_dies_is_said_in_a_sentence(tmp_path):
     submissions = [written(tmp_path, "ann", RIGHT)]
     with pytest.raises(CourseError, match="a process that marks submissions died: is memory short"):
         grades(submissions, {"ex05": LESSON}, limits=LIMITS, new_worker=functools.partial(os._exit, 3))
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="this system does not let a process choose its core")
+def test_processes_that_fill_the_machine_have_a_core_each(monkeypatch):
+    spawn = multiprocessing.get_context("spawn")
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {4, 2})
+    queue = cores_for(3, spawn)
+    assert [queue.get() for _ in range(3)] == [2, 4, 2]
+    assert cores_for(1, spawn) is None  # the system chooses among those that are free
 
 
 def test_the_command_writes_grades_that_a_spreadsheet_can_be_given(tmp_path, capsys):

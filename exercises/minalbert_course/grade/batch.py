@@ -36,9 +36,9 @@ class Grade(NamedTuple):
 def grades(submissions, lessons, term=PUBLIC, workers=2, limits=SubmissionLimits(), done=lambda: None,
            new_worker=None):  # fmt: skip
     """A Grade each, in order. lessons: exercise -> Lesson, as this term has it; done: called when one is marked"""
-    spawn = multiprocessing.get_context("spawn")
+    spawn, workers = multiprocessing.get_context("spawn"), min(workers, MOST)
     end, lifeline = spawn.Pipe(duplex=False)
-    with end, lifeline, ProcessPoolExecutor(min(workers, MOST), spawn, end_with, (end,)) as pool:
+    with end, lifeline, ProcessPoolExecutor(workers, spawn, begin, (end, cores_for(workers, spawn))) as pool:
         try:
             marked = [pool.submit(graded_here, submission, lessons[submission.exercise].name, term, limits, new_worker)
                       for submission in submissions]  # fmt: skip
@@ -53,10 +53,26 @@ def grades(submissions, lessons, term=PUBLIC, workers=2, limits=SubmissionLimits
             raise
 
 
-def end_with(lifeline):
+def cores_for(workers, spawn):
+    """A queue with a core for each process of the pool; None where there are more cores, or none can be chosen.
+
+    A process and the worker that it asks take turns, and that costs less on one core: the next need not be woken.
+    """
+    cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+    if not 0 < len(cores) <= workers:
+        return None
+    queue = spawn.SimpleQueue()
+    for number in range(workers):
+        queue.put(cores[number % len(cores)])
+    return queue
+
+
+def begin(lifeline, cores):
     """In a process of the pool: when the other end of the pipe is closed, stop everything; leave interrupts to that."""
     gc.freeze()                                      # all modules are there; to look through them again takes long
     gc.set_threshold(SELDOM)
+    if cores is not None:
+        os.sched_setaffinity(0, {cores.get()})       # its workers inherit it
 
     def wait():
         with contextlib.suppress(EOFError):
