@@ -8,11 +8,26 @@ from .given import GENERATORS, Given
 from .values import Opaque, parts
 
 FIRST = 6                                            # calls that are made again whatever their form
+QUICK = 1000                                         # numbers of a call, and of the one that made its cache
+MANY = 4                                             # bits of a size; those of more are of the same form
 
 
 def repeatable(calls):
-    """Without those that draw: what they do twice is asked by a check of its own."""
-    return [call for call in calls if not any(map(is_generator, call.args))]
+    """Without those that draw: what they do twice is asked by a check of its own; and without those of many numbers,
+    where the function has others: what is kept from call to call shows there as well."""
+    found = [call for call in calls if not any(map(is_generator, call.args))]
+    pairs = list(with_starts(found))
+    quick = [pair for pair in pairs if sum(numbers_in(each.args) for each in pair) <= QUICK]
+    names = {call.name for call, _ in quick}
+    pairs = quick + [pair for pair in pairs if pair[0].name not in names]
+    kept = {id(each) for pair in pairs for each in pair}
+    return [call for call in found if id(call) in kept]
+
+
+def numbers_in(args):
+    """The number of entries of all arrays among the arguments, and in their dicts."""
+    arrays = [part for arg in args for part in (arg.values() if isinstance(arg, dict) else (arg,))]
+    return sum(array.size for array in arrays if isinstance(array, np.ndarray))
 
 
 def is_generator(value):
@@ -45,20 +60,29 @@ def form_of(call, start):
     return tuple((made.name, form(made.args), form(made.static)) for made in (call, start))
 
 
-def one_of_each_form(calls):
-    """The first call of each form, and its start; and, where there are no caches, the FIRST of all."""
+def one_of_each_form(calls, known=frozenset()):
+    """The first call of each form, and its start; and, where there are no caches, the FIRST of all. known: forms that
+    are left out
+    """
     forms, found = set(), {}
     for number, (call, start) in enumerate(with_starts(calls)):
         form = form_of(call, start)
-        if form not in forms or (number < FIRST and not any(isinstance(part, Opaque) for part in results(start))):
+        among_first = number < FIRST and not any(isinstance(part, Opaque) for part in results(start))
+        if form not in known and (form not in forms or among_first):
             found |= {id(start): start, id(call): call}
         forms.add(form)
     return list(found.values())
 
 
+def forms_of(calls):
+    """The forms of those that are given nothing but values: to make the rest may change what other calls find."""
+    return {form_of(call, start) for call, start in with_starts(repeatable(calls))
+            if not holds_given(call.args) and not holds_given(start.args)}
+
+
 def form(value):
     if isinstance(value, np.ndarray):
-        return tuple(map(int.bit_length, value.shape)), value.dtype.str, bool(value.any())
+        return tuple(map(rough, value.shape)), value.dtype.str, bool(value.any())
     if isinstance(value, Given):
         return value.kind
     if isinstance(value, dict):
@@ -70,3 +94,8 @@ def form(value):
     if isinstance(value, float):
         return math.frexp(value)[1]
     return value if isinstance(value, bool | None) else type(value).__name__
+
+
+def rough(size):
+    """0, 1, 2 to 3, 4 to 7, or more: what is kept from call to call shows in small arrays as well."""
+    return min(size.bit_length(), MANY)

@@ -20,9 +20,12 @@ AGAIN = "made again, the same call gives another answer: something is kept from 
 CLOSE = 1e-6                                         # relative: sums may be rounded in another way
 
 
-def interleave(lesson, host, made):
-    """Raise Wrong where a call is answered differently. made: the calls of each draw, in their order"""
-    turns = in_turns([one_of_each_form(repeatable(calls)) for calls in (made[0], made[-1])])
+def interleave(lesson, host, made, known=frozenset()):
+    """Raise Wrong where a call is answered differently. made: the calls of each draw, in their order
+
+    known: forms of calls that are left out
+    """
+    turns = in_turns([one_of_each_form(repeatable(calls), known) for calls in (made[0], made[-1])])
     asked = [(call, way) for call in turns for way in (AROUND if lesson.opaque(call.name) else (judge,))]
     steps = steps_of(lesson, [with_other_numbers(call) if way is judge_other else call for call, way in asked])
     for (call, way), answer in zip(asked, host.in_turn(steps), strict=True):

@@ -1,5 +1,6 @@
 """A check with all of its draws, and then its calls once more, in ways that no lesson has to ask for itself."""
 
+from .calls import forms_of
 from .draw import draws
 from .interleaving import interleave
 from .memory_orders import in_other_orders
@@ -19,7 +20,8 @@ def run_check(lesson, check, yours, term):
         check.run(yours, draw)
         made.append(yours.made[sum(map(len, made)) :])
     with pretending():
-        interleave(lesson, yours.host, made)
+        interleave(lesson, yours.host, made, yours.interleaved if check is not lesson.checks[-1] else set())
+        yours.interleaved |= forms_of(made[0] + made[-1])
         if check is not lesson.checks[-1]:           # which asks for nothing that depends on dy
             with_scaled_upstream(lesson, yours.host, made[1], check.of, gradients_of(lesson, check))
         in_same_objects(lesson, yours.host, made[1], check.of, is_last(lesson, check))

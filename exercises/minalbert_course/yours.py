@@ -47,11 +47,13 @@ class Yours:
     history      calls of earlier checks, too, the last of them last
     writers      functions that wrote into what they were given, in any check so far
     failed       functions that lost the points of a check so far
+    interleaved  forms of calls that were answered alike between others
     """
 
     def __init__(self, lesson, host):
         self._lesson, self.host, self.history = lesson, host, collections.deque(maxlen=KEPT)
         self._wrote_once, self._lent, self.writers, self.failed, self._forms = [], [], set(), set(), {}
+        self.interleaved = set()
         self.forget()
 
     def __getattr__(self, name):

@@ -205,6 +205,8 @@ def compare_words(found, words, logits, k, first):
     best_first, given, in_alphabet = [words[i] for i in np.argsort(-logits)], logits.tolist(), sorted(words)
     order = np.argsort(-logits)[:k]
     right = in_the_order_of(found, [words[i] for i in order], dict(zip(words, given, strict=True)))
+    if found == right and all(type(guess) is str for guess in found):
+        return
     causes = {
         "best last; the largest logit comes first": right[::-1],
         "the smallest logits are taken; the largest are asked for": [words[i] for i in np.argsort(logits)[:k]],

@@ -3,6 +3,7 @@
 exercises/outside makes them with those libraries; here they are kept, so that a student needs neither.
 """
 
+import functools
 import json
 from importlib import resources
 
@@ -11,6 +12,11 @@ import numpy as np
 
 def numbers(exercise):
     """{name: array} of one exercise"""
+    return {name: array.copy() for name, array in read(exercise).items()}
+
+
+@functools.cache
+def read(exercise):
     text = (resources.files(__package__) / f"{exercise}.json").read_text(encoding="utf-8")
     return {name: np.array(value) for name, value in json.loads(text).items() if name != "from"}
 
