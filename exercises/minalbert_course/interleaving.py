@@ -142,8 +142,8 @@ def alike(before, after, close=CLOSE, size=None):
     if isinstance(before, tuple | list) and isinstance(after, tuple | list):
         return len(before) == len(after) and all(
             alike(*pair, close, size) for pair in zip(before, after, strict=True))
-    if isinstance(before, str) or isinstance(after, str) or before is None or after is None:
-        return before == after
+    if isinstance(before, str | None) or isinstance(after, str | None):
+        return not isinstance(before, np.ndarray) and not isinstance(after, np.ndarray) and before == after
     try:
         before, after = np.asarray(before), np.asarray(after)
     except ValueError:                               # an object of some kind
