@@ -1,4 +1,4 @@
-"""The calls of a check once more, with one and the same array as two of the arguments.
+"""The calls of a check once more, with one and the same array as two of the arguments, or three.
 
 Attention of a text to itself is handed one array as q, k and v. Each argument still has a gradient of its own: whoever
 finds an argument by its object, with `is` or `id`, then gives both the sum, or none.
@@ -18,6 +18,7 @@ from .yours import NotWritten, Opaque, Stopped
 CAUSE = "an argument is found by its object (`is`, `id`), or written into: two arguments may be one array"
 CLOSE = 1e-4
 MOST = 3                                             # pairs of arguments
+COUNT = {2: "two", 3: "three"}
 
 
 def with_one_object_twice(lesson, host, calls, of):
@@ -25,8 +26,9 @@ def with_one_object_twice(lesson, host, calls, of):
     for call, start in of_plain_values(calls, of)[:1]:
         usual = right(lesson, call, start, start.args)
         if usual is not None and agree(results(call), usual):
-            for first, second in itertools.islice(pairs(start.args), MOST):
-                ask(lesson, host, (start, call), first, second)
+            found = list(itertools.islice(pairs(start.args), MOST))
+            for places in [*found, *all_at_once(found)]:
+                ask(lesson, host, (start, call), places)
 
 
 def agree(answers, known):
@@ -48,16 +50,24 @@ def pairs(args):
             yield (i, j) if fits else (j, i)
 
 
-def ask(lesson, host, steps, first, second):
+def all_at_once(pairs):
+    """Three places of which each is in a pair with each other."""
+    return [places for places in itertools.combinations(sorted(set(itertools.chain(*pairs))), 3)
+            if all(pair in pairs for pair in itertools.combinations(places, 2))][:1]  # fmt: skip
+
+
+def ask(lesson, host, steps, places):
+    """places: of the arguments that are one object, the first of them"""
     start, call = steps
-    args = tuple(start.args[first] if i == second else arg for i, arg in enumerate(start.args))
+    args = tuple(start.args[places[0]] if i in places else arg for i, arg in enumerate(start.args))
     known = right(lesson, call, start, args)
-    one = Given.of("filled", f"twice {start.name} {first}", args[first])
-    args = tuple(one if i in (first, second) else arg for i, arg in enumerate(args))
+    one = Given.of("filled", f"one object {start.name} {places}", args[places[0]])
+    args = tuple(one if i in places else arg for i, arg in enumerate(args))
     try:
         answer = answered(lesson, host, call, start, args)
     except (NotWritten, Stopped) as error:
-        raise Wrong(f"given one array as two arguments, {error}", CAUSE, call.name) from error
+        raise Wrong(f"given one array as {COUNT[len(places)]} arguments, {error}", CAUSE, call.name) from error
     for (name, _, after), expected in zip(by_name(lesson, call, answer), known, strict=True):
         if not isinstance(after, Opaque) and not alike(expected, after, CLOSE):
-            raise Wrong(f"{name} of {call.name} is wrong where two arguments are one array", CAUSE, call.name)
+            seen = f"{name} of {call.name} is wrong where {COUNT[len(places)]} arguments are one array"
+            raise Wrong(seen, CAUSE, call.name)

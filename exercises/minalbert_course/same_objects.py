@@ -2,7 +2,7 @@
 
 In training the weights stay the same arrays, and every step writes into them. Whoever keeps something for an array's
 `id`, or for that of a dict, then answers with what it was for other numbers; or, where one argument alone is another
-object, with what it was beside the former.
+object, with what it was beside the former; or, on the way back, with what a later forward was given beside it.
 """
 
 import itertools
@@ -28,26 +28,44 @@ def in_same_objects(lesson, host, calls, of, beside_others):
         steps = [call] if call is start else [start, call]
         if holds_given(start.args):
             continue
-        for changed in [i for i, arg in enumerate(steps[0].args) if isinstance(arg, np.ndarray | dict | list)]:
+        objects = [i for i, arg in enumerate(steps[0].args) if isinstance(arg, np.ndarray | dict | list)]
+        for changed in objects:
             ask(lesson, host, steps, changed)
             if beside_others and sum(isinstance(arg, dict | list) for arg in steps[0].args) > 1:
                 ask(lesson, host, steps, changed, new=True)
+        if call is not start and len(objects) > 1:
+            ask_with_one_between(lesson, host, steps, objects[0])
 
 
 def ask(lesson, host, steps, changed, new=False):
     """changed: which argument of the first call held other numbers before; or was another object, if it is new"""
-    call = steps[-1]
-    first = [filled(step, changed, new, lambda i, arg: other(arg) if i == changed else arg) for step in steps]
+    first = [filled(step, changed, new, other_of(changed)) for step in steps]
     answers = host.in_turn(steps_of(lesson, first + [filled(step, changed, new) for step in steps]))
+    before = "where the same objects stood beside other ones" if new else "where the same objects held other numbers"
+    judge(lesson, steps[-1], itertools.islice(answers, len(first), None), f"{before} before")
+
+
+def ask_with_one_between(lesson, host, steps, changed):
+    """Forward and back, and in between a forward with the same objects but one, which is changed."""
+    start, call = (filled(step, changed, True) for step in steps)
+    between = filled(steps[0], changed, True, other_of(changed))._replace(result=None)
+    answers = host.in_turn(steps_of(lesson, [start, between, call]))
+    judge(lesson, steps[-1], answers, "where a forward with the same objects comes in between")
+
+
+def judge(lesson, call, answers, where):
+    """answers: the last one is of a call that was answered so before"""
     try:
-        result, _ = last_answer(itertools.islice(answers, len(first), None))
+        result, _ = last_answer(answers)
     except (NotWritten, Stopped) as error:
         raise Wrong(f"called again with the same objects, {error}", KEPT, call.name) from error
     for name, before, after in by_name(lesson, call, result):
         if not isinstance(before, Opaque) and not alike(before, after, CLOSE):
-            what = "stood beside other ones" if new else "held other numbers"
-            seen = f"{name} of {call.name} is another where the same objects {what} before"
-            raise Wrong(seen, KEPT, call.name)
+            raise Wrong(f"{name} of {call.name} is another {where}", KEPT, call.name)
+
+
+def other_of(changed):
+    return lambda i, arg: other(arg) if i == changed else arg
 
 
 def filled(call, changed, new, numbers=lambda _, arg: arg):

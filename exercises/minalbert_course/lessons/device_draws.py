@@ -29,6 +29,7 @@ def norm_points(draw):
     yield draw.normal(B, T, H), 30 * gain, 40 * bias, EPS
     yield np.zeros((B, T, H)), gain, bias, EPS
     yield draw.normal(70, 300), draw.gain(300), draw.normal(300), EPS
+    yield draw.normal(4, 4), draw.gain(4), draw.normal(4), EPS
 
 
 def updates_of(draw):

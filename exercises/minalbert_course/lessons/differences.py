@@ -38,6 +38,7 @@ def points(draw):
         given, f, x, _ = point(draw)
         x = x + 11 * np.sign(x)
         yield " at x above 10", given, f, x, given.args[1] * np.cos(x) + x * (x * x).sum() / 2
+        yield " at x of shape (20, 15)", *point(draw, 0.0, (20, 15))
 
 
 def central_difference(f, x, h):

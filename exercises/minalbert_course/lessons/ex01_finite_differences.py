@@ -208,14 +208,18 @@ def find_hidden(yours, draw):
     for some in (not_numbers(exact), others[:5], others[5:]):
         judged(yours, draw, given, x, exact, [itself, *some])
     given, _, x, exact = point(draw, offset=10000.0, scale=0.0)
-    judged(yours, draw, given, x, exact, not_numbers(exact)[:3], ", where the gradient is zero")
+    single = "a single 0", np.array(0.0), True
+    judged(yours, draw, given, x, exact, [*not_numbers(exact)[:3], single], ", where the gradient is zero")
     given, _, x, exact = point(draw, 10000.0, (3, 3))
     itself, turned = ("the gradient itself", exact, False), ("transposed", exact.T.copy(), True)
     for some in ([itself, turned], [itself], [turned]):
         judged(yours, draw, given, x, exact, some)
     for shape in SHAPES if draw.first else ():
         given, _, x, exact = point(draw, 10000.0, shape)
-        some = ("the gradient itself", exact, False), ("off by 1e-8", exact * (1 + 1e-8), True)
+        some = [("the gradient itself", exact, False), ("off by 1e-8", exact * (1 + 1e-8), True)]
+        if x.size == 1:
+            other = exact[None] if x.ndim == 0 else exact[0]
+            some.append((f"of shape {other.shape}", other, True))
         with guessing(OF_SHAPES):
             judged(yours, draw, given, x, exact, some, f", at x of shape {shape}")
 

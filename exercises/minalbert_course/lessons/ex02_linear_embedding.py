@@ -109,6 +109,7 @@ def leading_axes(yours, draw):
     for axes in ((R,), (1,), (1, S, T), (S, 1, R, 2)):
         x, dy = draw.normal(*axes, I), draw.normal(*axes, O)
         x[1:2], x[2:3] = 0, x[:1]                    # a row of zeros has y = b, and equal rows count each
+        w[0], b[0] = 0, 0
         dy.flat[::O + 1] = 0                         # and such entries no gradient; others of their rows may
         y, cache = yours.linear_forward(x, w, b)
         expected, gradients = affine_reference(x, w, b, dy)

@@ -124,7 +124,7 @@ def softmax_gradient(yours, draw):
     above = upstream(draw, *given.shape)
     for place in ((), (0,), (0, 0), (None,), (None, slice(None), None)):
         x, dy = given[place], above[place]
-        x = -x if x.ndim == 5 else x
+        x = -x if x.ndim == 5 else np.round(x) if x.ndim == 4 else x         # equal numbers in a row
         dx = yours.forward_and_back("softmax", dy, x)
         suspects = (lambda x=x, dy=dy: wrong_ways_back(dy, softmax(x))) if x.ndim > 1 else None
         name = "dx" if x.ndim == 3 else f"dx for x of shape {x.shape}"

@@ -208,6 +208,11 @@ def not_a_number(yours, draw):
     ours[2][0, 0, 0], ours[4][0, 0, 0] = np.inf, np.nan
     answer = plain(yours.first_difference(ours, theirs, 1e-3))
     compare_place("first_difference, where ours[2] is infinite,", answer, 2, "seen: an infinite number is not found")
+    ours, theirs = states(draw)
+    ours[1][0, 0, 0], ours[3][0, 0, 0] = np.nan, theirs[3][0, 0, 0] + 1
+    answer = plain(yours.first_difference(ours, theirs, 1e-3))
+    compare_place("first_difference, where ours[1] has a NaN and ours[3] differs,", answer, 1,
+                  "seen: a NaN is not looked for in the order of the states")  # fmt: skip
     yours.untouched()
 
 

@@ -91,7 +91,8 @@ def named(result, gradients):
 
 def judged(yours, draw, given, x, exact, candidates, where=""):
     """candidates: [(what it is, the array, is it wrong)]"""
-    names = [f"d{letter}" for letter in "abcdefghijklmnop"[: len(candidates)]]
+    prefix = "" if draw.first else "block 0: "       # a name is any text
+    names = [f"{prefix}d{letter}" for letter in "abcdefghijklmnop"[: len(candidates)]]
     names = dict(zip(draw.rng.permutation(len(candidates)), names, strict=True))
     gradients = {names[i]: np.asarray(candidates[i][1]) for i in sorted(names, key=names.get)}
     found = named(yours.find_wrong(given, gradients, x), gradients)

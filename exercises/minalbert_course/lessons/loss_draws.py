@@ -7,7 +7,7 @@ from ..outside import ramp
 SINGLES = {}, {"B": 1}, {"P": 1}, {"B": 1, "P": 1}, {"E": 1}, {"V": 1}, {"V": 300}, {"E": 5, "V": 5}
 PLACES = {}, {"B": 1}, {"P": 1}, {"P": 9, "T": 4}, {"T": 1}, {"H": 1}, {"P": 12, "T": 300}
 SCALES = (0, 1, 1, 1), (1, 0, 1, 1), (1, 1, 0, 1), (1, 1, 1, 0), (30, 1, 1, 30), (1, 30, 30, 1)
-STEPS = (1.0, -3.0, 0.0, 25.0, 2000.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 2.0)
+STEPS = (1.0, -3.0, 0.0, 25.0, 2000.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 2.0, 1.0)
 
 
 def slots(draw, scale=2.0, **fixed):
@@ -45,6 +45,8 @@ def kinds(draw):
     yield pairs(draw)
     yield logits, labels, np.arange(labels.size).reshape(labels.shape) % 3           # whole numbers are weights, too
     yield logits[0, 0], np.array(labels[0, 0]), np.array(weights[0, 0])               # one target alone
+    logits, labels, weights = slots(draw, K=300)
+    yield logits, np.maximum(labels, 256), weights
 
 
 def pairs(draw):

@@ -24,6 +24,7 @@ ROWS = (
     Corner("initial", B=2, T=3, H=4),
     Corner("outlier", B=1, T=2, H=300),              # xhat may be as large as the root of H
     Corner(B=70, T=2, H=2),
+    Corner(B=1, T=1, H=1030),
 )
 SMALL_EPS = Corner("tiny", B=2, T=2, H=5, small_eps=1), Corner("least", B=2, T=2, H=5)
 TINY = 1e-12                                         # the model's eps; elsewhere it is about 0.1, where it is seen

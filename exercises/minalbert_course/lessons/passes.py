@@ -124,7 +124,10 @@ def point(draw, sets):
         eps = 1e-12
     if kind == "still":
         x[...] = 1.0 - 2.0 * (np.arange(N * D) % 2)  # of mean 0 and variance 1: a norm leaves it as it is
-    return Point(x, key_mask(draw.padding(B, T), np.float64), N, eps, dy, sets(draw, N * D, F))
+    mask = key_mask(draw.padding(B, T), np.float64)
+    if draw.number and not hasattr(draw, "corner"):  # "a number far below all scores" is not only the lowest
+        mask = np.maximum(mask, -(10.0 ** (11 - 2 * draw.number)))
+    return Point(x, mask, N, eps, dy, sets(draw, N * D, F))
 
 
 def natural(p):

@@ -160,7 +160,7 @@ def check_too_long(yours, draw):
     for sizes in ((1, 1), (1, 12), (12, 1), (2, 2), (40, 30)):
         two = two_texts(draw, sizes, ORDINARY + 4)       # words come twice
         asked += [(*two, max_length) for max_length in (5, 6, 7, 8, 9)]
-    compare_inputs(yours, asked)
+    compare_inputs(yours, [*asked, (*two_texts(draw, (300, 290), 1000), 300)])
 
 
 def check_outside(yours, draw):

@@ -16,6 +16,7 @@ AFFINE = (
     Corner(B=3, T=3, I=3, O=3),
     Corner(B=1, T=2, I=65, O=2),
     Corner(B=70, T=2, I=2, O=300),
+    Corner(B=9, T=512, I=1, O=1),
 )
 
 
