@@ -5,9 +5,10 @@
 # two such functions: tanh in the pooler, and in every layer GELU, which multiplies a number by a gate between 0 and 1.
 #
 # Both act on each number alone, so `x`, `y`, `dy` and `dx` have one shape, whatever it is. A backward function is
-# handed `dy`, how the loss changes with the output, and whatever you put into `cache`; it returns `dx`, how the loss
-# changes with the input. Numbers near ±1000 must not overflow. Do not write into arguments: others still need them.
-# Return arrays of their own, no views of arguments.
+# handed `dy`, how the loss changes with the output, and whatever you put into `cache`; it returns `dx`, an array, how
+# the loss changes with the input. Numbers near ±1000 must not overflow. Do not write into arguments, nor into what
+# forward was given or has returned: others still need them. Return arrays of their own, no views of arguments. The
+# cache is your own, and is used once.
 
 # %%
 import numpy as np

@@ -118,7 +118,7 @@ def flops_per_token(H, F, L, T):
 
 # %%
 def break_even(V, H):
-    """Returns the largest whole number E for which V E + E H is less than V H."""
+    """Returns the largest whole number E, at least 0, for which V E + E H is less than V H."""
     ### HINT Where are both the same? And must E be below that, or may it be there?
     ### HINT E < V H / (V + H). If that is a whole number, E is one less; if not, E is its floor.
     ### HINT In whole numbers: one less than V * H, divided by V + H with //.
