@@ -82,7 +82,7 @@ def test_a_process_of_the_grader_that_dies_is_said_in_a_sentence(tmp_path):
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="this system does not let a process choose its core")
-def test_processes_that_fill_the_machine_have_a_core_each(monkeypatch):
+def test_processes_that_fill_the_machine_are_spread_over_its_cores(monkeypatch):
     spawn = multiprocessing.get_context("spawn")
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: {4, 2})
     queue = cores_for(3, spawn)

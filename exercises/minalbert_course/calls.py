@@ -9,23 +9,24 @@ from .values import Opaque, parts
 
 FIRST = 6                                            # calls that are made again whatever their form
 QUICK = 1000                                         # numbers of a call, and of the one that made its cache
-MANY = 4                                             # bits of a size; those of more are of the same form
+MANY = 4                                             # bits of a size: those of 8 and above are of one form
 
 
 def repeatable(calls):
     """Without those that draw: what they do twice is asked by a check of its own; and without those of many numbers,
-    where the function has others: what is kept from call to call shows there as well."""
+    where there is a smaller one of the same form."""
     found = [call for call in calls if not any(map(is_generator, call.args))]
     pairs = list(with_starts(found))
-    quick = [pair for pair in pairs if sum(numbers_in(each.args) for each in pair) <= QUICK]
-    names = {call.name for call, _ in quick}
-    pairs = quick + [pair for pair in pairs if pair[0].name not in names]
+    quick = [pair for pair in pairs if numbers_in(pair) <= QUICK]
+    forms = {form_of(*pair) for pair in quick}
+    pairs = quick + [pair for pair in pairs if form_of(*pair) not in forms]
     kept = {id(each) for pair in pairs for each in pair}
     return [call for call in found if id(call) in kept]
 
 
-def numbers_in(args):
-    """The number of entries of all arrays among the arguments, and in their dicts."""
+def numbers_in(calls):
+    """The number of entries of all arrays among their arguments, and in dicts there. A call may come twice."""
+    args = [arg for call in {id(call): call for call in calls}.values() for arg in call.args]
     arrays = [part for arg in args for part in (arg.values() if isinstance(arg, dict) else (arg,))]
     return sum(array.size for array in arrays if isinstance(array, np.ndarray))
 
@@ -62,7 +63,7 @@ def form_of(call, start):
 
 def one_of_each_form(calls, known=frozenset()):
     """The first call of each form, and its start; and, where there are no caches, the FIRST of all. known: forms that
-    are left out
+    earlier checks asked, which are left out
     """
     forms, found = set(), {}
     for number, (call, start) in enumerate(with_starts(calls)):
@@ -97,5 +98,5 @@ def form(value):
 
 
 def rough(size):
-    """0, 1, 2 to 3, 4 to 7, or more: what is kept from call to call shows in small arrays as well."""
+    """How many bits a size has: 0, 1, 2 to 3, 4 to 7, or more."""
     return min(size.bit_length(), MANY)

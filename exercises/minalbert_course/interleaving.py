@@ -147,7 +147,7 @@ def alike(before, after, close=CLOSE, size=None):
     try:
         before, after = np.asarray(before), np.asarray(after)
     except ValueError:                               # an object of some kind
-        return True
+        return not isinstance(before, np.ndarray) and not isinstance(after, np.ndarray)
     if "O" in (before.dtype.kind, after.dtype.kind) or before.shape != after.shape:
         return before.shape == after.shape
     if before.dtype.kind not in "fc":

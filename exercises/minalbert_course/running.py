@@ -20,7 +20,7 @@ def run_check(lesson, check, yours, term):
         check.run(yours, draw)
         made.append(yours.made[sum(map(len, made)) :])
     with pretending():
-        interleave(lesson, yours.host, made, yours.interleaved if check is not lesson.checks[-1] else set())
+        interleave(lesson, yours.host, made, yours.interleaved if check is not lesson.checks[-1] else frozenset())
         yours.interleaved |= forms_of(made[0] + made[-1])
         if check is not lesson.checks[-1]:           # which asks for nothing that depends on dy
             with_scaled_upstream(lesson, yours.host, made[1], check.of, gradients_of(lesson, check))

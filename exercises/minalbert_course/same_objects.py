@@ -49,8 +49,8 @@ def ask_with_one_between(lesson, host, steps, changed):
     """Forward and back, and in between a forward with the same objects but one, which is changed."""
     start, call = (filled(step, changed, True) for step in steps)
     between = filled(steps[0], changed, True, other_of(changed))._replace(result=None)
-    answers = host.in_turn(steps_of(lesson, [start, between, call]))
-    judge(lesson, steps[-1], answers, "where a forward with the same objects comes in between")
+    before, _, after = host.in_turn(steps_of(lesson, [start, between, call]))
+    judge(lesson, steps[-1], [before, after], "where a forward with the same objects comes in between")
 
 
 def judge(lesson, call, answers, where):

@@ -10,8 +10,8 @@
 # in the fourth digit; here that is a mistake.
 #
 # All functions act on each number alone, so `x`, `y`, `dy` and `dx` have one shape, whatever it is. A backward function
-# is handed `dy`, how the loss changes with the output, and whatever you put into `cache`; it returns `dx`, an array, how
-# the loss changes with the input. Numbers near ±1000 must not overflow. Do not write into arguments, nor into what
+# is handed `dy`, how the loss changes with the output, and whatever you put into `cache`; it returns `dx`, an array,
+# how the loss changes with the input. Numbers near ±1000 must not overflow. Do not write into arguments, nor into what
 # forward was given or has returned: others still need them. Return arrays of their own, no views of arguments. The
 # cache is your own, and is used once.
 #

@@ -9,8 +9,9 @@
 #
 # so a group is a run of layers. With G = 1 all layers share, with G = L none do.
 #
-# The block is given. `x`, `y`, `dy`, `dx` are (B, T, H), `mask` is (B, 1, 1, T), `heads` and `eps` are numbers, and the
-# weights of a block are a dict of 16 arrays by name (`"attention.query.w"`, ..., `"ffn.norm.bias"`).
+# The block is given. `x`, `y`, `dy`, `dx` are (B, T, H), `heads` and `eps` are numbers, and `mask` is (B, 1, 1, T): 0
+# for tokens, for padding a number far below all scores. The weights of a block are a dict of 16 arrays by name
+# (`"attention.query.w"`, ..., `"ffn.norm.bias"`).
 #
 # | forward | backward |
 # |---|---|

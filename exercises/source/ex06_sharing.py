@@ -9,7 +9,8 @@
 # The two norms have weights of their own. ALBERT applies one block L times, always with the same weights. You write
 # the block, then the loop, and the way back through both.
 #
-# `x`, `y`, `dy`, `dx` are (B, T, H), `mask` is (B, 1, 1, T) and goes to the attention, `heads` and `eps` are numbers.
+# `x`, `y`, `dy`, `dx` are (B, T, H), `mask` is (B, 1, 1, T) and goes to the attention: 0 for tokens, for padding a
+# number far below all scores. `heads` and `eps` are numbers.
 # `weights` is a dict of 16 arrays; H is the width of the layers, F that of the feed-forward part:
 #
 # | names | shapes |

@@ -72,7 +72,8 @@ def begin(lifeline, cores):
     gc.freeze()                                      # all modules are there; to look through them again takes long
     gc.set_threshold(SELDOM)
     if cores is not None:
-        os.sched_setaffinity(0, {cores.get()})       # its workers inherit it
+        with contextlib.suppress(OSError):           # it is quicker there, and right anywhere
+            os.sched_setaffinity(0, {cores.get()})   # its workers inherit it
 
     def wait():
         with contextlib.suppress(EOFError):

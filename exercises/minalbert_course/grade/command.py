@@ -4,12 +4,13 @@ import argparse
 import csv
 import functools
 import json
-import os
 import sys
 import time
 from pathlib import Path
 
 from tqdm import tqdm
+
+from minalbert.capacity import cores
 
 from ..catalogue import chosen, find
 from ..command import as_json
@@ -37,7 +38,7 @@ def add_arguments(parser):
     parser.add_argument("--term-file", metavar="FILE", help="a file whose text is the term's secret, which chooses "
                         "numbers and variants. Without it: the public checks, which students have")  # fmt: skip
     parser.add_argument("--out", metavar="DIR", help="where grades go; default: DIR-grades")
-    parser.add_argument("--workers", type=positive(int), default=os.cpu_count() or 1, metavar="N", help="processes "
+    parser.add_argument("--workers", type=positive(int), default=cores(), metavar="N", help="processes "
                         "that mark; default: as many as processors")  # fmt: skip
     usual = SubmissionLimits()
     parser.add_argument("--call-seconds", type=positive(float), default=usual.call, metavar="X", help="of processor "

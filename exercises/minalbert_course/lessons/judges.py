@@ -91,7 +91,7 @@ def named(result, gradients):
 
 def judged(yours, draw, given, x, exact, candidates, where=""):
     """candidates: [(what it is, the array, is it wrong)]"""
-    prefix = "" if draw.first else "block 0: "       # a name is any text
+    prefix = "" if draw.first else "block 0: "       # any text is a name; later draws have such
     names = [f"{prefix}d{letter}" for letter in "abcdefghijklmnop"[: len(candidates)]]
     names = dict(zip(draw.rng.permutation(len(candidates)), names, strict=True))
     gradients = {names[i]: np.asarray(candidates[i][1]) for i in sorted(names, key=names.get)}

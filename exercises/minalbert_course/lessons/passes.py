@@ -30,6 +30,7 @@ USED_UP = (
     "something is kept outside it, in a global variable, say"
 )
 MANY = 20                                            # layers
+PADDED = -1e7                                        # "a number far below all scores" is not only the lowest
 
 
 BLOCKS = (
@@ -125,8 +126,8 @@ def point(draw, sets):
     if kind == "still":
         x[...] = 1.0 - 2.0 * (np.arange(N * D) % 2)  # of mean 0 and variance 1: a norm leaves it as it is
     mask = key_mask(draw.padding(B, T), np.float64)
-    if draw.number and not hasattr(draw, "corner"):  # "a number far below all scores" is not only the lowest
-        mask = np.maximum(mask, -(10.0 ** (11 - 2 * draw.number)))
+    if draw.number and not hasattr(draw, "corner"):
+        mask = np.maximum(mask, PADDED)
     return Point(x, mask, N, eps, dy, sets(draw, N * D, F))
 
 
