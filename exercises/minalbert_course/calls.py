@@ -98,5 +98,5 @@ def form(value):
 
 
 def rough(size):
-    """How many bits a size has: 0, 1, 2 to 3, 4 to 7, or more."""
+    """The number of bits of a size: of 0, 1, 2 to 3, 4 to 7, or more."""
     return min(size.bit_length(), MANY)
