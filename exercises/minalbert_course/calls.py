@@ -13,22 +13,39 @@ MANY = 4                                             # bits of a size: those of 
 
 
 def repeatable(calls):
-    """Without those that draw: what they do twice is asked by a check of its own; and without those of many numbers,
-    where there is a smaller one of the same form."""
+    """Without those that draw, for what they do twice is asked by a check of its own; and without most of those of many
+    numbers, which take long: of these, a function that is asked with few has the smallest with each argument large."""
     found = [call for call in calls if not any(map(is_generator, call.args))]
-    pairs = list(with_starts(found))
-    quick = [pair for pair in pairs if numbers_in(pair) <= QUICK]
-    forms = {form_of(*pair) for pair in quick}
-    pairs = quick + [pair for pair in pairs if form_of(*pair) not in forms]
-    kept = {id(each) for pair in pairs for each in pair}
+    pairs = sorted(with_starts(found), key=numbers_in)
+    quick, slow = ([pair for pair in pairs if (numbers_in(pair) > QUICK) is is_slow] for is_slow in (False, True))
+    forms, names, seen, kept = {form_of(*pair) for pair in quick}, {call.name for call, _ in quick}, set(), list(quick)
+    for pair in slow:
+        large = large_arguments(pair)
+        if form_of(*pair) not in forms and not (pair[0].name in names and large <= seen):
+            kept.append(pair)
+            seen |= large
+    kept = {id(call) for pair in kept for call in pair}
     return [call for call in found if id(call) in kept]
 
 
-def numbers_in(calls):
-    """The number of entries of all arrays among their arguments, and in dicts there. A call may come twice."""
-    args = [arg for call in {id(call): call for call in calls}.values() for arg in call.args]
-    arrays = [part for arg in args for part in (arg.values() if isinstance(arg, dict) else (arg,))]
-    return sum(array.size for array in arrays if isinstance(array, np.ndarray))
+def numbers_in(pair):
+    """The number of entries of all arrays among their arguments, and in dicts there. Its start may be the call itself.
+    """
+    call, start = pair
+    return sum(sizes(call)) + (sum(sizes(start)) if start is not call else 0)
+
+
+def sizes(call):
+    """The number of entries of each argument's arrays"""
+    found = [arg.values() if isinstance(arg, dict) else (arg,) for arg in call.args]
+    return [sum(part.size for part in arrays if isinstance(part, np.ndarray)) for arrays in found]
+
+
+def large_arguments(pair):
+    """(the function asked, the one whose argument it is, its place) of each that has many numbers; or the first alone.
+    """
+    name = pair[0].name
+    return {(name, call.name, i) for call in pair for i, size in enumerate(sizes(call)) if size > QUICK} or {(name,)}
 
 
 def is_generator(value):
@@ -58,7 +75,7 @@ def holds_given(value):
 
 def form_of(call, start):
     """The function and its start, and the types and rough sizes of what they are given."""
-    return tuple((made.name, form(made.args), form(made.static)) for made in (call, start))
+    return call.form, start.form
 
 
 def one_of_each_form(calls, known=frozenset()):
@@ -83,7 +100,7 @@ def forms_of(calls):
 
 def form(value):
     if isinstance(value, np.ndarray):
-        return tuple(map(rough, value.shape)), value.dtype.str, bool(value.any())
+        return tuple(map(rough, value.shape)), value.dtype.str, not is_zero(value)
     if isinstance(value, Given):
         return value.kind
     if isinstance(value, dict):
@@ -95,6 +112,10 @@ def form(value):
     if isinstance(value, float):
         return math.frexp(value)[1]
     return value if isinstance(value, bool | None) else type(value).__name__
+
+
+def is_zero(array):
+    return not (array.size and array.flat[0]) and not array.any()
 
 
 def rough(size):

@@ -10,7 +10,7 @@ import collections
 import functools
 from typing import Any, NamedTuple
 
-from .calls import form_of, repeatable, with_starts
+from .calls import form, form_of, repeatable, with_starts
 from .compare import Wrong, shown
 from .here import EARLIER, MEMORY_OF
 from .values import CacheOf, NotWritten, Opaque, Step, Stopped
@@ -32,11 +32,18 @@ LENT = (
 )
 
 
-class Call(NamedTuple):
+class Made(NamedTuple):
     name: str
     args: tuple
     static: dict
     result: Any
+
+
+class Call(Made):
+    @functools.cached_property
+    def form(self):
+        """The function, and the types and rough sizes of what it is given."""
+        return self.name, form(self.args), form(self.static)
 
 
 class Yours:

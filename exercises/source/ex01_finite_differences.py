@@ -5,8 +5,8 @@
 # the function itself, entry by entry, and knows no calculus.
 #
 # In all of this, `f` takes an array of `x`'s shape and returns one number; `x` is an array of float64, of any shape.
-# Its gradient has the shape of `x`: entry $i$ says how $f$ changes with $x_i$. Leave arguments as they were, and
-# return new arrays.
+# Its gradient has the shape of `x`: entry $i$ says how $f$ changes with $x_i$. Arrays may be transposed, or parts of
+# larger ones: then `reshape` may return a copy. Leave arguments as they were, and return new arrays.
 
 # %%
 import numpy as np

@@ -7,9 +7,10 @@
 #
 # A forward function returns its result and a `cache`: whatever you want to remember. A backward function is handed
 # `dy`, how the loss changes with the result, and your `cache`; it returns how the loss changes with each argument of
-# forward, in their order. Each gradient has the shape of its argument. Do not write into arguments, nor
-# into arrays that forward was given, nor into its result: others need them. The cache is your own, and is used once.
-# Return arrays of their own, no views of arguments.
+# forward, in their order. Each gradient has the shape of its argument. Arrays may be transposed, or parts of larger
+# ones: then `reshape` may return a copy. Do not write into arguments, nor into arrays that forward was given, nor into
+# its result: others need them. The cache is your own, and is used once. Return arrays of their own, no views of
+# arguments.
 
 # %%
 import numpy as np

@@ -11,9 +11,9 @@
 # (..., H), `gain` and `bias` (H,). The dots stand for any number of axes, at least one.
 #
 # A backward function is handed `dy`, how the loss changes with `y`, and whatever you put into `cache`; it returns how
-# the loss changes with `x`, with `gain` and with `bias`, in this order. Do not write into arguments, nor into what
-# forward was given or has returned, and return arrays of their own, no views of arguments. The cache is your own, and
-# is used once.
+# the loss changes with `x`, with `gain` and with `bias`, in this order. Arrays may be transposed, or parts of larger
+# ones: then `reshape` may return a copy. Do not write into arguments, nor into what forward was given or has returned,
+# and return arrays of their own, no views of arguments. The cache is your own, and is used once.
 
 # %%
 import numpy as np

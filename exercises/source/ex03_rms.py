@@ -10,8 +10,9 @@
 # No mean, no bias. Shapes: `x`, `y` (..., H), `gain` (H,). The dots stand for any number of axes, at least one.
 #
 # A backward function is handed `dy`, how the loss changes with `y`, and whatever you put into `cache`; it returns how
-# the loss changes with `x` and with `gain`. Do not write into arguments, nor into what forward was given or has
-# returned, and return arrays of their own, no views of arguments. The cache is your own, and is used once.
+# the loss changes with `x` and with `gain`. Arrays may be transposed, or parts of larger ones: then `reshape` may
+# return a copy. Do not write into arguments, nor into what forward was given or has returned, and return arrays of
+# their own, no views of arguments. The cache is your own, and is used once.
 
 # %%
 import numpy as np

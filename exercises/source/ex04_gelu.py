@@ -6,9 +6,9 @@
 #
 # Both act on each number alone, so `x`, `y`, `dy` and `dx` have one shape, whatever it is. A backward function is
 # handed `dy`, how the loss changes with the output, and whatever you put into `cache`; it returns `dx`, an array, how
-# the loss changes with the input. Numbers near ±1000 must not overflow. Do not write into arguments, nor into what
-# forward was given or has returned: others still need them. Return arrays of their own, no views of arguments. The
-# cache is your own, and is used once.
+# the loss changes with the input. Numbers near ±1000 must not overflow. Arrays may be transposed, or parts of larger
+# ones: then `reshape` may return a copy. Do not write into arguments, nor into what forward was given or has returned:
+# others still need them. Return arrays of their own, no views of arguments. The cache is your own, and is used once.
 
 # %%
 import numpy as np

@@ -10,9 +10,10 @@
 # B sequences, N heads, T tokens, D numbers a head.
 #
 # A backward function is handed `dy`, how the loss changes with the output, and whatever you put into `cache`; it
-# returns how the loss changes with each input, in the order of forward's arguments. Do not write into arguments,
-# nor into arrays that forward was given, nor into its result: others still need them. The cache is your own, and is
-# used once. Return arrays of their own, no views of arguments or of each other.
+# returns how the loss changes with each input, in the order of forward's arguments. Arrays may be transposed, or parts
+# of larger ones: then `reshape` may return a copy. Do not write into arguments, nor into arrays that forward was given,
+# nor into its result: others still need them. The cache is your own, and is used once. Return arrays of their own, no
+# views of arguments or of each other.
 
 # %%
 import numpy as np

@@ -10,8 +10,9 @@
 # far below all scores. B sequences, N heads in G groups, T tokens, D numbers a head. G divides N.
 #
 # A backward function is handed `dy`, how the loss changes with the output, and whatever you put into `cache`; it
-# returns how the loss changes with each input, in the order of forward's arguments. Do not write into arguments:
-# others still need them. Return arrays of their own, no views of arguments or of each other.
+# returns how the loss changes with each input, in the order of forward's arguments. Arrays may be transposed, or parts
+# of larger ones: then `reshape` may return a copy. Do not write into arguments: others still need them. Return arrays
+# of their own, no views of arguments or of each other.
 
 # %%
 import numpy as np

@@ -9,8 +9,9 @@
 # So a mask comes from a *key*, a tuple of whole numbers such as (seed, step): `np.random.default_rng(key)` is a
 # generator that gives the same numbers each time it is made with the same key. The mask need not be kept.
 #
-# Nothing here has a cache: a backward function is given what forward was given. It returns how the loss changes with
-# x and with the weights. Do not write into arguments. Masks, layers and gradients of layers are arrays of their own.
+# Nothing here has a cache: a backward function is given what forward was given. It returns how the loss changes with x
+# and with the weights. Arrays may be transposed, or parts of larger ones: then `reshape` may return a copy. Do not
+# write into arguments. Masks, layers and gradients of layers are arrays of their own.
 
 # %%
 import numpy as np

@@ -17,8 +17,8 @@
 # |---|---|
 # | `block_forward(x, weights, mask, heads, eps)` -> y, cache | `block_backward(dy, cache)` -> dx, dweights: a dict |
 #
-# Do not write into arguments, the cache included: others still need them.
-# Return arrays of their own, no views of arguments.
+# Arrays may be transposed, or parts of larger ones: then `reshape` may return a copy. Do not write into arguments, the
+# cache included: others still need them. Return arrays of their own, no views of arguments.
 
 # %%
 import numpy as np

@@ -29,8 +29,8 @@
 #     y, cache = multi_head_forward(x, wq, bq, wk, bk, wv, bv, wo, bo, mask, heads)
 #     dx, dwq, dbq, dwk, dbk, dwv, dbv, dwo, dbo, none = multi_head_backward(dy, cache)
 #
-# There is no dropout here. Do not write into arguments, the cache included: others still need them.
-# Return arrays of their own, no views of arguments.
+# There is no dropout here. Arrays may be transposed, or parts of larger ones: then `reshape` may return a copy. Do not
+# write into arguments, the cache included: others still need them. Return arrays of their own, no views of arguments.
 
 # %%
 import numpy as np

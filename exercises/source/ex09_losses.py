@@ -13,8 +13,8 @@
 #
 # A backward function is handed how the loss changes with forward's output, and whatever you put into `cache`; it
 # returns how the loss changes with each input, in the order of forward's arguments, and None for whole numbers and
-# constants. Do not write into arguments, nor into arrays that forward was given, nor into its result. The cache is your
-# own, and is used once.
+# constants. Arrays may be transposed, or parts of larger ones: then `reshape` may return a copy. Do not write into
+# arguments, nor into arrays that forward was given, nor into its result. The cache is your own, and is used once.
 
 # %%
 import numpy as np

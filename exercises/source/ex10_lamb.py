@@ -4,8 +4,9 @@
 # LAMB is Adam with the length of each tensor's step set by the tensor's own length. You write the form that ALBERT was
 # trained with, the clipping that comes before it, and the rule by which its rate follows the batch.
 #
-# `w`, `g`, `m`, `v` have one shape, that of a single tensor of the model. Do not write into arguments: `lamb_step`
-# returns new arrays, which share no memory with them, and `clip` new ones for what it changes.
+# `w`, `g`, `m`, `v` have one shape, that of a single tensor of the model. Arrays may be transposed, or parts of larger
+# ones: then `reshape` may return a copy. Do not write into arguments: `lamb_step` returns new arrays, which share no
+# memory with them, and `clip` new ones for what it changes.
 
 # %%
 import numpy as np

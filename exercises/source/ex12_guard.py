@@ -50,7 +50,7 @@ def array_module(x):
 #
 # SiLU, also called swish, is cheaper than GELU and much like it: $y = x / (1 + e^{-x})$. Where $x$ is far below zero,
 # $e^{-x}$ may be infinite; y is 0 then, as it must be. The result is where x is, has x's dtype, and takes no transfer.
-# Do not write into arguments.
+# Arrays may be transposed, or parts of larger ones: then `reshape` may return a copy. Do not write into arguments.
 
 # %%
 def silu(x):

@@ -4,7 +4,8 @@
 # A model that others trained comes as two files: `config.json`, its sizes and switches, and `model.safetensors`, its
 # arrays under their names. Whoever reads it with code of their own must get every name, every orientation and every
 # switch right; almost any mistake gives a model that runs, and computes something else. You write the reader, and the
-# tool that finds the layer where two models part. Do not write into arguments.
+# tool that finds the layer where two models part. Arrays may be transposed, or parts of larger ones: then `reshape` may
+# return a copy. Do not write into arguments.
 
 # %%
 import dataclasses

@@ -4,8 +4,9 @@
 # Somebody has built ALBERT of PyTorch's own layers, `nn.Embedding`, `nn.Linear`, `nn.LayerNorm` and
 # `nn.TransformerEncoderLayer`, and has released what was trained: `config.json`, its sizes and switches, and its arrays
 # under their names in several files, the shards. Whoever reads them with code of their own must get every name, every
-# orientation and every switch right; almost any mistake gives a model that runs, and computes something else. You
-# write the reader, and the tool that finds the layer where two models part. Do not write into arguments.
+# orientation and every switch right; almost any mistake gives a model that runs, and computes something else. You write
+# the reader, and the tool that finds the layer where two models part. Arrays may be transposed, or parts of larger
+# ones: then `reshape` may return a copy. Do not write into arguments.
 
 # %%
 import dataclasses

@@ -86,6 +86,8 @@ def squares(yours, draw):
     state, right = file_of(draw)
     for ordered in orders(draw, state):
         compare_arrays(as_dict("params", yours.translate(ordered)), right, is_square)
+    state, right = file_of(draw, square=True)        # with a projection all the same
+    compare_arrays(as_dict("params", yours.translate(state)), right, lambda name: name == "embeddings.projection.w")
 
 
 @lesson.check(0.5, "tables, norms, biases", of="translate", formula="as they are: a table's row is a word, as ours")

@@ -119,6 +119,8 @@ def matrices(yours, draw):
     for state, right in files(draw):
         compare_arrays(translated(yours, state), right,
                        lambda name: (is_matrix(name) or is_square(name)) and not name.endswith(JOINED))  # fmt: skip
+    _, right = file_of(draw, square=True)            # with a projection all the same
+    compare_arrays(translated(yours, as_torch(right)), right, lambda name: name == "embeddings.projection.w")
 
 
 @variant.check(1, "tables, norms, biases", of="translate", formula="as they are; in_proj_bias has q, k and v in a row")

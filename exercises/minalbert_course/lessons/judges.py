@@ -185,6 +185,8 @@ def judges(f, x, exact):
         "a mean of the errors is taken, where the largest is meant":
             lambda array: not off(array).mean() <= 1e-10 * largest,
         "this is what np.allclose says, whose limits are looser": lambda array: not np.allclose(array, exact),
+        "what is right is taken in the candidate's own dtype, which keeps fewer digits":
+            lambda array: not np.abs(array - exact.astype(array.dtype)).max() <= 1e-10 * largest,
         "only the first entry is looked at": lambda array: not off(array).flat[0] <= 1e-10 * largest,
         "only the last entry is looked at": lambda array: not off(array).flat[-1] <= 1e-10 * largest,
     }  # fmt: skip
@@ -225,6 +227,7 @@ def near_the_limit(exact):
         ("of the wrong sign", -exact, True),
         ("twice as large", 2 * exact, True),
         ("zero everywhere", np.zeros(exact.shape), True),
+        ("rounded to float32", exact.astype(np.float32), True),
     ]
 
 

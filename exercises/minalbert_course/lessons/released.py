@@ -10,12 +10,16 @@ from minalbert.params import shapes
 from ..compare import NOTHING, PERHAPS, Wrong, numbers, same, shown
 
 
-def file_of(draw, heads=parameters.HEADS):
-    """(state under their names, arrays under ours), numbers of no model   heads: those that the file has"""
+def file_of(draw, heads=parameters.HEADS, square=False):
+    """(state under their names, arrays under ours), numbers of no model   heads: those that the file has
+
+    square: is E equal to H?
+    """
     V, E, H, F, M, S = draw.sizes(V=11, E=4, H=6, F=7, M=5, S=2, least=3)
+    E = H if square else E
     config = AlbertConfig(
         vocab_size=V, embedding_size=E, hidden_size=H, intermediate_size=F, max_position_embeddings=M,
-        num_hidden_layers=2, num_attention_heads=1, type_vocab_size=S,
+        num_hidden_layers=2, num_attention_heads=1, type_vocab_size=S, embedding_projection=True,
     )  # fmt: skip
     arrays = {name: draw.normal(*shape).astype(np.float32) for name, shape in shapes(config, heads).items()}
     return state_dict.to_state_dict(arrays, config), arrays

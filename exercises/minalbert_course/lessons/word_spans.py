@@ -110,6 +110,7 @@ def long_words(draw):
 def compare_words(yours, draw):
     asked = [pieces(draw, 2 + 2 * number, SPECIAL[number]) for number in range(len(SPECIAL))] + [bare(draw)]
     asked += [(np.array([CLS, SEP, 0]), np.zeros(3, bool)), long_words(draw)]
+    asked.append((asked[-1][0][:9], np.arange(9) == 5))                      # from the middle of a word
     tried = [(lists("words", found), words_of(*given), word_mistakes(*given))
              for given, found in zip(asked, yours.each("find_words", asked), strict=True)]
     cause = cause_of_all(tried) or altered(
