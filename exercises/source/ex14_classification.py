@@ -14,7 +14,8 @@
 # A backward function is handed how the loss changes with forward's output, and whatever you put into `cache`; it
 # returns how the loss changes with each input, in the order of forward's arguments, and None for labels and other
 # constants. Arrays may be transposed, or parts of larger ones: then `reshape` may return a copy. Do not write into
-# arguments. From exercise 9, where scores are called `logits`, you have, with labels and weights of any shape (...):
+# arguments. The cache is your own, and is used once. From exercise 9, where scores are called `logits`, you have, with
+# labels and weights of any shape (...):
 #
 #     loss, cache = cross_entropy_forward(scores, labels, weights)      a mean, in which each label has its weight
 #     dscores, _, _ = cross_entropy_backward(dloss, cache)              where all weights are 0, loss and dscores are 0

@@ -13,8 +13,9 @@
 #
 # A backward function is handed how the loss changes with forward's output, and whatever you put into `cache`; it
 # returns how the loss changes with each input, in the order of forward's arguments, and None for what has no gradient.
-# Arrays may be transposed, or parts of larger ones: then `reshape` may return a copy. Do not write into arguments. From
-# exercise 9, where scores are called `logits`, you have, with labels and weights of any shape (...):
+# Arrays may be transposed, or parts of larger ones: then `reshape` may return a copy. Do not write into arguments. The
+# cache is your own, and is used once. From exercise 9, where scores are called `logits`, you have, with labels and
+# weights of any shape (...):
 #
 #     loss, cache = cross_entropy_forward(scores, labels, weights)      a mean, in which each label has its weight
 #     dscores, _, _ = cross_entropy_backward(dloss, cache)              where all weights are 0, loss and dscores are 0
@@ -65,7 +66,8 @@ def span_backward(dscores, cache):
 #
 # A long text is cut into several windows, so an answer may begin or end outside of a window. Then `spans` has a place
 # that is not there, below 0 or T and above. Such a start, or end, counts for nothing: not in the sum, and not in what
-# it is divided by. The other one of the two may count. Where none counts, the mean is 0.
+# it is divided by. The other one of the two may count. Where no start of the batch counts, the mean over starts is 0,
+# and so for ends.
 
 # %%
 def span_loss_forward(scores, spans):
@@ -100,7 +102,7 @@ def span_loss_backward(dloss, cache):
 #
 # The best start and the best end, each found alone, need not be a span: the end may come first. Of all pairs with
 # $\text{start} \le \text{end}$ and at most `longest` tokens, the first and the last included, take the one whose two
-# scores have the largest sum.
+# scores have the largest sum, and of equal ones any.
 
 # %%
 def best_span(scores, longest):
@@ -128,7 +130,7 @@ def best_span(scores, longest):
 # %%
 def answer_text(text, places, first, start, end):
     """text: str   places: a list of (begin, past), characters of each of the text's tokens
-    first: where in the window these tokens begin   start, end: a span of the window
+    first: where in the window these tokens begin   start, end: a span of the window, not behind them
 
     Returns the answer, a piece of text; "" where the span begins before `first`, as at [CLS], which means no answer.
     """
