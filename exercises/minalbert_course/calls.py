@@ -13,19 +13,26 @@ MANY = 4                                             # bits of a size: those of 
 
 
 def repeatable(calls):
-    """Without those that draw, for what they do twice is asked by a check of its own; and without most of those of many
-    numbers, which take long: of these, a function that is asked with few has the smallest with each argument large."""
+    """Without those that draw, for what they do twice is asked by a check of its own; and with `few_of` those of many
+    numbers, which take long."""
     found = [call for call in calls if not any(map(is_generator, call.args))]
     pairs = sorted(with_starts(found), key=numbers_in)
-    quick, slow = ([pair for pair in pairs if (numbers_in(pair) > QUICK) is is_slow] for is_slow in (False, True))
-    forms, names, seen, kept = {form_of(*pair) for pair in quick}, {call.name for call, _ in quick}, set(), list(quick)
-    for pair in slow:
-        large = large_arguments(pair)
-        if form_of(*pair) not in forms and not (pair[0].name in names and large <= seen):
-            kept.append(pair)
-            seen |= large
-    kept = {id(call) for pair in kept for call in pair}
+    quick = [pair for pair in pairs if numbers_in(pair) <= QUICK]
+    kept = {id(call) for pair in quick + few_of(pairs[len(quick) :], quick) for call in pair}
     return [call for call in found if id(call) in kept]
+
+
+def few_of(slow, quick):
+    """Those of a form that no quick one has; of a function that is asked quickly, too, the first with each argument
+    large: whoever keeps answers under printed arguments, which NumPy shortens, must be asked with each of them."""
+    forms, names = {form_of(*pair) for pair in quick}, {call.name for call, _ in quick}
+    found, seen = [], set()
+    for call, start in slow:
+        large = {(call.name, each.name, i) for each in (call, start) for i in large_arguments(each) or [None]}
+        if form_of(call, start) not in forms and not (call.name in names and large <= seen):
+            found.append((call, start))
+            seen |= large
+    return found
 
 
 def numbers_in(pair):
@@ -41,11 +48,9 @@ def sizes(call):
     return [sum(part.size for part in arrays if isinstance(part, np.ndarray)) for arrays in found]
 
 
-def large_arguments(pair):
-    """(the function asked, the one whose argument it is, its place) of each that has many numbers; or the first alone.
-    """
-    name = pair[0].name
-    return {(name, call.name, i) for call in pair for i, size in enumerate(sizes(call)) if size > QUICK} or {(name,)}
+def large_arguments(call):
+    """The places of those that have many numbers"""
+    return tuple(i for i, size in enumerate(sizes(call)) if size > QUICK)
 
 
 def is_generator(value):
@@ -74,7 +79,7 @@ def holds_given(value):
 
 
 def form_of(call, start):
-    """The function and its start, and the types and rough sizes of what they are given."""
+    """What two calls have alike of which one alone is asked again: see `Call.form`."""
     return call.form, start.form
 
 

@@ -10,7 +10,7 @@ import collections
 import functools
 from typing import Any, NamedTuple
 
-from .calls import form, form_of, repeatable, with_starts
+from .calls import form, form_of, large_arguments, repeatable, with_starts
 from .compare import Wrong, shown
 from .here import EARLIER, MEMORY_OF
 from .values import CacheOf, NotWritten, Opaque, Step, Stopped
@@ -42,8 +42,8 @@ class Made(NamedTuple):
 class Call(Made):
     @functools.cached_property
     def form(self):
-        """The function, and the types and rough sizes of what it is given."""
-        return self.name, form(self.args), form(self.static)
+        """The function, how many arguments it has and of which kind the first is, and which have many numbers."""
+        return self.name, form(self.args), form(self.static), large_arguments(self)
 
 
 class Yours:
