@@ -32,7 +32,7 @@ class Changed(Here):
     """A host of the same functions, one of which has other code for a while."""
 
     def __init__(self, host):
-        super().__init__(linked_again(host.namespace), host.path, host.withheld)
+        super().__init__(linked_again(host.namespace), host.path, host.withheld, stateless=host.stateless)
         self.original, self.trees, self.found, self.rounds = host.namespace, {}, {}, Rounds()
 
     def call(self, name, args, static, opaque):

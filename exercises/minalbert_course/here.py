@@ -31,10 +31,12 @@ class Thing(NamedTuple):
 class Here:
     """namespace: what running the student's file left behind; path: that file, for line numbers
     own_results: functions whose results may share no memory with others; by default all
+    stateless: is it known that they keep nothing from call to call? See `stateless`
     """
 
-    def __init__(self, namespace, path="", withheld=(), own_results=None):
+    def __init__(self, namespace, path="", withheld=(), own_results=None, stateless=False):
         self.namespace, self.path, self.withheld, self.own_results = namespace, str(path), withheld, own_results
+        self.stateless = stateless
         self.last = {}                               # function -> what it was given and returned last, without caches
 
     def calls(self, name, many, opaque):

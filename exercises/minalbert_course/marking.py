@@ -163,11 +163,13 @@ def check(exercise, namespace, term=None):
     from .catalogue import find
     from .here import Here
     from .report import lines
+    from .stateless import is_stateless
 
     if namespace.get("__name__") != "__main__":
         return None
     lesson = find(exercise)
-    host = Here(namespace, namespace.get("__file__", ""), lesson.withheld)
+    path = namespace.get("__file__", "")             # of a notebook nobody knows which cells ran, and in which order
+    host = Here(namespace, path, lesson.withheld, stateless=bool(path) and is_stateless(path, lesson.functions))
     marks = mark_and_explain(lesson, host, term or os.environ.get("MINALBERT_TERM") or PUBLIC)
     print("\n".join(lines(marks)))
     return marks.points

@@ -17,6 +17,7 @@ from .files import as_handed_out, there
 from .files import run as run_file
 from .here import Here
 from .marking import mark, none
+from .stateless import is_stateless
 
 TERM = "minalbert-course.json"
 INSIDE = ("python", "notebooks")                     # folders of a hand-out
@@ -99,7 +100,8 @@ def marks_of(lesson, path, term=PUBLIC, how=mark):
     namespace, remark = run_file(path, lesson.withheld)
     if not any(callable(namespace.get(name)) for name in lesson.functions):
         return none(lesson, remark or f"{Path(path).name} has none of the functions: {', '.join(lesson.functions)}")
-    return how(lesson, Here(namespace, path, lesson.withheld), term, remark)
+    host = Here(namespace, path, lesson.withheld, stateless=is_stateless(path, lesson.functions))
+    return how(lesson, host, term, remark)
 
 
 class Reached(NamedTuple):

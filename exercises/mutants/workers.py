@@ -15,6 +15,7 @@ from minalbert_course import catalogue, files
 from minalbert_course.grade.time_limit import MOMENT, ProcessorTime, TimeLimit
 from minalbert_course.here import Here
 from minalbert_course.marking import mark_and_explain
+from minalbert_course.stateless import is_stateless
 
 from .. import unchanged
 from ..source import sources
@@ -48,7 +49,8 @@ def marked(lesson, text, term=TERM, suffix=".py"):
         path.write_bytes(text.encode() if isinstance(text, str) else text)
         np.random.seed(0)                            # noqa: NPY002   (a mutant may draw from it)
         namespace, remark = files.run(path, lesson.withheld)
-        marks = mark_and_explain(lesson, Here(namespace, path, lesson.withheld), term, remark, known)
+        host = Here(namespace, path, lesson.withheld, stateless=is_stateless(path, lesson.functions))
+        marks = mark_and_explain(lesson, host, term, remark, known)
     missed = [Miss(o.check.title, o.check.points, o.of, o.seen, o.cause, o.ran) for o in marks.missed]
     return Result(marks.points, missed, marks.remark)
 

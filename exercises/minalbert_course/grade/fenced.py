@@ -41,6 +41,7 @@ class Fenced:
         self.new_worker = new_worker or WorkerProcess
         self.processor, self.clock = 0.0, 0.0        # seconds that all questions took
         self.remark, self.fences, self.endless, self.alone = "", [], {}, set()
+        self.stateless = False                       # do its functions keep nothing, as far as their text shows?
         self.worker, self.closed, self.one = None, False, threading.RLock()
         self.device = DeviceProcess(self.begun, self.limited, limits.call)
         self.caches = 0                              # that functions have returned, or could have
@@ -72,7 +73,8 @@ class Fenced:
         self.worker = self.begun()
         task = {"path": self.worker.take(self.path)} | self.limited(self.worker) | task_of(self.lesson)
         try:
-            self.fences = self.ask(task, "starting Python", TimeLimit(self.worker, STARTUP))["fences"]
+            begun = self.ask(task, "starting Python", TimeLimit(self.worker, STARTUP))
+            self.fences, self.stateless = begun["fences"], begun["stateless"]
             answer = self.ask({}, f"running {self.path.name}", TimeLimit(self.worker, RUNNING * self.limits.call))
         except Stopped as error:
             raise Refused(str(error)) from error

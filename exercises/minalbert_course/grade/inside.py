@@ -17,6 +17,7 @@ from .. import files
 from ..device_memory import DeviceMemory
 from ..given import Given
 from ..here import Here, changed, copied, flat
+from ..stateless import is_stateless
 from ..values import NotWritten, Opaque, Stopped
 from . import codec, fence, offered
 
@@ -52,13 +53,13 @@ class Process:
 
     def enclose(self, fences):
         limits = self.task["folder"], self.task["seconds"], self.task["megabytes"]
-        self.write({"fences": fences + fence.raise_fences(*limits)})
+        return fences + fence.raise_fences(*limits)
 
 
 class Device(Process):
     def serve(self, fences):
         memory = DeviceMemory()
-        self.enclose(fences)
+        self.write({"fences": self.enclose(fences)})
         while True:
             request = self.read()
             if isinstance(request, codec.Packed):        # of the submission
@@ -80,6 +81,8 @@ class Worker(Process):
             self.prepare(task["makers"])
         offered.offer(task["imports"], task["withheld"], task["stars"])
         fences = self.enclose(fences)
+        stateless = is_stateless(task["path"], task["functions"])    # before the file is run, and could lie
+        self.write({"fences": fences, "stateless": stateless})
         for name in [name for name in sys.modules if name.startswith("minalbert_course.")]:
             if name not in task["imports"]:
                 del sys.modules[name]

@@ -1,0 +1,197 @@
+"""Can the functions of a file keep anything from one call to the next? Its text may show that they cannot.
+
+What is kept lies in a global variable that can be written into, in an attribute, in a default argument, or in memory
+that nobody has filled. Functions without any of these need not be asked whether one call depends on others. Allowed is
+what plain functions need, and nothing else: of a file with more than that this module says no, whatever it keeps.
+"""
+
+import ast
+import builtins
+import re
+import symtable
+
+import numpy as np
+
+from .errors import CourseError
+from .files import code, without_magics
+
+MODULES = set("""__future__ cmath collections copy dataclasses fractions functools itertools json math numbers numpy
+    string typing minalbert minalbert.errors minalbert.layers minalbert.layers.erf minalbert.optim
+    minalbert_course.block minalbert_course.makers.small_language""".split())
+BUILTINS = set("""abs all any bool bytes callable chr complex dict divmod enumerate filter float frozenset hasattr int
+    isinstance issubclass iter len list map max min next object ord pow print range repr reversed round set slice sorted
+    str sum tuple type zip __name__""".split())
+NUMBERS = {"inf", "nan", "pi"}
+NUMPY = NUMBERS | set("""all any apply_along_axis apply_over_axes arange argmax argmin argpartition argsort argwhere
+    array array_equal asarray ascontiguousarray average bincount broadcast_to choose clip column_stack concatenate copy
+    copyto count_nonzero cumsum diag diagonal diff dot einsum errstate expand_dims eye finfo flatnonzero flip full
+    full_like hstack identity iinfo imag indices inner isclose isscalar ix_ linalg max mean min moveaxis nansum ndarray
+    ndenumerate ndim ndindex newaxis nonzero ones ones_like outer pad prod put_along_axis ravel real repeat reshape
+    result_type searchsorted shape size sort split squeeze stack std sum swapaxes take take_along_axis tensordot tile
+    transpose tri tril triu unique unravel_index var vdot vectorize vstack where zeros zeros_like""".split())
+UNFILLED = {"empty", "empty_like", "ndarray"}        # called, they return memory as it was
+INNER = ("_", "f_", "gi_", "tb_", "cr_", "ag_")      # attributes that lead to what all calls share
+BEYOND = ast.ClassDef | ast.Global | ast.Match | ast.AsyncFunctionDef | ast.AsyncFor | ast.AsyncWith
+FUNCTION = ast.FunctionDef | ast.Lambda
+COMPREHENSIONS = {"listcomp", "setcomp", "dictcomp", "genexpr"}      # as symtable calls their tables
+LAST_LINES = re.compile(r"from minalbert_course import check|check\('[\w-]+', globals\(\)\)")
+THERE = {"check", "globals"}
+
+
+def is_stateless(path, functions):
+    """True if these functions of a Python file or a notebook cannot keep anything; False if they might, as far as is
+    known. functions: their names"""
+    try:
+        return shows_no_state("\n".join(map(without_magics, code(path))), functions)
+    except (CourseError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+
+
+def shows_no_state(text, functions):
+    found = Statements(without_check(ast.parse(text)))
+    return (found.variable.isdisjoint(functions) and all(map(found.allow, found.nodes))
+            and all(found.of_names(symtable.symtable(text, "", "exec"))))  # fmt: skip
+
+
+def without_check(tree):
+    """Without a sheet's last lines, which hand all globals to the course's `check`."""
+    rest = [node for node in tree.body if not is_of_check(node)]
+    others = {getattr(node, key, None) for node in rest for node in ast.walk(node) for key in ("id", "name", "asname")}
+    return tree if others & THERE else ast.Module(rest, [])
+
+
+def is_of_check(node):
+    return isinstance(node, ast.ImportFrom | ast.Expr) and LAST_LINES.fullmatch(ast.unparse(node))
+
+
+class Statements:
+    """What stands in a file: a method for each kind of node that is allowed at times
+
+    modules    {name: the module that it was imported as}
+    fixed      names outside of functions that mean the same for ever: of imports, functions, numbers, texts, tuples of
+               them
+    numbers    those that are numbers
+    variable   other names outside of functions
+    """
+
+    def __init__(self, tree):
+        self.fixed, self.numbers, self.variable = set(), set(), set()
+        self.nodes, outside = list(ast.walk(tree)), list(outside_functions(tree))
+        imports = [alias for node in self.nodes if isinstance(node, ast.Import) for alias in node.names]
+        self.modules = {alias.asname or alias.name: alias.name for alias in imports}
+        self.roots = {id(node.value) for node in self.nodes if isinstance(node, ast.Attribute)}
+        self.outermost = {id(node) for node in outside if isinstance(node, FUNCTION)}
+        self.bind(outside)
+
+    def bind(self, nodes):
+        found = set()
+        for node in nodes:
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                self.fixed |= {alias.asname or alias.name for alias in node.names}
+            elif isinstance(node, ast.FunctionDef):
+                self.fixed.add(node.name)
+            elif isinstance(node, ast.ExceptHandler):
+                self.variable.add(node.name)
+            elif isinstance(node, ast.Assign):
+                pairs = [pair for target in node.targets for pair in assigned(target, node.value)]
+                found |= {id(target) for target, value in pairs if self.is_fixed(value)}
+                self.numbers |= {target.id for target, value in pairs if self.is_number(value)}
+            elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+                (self.fixed if id(node) in found else self.variable).add(node.id)
+
+    def is_fixed(self, node):
+        """An expression with a value that nobody can write into"""
+        if isinstance(node, ast.Tuple):
+            return all(map(self.is_fixed, node.elts))
+        of_fixed = isinstance(node, ast.Name) and node.id in self.fixed - self.variable
+        return of_fixed or isinstance(node, ast.Constant | ast.Lambda) or self.is_number(node)
+
+    def is_number(self, node):
+        """Numbers, and what plain functions make of them; types of NumPy, too"""
+        if isinstance(node, ast.Constant):
+            return isinstance(node.value, int | float | complex)
+        if isinstance(node, ast.Name):
+            return node.id in {"float", "int"} | self.numbers - self.variable
+        if isinstance(node, ast.UnaryOp | ast.BinOp):
+            return all(self.is_number(part) for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr))
+        if isinstance(node, ast.Call):
+            return not node.keywords and all(map(self.is_number, (node.func, *node.args)))
+        module = self.module_of(node)
+        return module == "math" or (module == "numpy" and (node.attr not in NUMPY or node.attr in NUMBERS))
+
+    def module_of(self, node):
+        """The module of which this is an attribute"""
+        return self.modules.get(getattr(getattr(node, "value", None), "id", None))
+
+    def of_names(self, table, in_function=False):
+        """Is each global name bound, or Python's? And does it always mean the same, if a function reads it?"""
+        in_function = in_function or table.get_name() not in ("top", *COMPREHENSIONS)
+        for symbol in table.get_symbols():
+            name = symbol.get_name()
+            if symbol.is_global():
+                yield not in_function if name in self.variable else name in self.fixed | THERE or is_known(name)
+        for inner in table.get_children():
+            yield from self.of_names(inner, in_function)
+
+    def allow(self, node):
+        allow = getattr(self, type(node).__name__, None)
+        return not isinstance(node, BEYOND) and (allow is None or allow(node))
+
+    def Import(self, node):
+        return all(alias.name in MODULES and ("." not in alias.name or alias.asname) for alias in node.names)
+
+    def ImportFrom(self, node):
+        names = [alias.name for alias in node.names]
+        if node.module == "numpy":
+            return all(map(of_numpy, names)) and UNFILLED.isdisjoint(names)
+        return node.module in MODULES and not any(name == "*" or name.isupper() for name in names)
+
+    def FunctionDef(self, node):
+        return not node.decorator_list and node.name not in COMPREHENSIONS and self.Lambda(node)
+
+    def Lambda(self, node):
+        """Defaults are kept from call to call, unless each call makes the function anew."""
+        defaults = node.args.defaults + [default for default in node.args.kw_defaults if default]
+        return id(node) not in self.outermost or all(map(self.is_fixed, defaults))
+
+    def Name(self, node):
+        return node.id != "globals" and (node.id not in self.modules or id(node) in self.roots)
+
+    def Attribute(self, node):
+        if not isinstance(node.ctx, ast.Load) or node.attr.startswith(INNER):
+            return False
+        if self.module_of(node) == "numpy":
+            return of_numpy(node.attr)
+        return node.attr not in ("empty", "empty_like") and getattr(node.value, "attr", None) != "random"
+
+    def Call(self, node):
+        """Not of what leaves memory as it was"""
+        given = {keyword.arg for keyword in node.keywords}
+        name = getattr(node.func, "attr", getattr(node.func, "id", None))
+        return name not in UNFILLED and ("where" not in given or "out" in given)
+
+
+def outside_functions(node):
+    """All nodes but those in functions, each before those in it"""
+    for inner in ast.iter_child_nodes(node):
+        yield inner
+        if not isinstance(inner, FUNCTION):
+            yield from outside_functions(inner)
+
+
+def assigned(target, value):
+    """(name, its value) of each name in an assignment; of those in a tuple if each has a value of its own there"""
+    both = isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts)
+    pairs = zip(target.elts, value.elts, strict=True) if both else [(target, value)]
+    return [pair for pair in pairs if isinstance(pair[0], ast.Name)]
+
+
+def of_numpy(name):
+    found = getattr(np, name, None)
+    return name in NUMPY or isinstance(found, np.ufunc) or (isinstance(found, type) and issubclass(found, np.generic))
+
+
+def is_known(name):
+    found = getattr(builtins, name, None)
+    return name in BUILTINS or (isinstance(found, type) and issubclass(found, BaseException))
+
