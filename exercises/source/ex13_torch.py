@@ -166,7 +166,10 @@ def first_difference(ours, theirs, limit):
 
 # %%
 def fill_mask(logits, words, k):
-    """logits (V,)   words: list of V strings   Returns a list of k pairs (word, probability), best first."""
+    """logits (V,)   words: list of V strings
+
+    Returns a list of k pairs (word, probability), best first; of equally probable words any may come first.
+    """
     ### HINT Probabilities are the softmax over all words, not over the best few.
     ### HINT p = exp(logits - max) / Σ exp(logits - max); the k largest, in falling order.
     ### HINT order = np.argsort(-logits)[:k]; then [(words[i], float(p[i])) for i in order].

@@ -266,12 +266,13 @@ def padding(yours, draw):
     q, k, v, mask, _ = given = point(draw)
     compare_padded(yours.grouped_forward, yours.grouped_backward, given, of="grouped_forward")
     compare_padded_later(yours.grouped_forward, grouped_forward, given, of="grouped_forward")
-    context, cache = yours.grouped_forward(q, k, v, np.full_like(mask, -10000.0))
-    try:
-        same("context where all keys are padding", context, np.zeros_like(q), "bntd")
-    except Wrong as error:
-        cause = "each head must give nothing where nothing is to be seen: the 1 of the divisor is missing, or it is "
-        raise Wrong(error.seen, f"{cause}made small with the scores", of="grouped_forward") from None
+    for far in (-1e9, -10000.0):
+        context, cache = yours.grouped_forward(q, k, v, np.full_like(mask, far))
+        try:
+            same(f"context where all keys are padding, with {far:g}", context, np.zeros_like(q), "bntd")
+        except Wrong as error:
+            cause = "each head must give nothing where nothing is to be seen: the 1 of the divisor is missing, or it "
+            raise Wrong(error.seen, f"{cause}is made small with the scores", of="grouped_forward") from None
     dq, dk, dv, _ = yours.grouped_backward(given[-1], cache)
     for name, gradient, argument in (("dq", dq, q), ("dk", dk, k), ("dv", dv, v)):
         same(f"{name} where all keys are padding", gradient, np.zeros_like(argument))

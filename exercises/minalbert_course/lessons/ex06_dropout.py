@@ -88,6 +88,9 @@ def mask_value(yours, draw):
         steady(yours)
         matches("mask", mask, mask_of(shape, rate, key), "bnth"[-len(shape) :],
                 lambda given=(shape, rate, key): wrong_masks(*given))  # fmt: skip
+    with guessing("perhaps: a small rate is taken for 0", few=4000):
+        small = (4000,), 2.0**-8, (5, 1)
+        same("mask for a rate of 2⁻⁸", yours.dropout_mask(*small), mask_of(*small), "n")
     u = np.random.default_rng((5, 1)).random(9)
     for rate, says in ((u[4], "a u that equals the rate is kept"), (np.nextafter(u[4], 1), "u and rate are float64")):
         with guessing(f"perhaps: {says}"):

@@ -27,7 +27,7 @@ def point(draw):
 
 
 def far(x):
-    """Numbers from -6 to 6, whole ones among them, in one axis and in four, and a single one: (name, array, limit)
+    """Numbers from -6 to 6, whole ones among them, in one axis and four, a single one, and none: (name, array, limit)
 
     The last are near zero, where a constant of four digits shows; the limit there is twice what float32 loses.
     """
@@ -36,6 +36,7 @@ def far(x):
     limits += (np.array(0.7), LIMIT), (np.linspace(-0.02, 0.02, 10), 3 * LIMIT), (np.linspace(-1.5, 1.5, 61), FINE)
     for array, limit in limits:
         yield f"for x of shape {array.shape}, {array.min():.3g} to {array.max():.3g}", array, limit
+    yield "for x of shape (0, 3)", np.zeros((0, 3)), LIMIT
 
 
 def compared(name, x, yours, expected, limit, found=None):

@@ -120,13 +120,17 @@ def mistaken_places(ours, theirs, limit):
     return found | negative | no_none
 
 
-def in_the_order_of(found, right, logit):
-    """`right`, or `found` where only words of equal logits stand in each other's place."""
+def in_the_order_of(found, right, words, logits):
+    """`right`, or `found` where only words of equal probability stand in each other's place: so unlikely ones do, whose
+    probability is 0 in float32."""
+    p = softmax(logits)
+    of_each = dict(zip(words, np.where(p < NEVER, 0, p).tolist(), strict=True))
     different = len(set(map(str, found))) == len(found)
-    equal_logits = different and [logit.get(str(word)) for word in found] == [logit[word] for word in right]
-    return found if equal_logits else right
+    equal = different and [of_each.get(str(word)) for word in found] == [of_each[word] for word in right]
+    return found if equal else right
 
 
+NEVER = 1e-36                                        # a probability
 TWICE = "a word that stands in the list twice is two guesses: as a key of a dict, or by index, it is one"
 ONE = "seen: of several guesses the best was right: is something kept from call to call, or a case of its own made?"
 
@@ -204,7 +208,7 @@ def compare_number(guesses, best_first, k, first):
 def compare_words(found, words, logits, k, first):
     best_first, given, in_alphabet = [words[i] for i in np.argsort(-logits)], logits.tolist(), sorted(words)
     order = np.argsort(-logits)[:k]
-    right = in_the_order_of(found, [words[i] for i in order], dict(zip(words, given, strict=True)))
+    right = in_the_order_of(found, [words[i] for i in order], words, logits)
     if found == right and all(type(guess) is str for guess in found):
         return
     causes = {
