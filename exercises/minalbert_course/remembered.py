@@ -20,12 +20,13 @@ def remembered(function):
 
     @functools.wraps(function)
     def answer(*args, **named):
-        text = pickle.dumps((args, named))
-        key = hashlib.sha256(text).digest()
+        buffers = []                                 # the arrays' own memory, which need not be copied for a key
+        text = pickle.dumps((args, named), protocol=5, buffer_callback=buffers.append)
+        key = hashlib.sha256(b"".join([text, *buffers])).digest()
         if key not in answers:
             if len(answers) == MOST:
                 answers.clear()
-            args, named = pickle.loads(text)
+            args, named = pickle.loads(text, buffers=map(bytearray, buffers))
             answers[key] = function(*args, **named)
             freeze(answers[key])
         return answers[key]

@@ -1,6 +1,6 @@
 """Exercise 11's run with a target: the student's settings, and a training run with them in the grader's own process.
 
-A loss that somebody hands in could be invented; three numbers cannot. The run takes half a second, and is kept.
+A loss that somebody hands in could be invented; three numbers cannot. A run takes half a second, and is kept.
 """
 
 import functools
@@ -17,6 +17,7 @@ from .loop_mistakes import curve
 from .training_mistakes import rate_of
 
 STEPS, TARGET, LANGUAGES = 200, 1.5, 2
+CLEAR = 1.3                                          # a loss that bad settings hardly ever come to
 MORE, ENOUGH, NEAR = 3, 2, 2.2                       # pairs that are tried where the first is near; of which so many do
 RESTS = 3.0                                          # near log 24, the entropy of the frequencies
 
@@ -149,7 +150,7 @@ def compare_target(yours, draw):
 
 
 def compare_losses(draw, named, plan, held_out, cause):
-    """Raise Wrong unless the mean of two languages' losses, held_out(language, *plan), is low enough.
+    """Raise Wrong unless one language's loss, held_out(language, *plan), is clearly low, or the mean of two low enough.
 
     One language in twelve is hard: with settings that bring others to 1.2 it is still at 1.8 after its last step. So
     where the mean is near the target three other pairs are tried, and two of them have to reach it.
@@ -157,12 +158,19 @@ def compare_losses(draw, named, plan, held_out, cause):
     if not draw.once:
         return
 
-    def tried():
-        languages = [int(language) for language in draw.integers(0, 10**6, LANGUAGES)]
-        return languages, [held_out(language, *plan) for language in languages]
+    def chosen():
+        return [int(language) for language in draw.integers(0, 10**6, LANGUAGES)]
 
-    languages, losses = tried()
-    if reach(losses, TARGET) or (reach(losses, NEAR) and sum(reach(tried()[1], TARGET) for _ in range(MORE)) >= ENOUGH):
+    def losses_of(languages):
+        return [held_out(language, *plan) for language in languages]
+
+    languages = chosen()
+    if reach(losses_of(languages[:1]), CLEAR):
+        return
+    losses = losses_of(languages)
+    if reach(losses, TARGET):
+        return
+    if reach(losses, NEAR) and sum(reach(losses_of(chosen()), TARGET) for _ in range(MORE)) >= ENOUGH:
         return
     found = " and ".join(f"{loss:.2f}" for loss in losses)
     error = Wrong(f"{named} held-out MLM losses of {found}; their mean must be at most {TARGET}",
