@@ -5,13 +5,45 @@ import pytest
 from minalbert_course.stateless import is_stateless
 
 PLAIN = '''
+import dataclasses
 import math
+import sys
+from typing import NamedTuple
 
 import numpy as np
 
 SCALE, EPS = math.sqrt(2 / math.pi), np.float32(1e-12)
 NAMES = ("gain", "bias")
 HALF = SCALE / 2
+TABLE = {"w": "weight", "b": "bias"}
+PARTS = [f"{part}.{kind}" for part in ("query", "key") for kind in ("w", "b")]
+
+
+class Moments(NamedTuple):
+    first: np.ndarray
+    second: np.ndarray = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Cache:
+    """What backward needs"""
+
+    x: np.ndarray
+    rate: float = 0.1
+
+    @property
+    def kept(self):
+        return 1 - self.rate
+
+
+class Running:
+    start = 0
+
+    def __init__(self, first):
+        self.total = first
+
+    def add(self, more):
+        self.total += more
 
 
 def helper(x, eps=EPS, *, names=NAMES):
@@ -22,7 +54,10 @@ def helper(x, eps=EPS, *, names=NAMES):
 
 
 def double_forward(x: np.ndarray) -> tuple:
-    parts = [row for row in helper(x).values()]
+    parts, names = [row for row in helper(x).values()], [TABLE[part.split(".")[1]] for part in PARTS]
+    library = sys.modules[str(x.dtype)] if "cupy" in sys.modules else np.random.default_rng((7, 3)).random(2)
+    running = Running(Cache(x).kept + sum(len(name) for name in names if name in TABLE.values()))
+    running.add(np.sum(x, where=x > 0))
     scaled = lambda y, by=len(parts): by * y
     try:
         return scaled(sum(parts[0])), {"x": x, "shape": x.shape}
@@ -32,8 +67,11 @@ def double_forward(x: np.ndarray) -> tuple:
 
 if __name__ == "__main__":
     x = np.ones(3)
-    losses = [double_forward(x)[0] for _ in range(3)]
-    print(losses)
+    try:
+        losses = [double_forward(x)[0] for _ in range(3)]
+        print(losses)
+    except ValueError as error:
+        print(error)
 
 from minalbert_course import check
 
@@ -78,9 +116,9 @@ def double(x):
 
 # a name that is bound twice
 memo = 1
-memo = {}
+memo = list()
 def double(x):
-    return memo.get(1, x)
+    return memo.append(x)
 
 # an error that is kept
 try:
@@ -117,13 +155,104 @@ def double(x):
 import numpy as np
 def double(x):
     xp = np
-    return xp.random.rand()
+    xp.seterr(all="raise")
+    return 2 * x
 
-# a class
+# a dict of a class
 class Kept:
     memo = {}
 def double(x):
-    return Kept.memo.setdefault(len(x), 2 * x)
+    return Kept().memo.setdefault(len(x), 2 * x)
+
+# a number of a class
+class Kept:
+    n = 0
+def double(x):
+    return Kept.n * x
+
+# an attribute of any object
+def double(x, kept):
+    kept.memo = x
+    return 2 * x
+
+# a method's default
+class Kept:
+    def double(self, x, memo=[]):
+        return memo.append(x)
+def double(x):
+    return Kept().double(x)
+
+# a class made by another
+class Kept(metaclass=print):
+    pass
+def double(x):
+    return 2 * x
+
+# a table that is written into
+TABLE = {1: 2}
+def double(x):
+    TABLE[1] = x
+    return 2 * x
+
+# a table under another name
+TABLE = [1, 2]
+def double(x):
+    kept = TABLE
+    kept.append(x)
+    return 2 * x
+
+# a table that is handed on
+TABLE = {1, 2}
+def helper(table, x):
+    table.add(x)
+def double(x):
+    helper(TABLE, x)
+    return 2 * x
+
+# a method that changes a table
+TABLE = {1: 2}
+def double(x):
+    return TABLE.setdefault(x, 2 * x)
+
+# a table of lists
+TABLE = {1: []}
+def double(x):
+    TABLE[1].append(x)
+    return 2 * x
+
+# a table as a default
+TABLE = [1]
+def double(x, kept=TABLE):
+    return kept.append(x)
+
+# a table of all modules
+import sys
+def double(x):
+    sys.modules["memo"] = x
+    return 2 * x
+
+# a table of all modules under another name
+import sys
+def double(x):
+    kept = sys.modules
+    return kept.setdefault("memo", x)
+
+# Python's settings
+import sys
+def double(x):
+    return x * sys.getrecursionlimit()
+
+# a file
+from pathlib import Path
+def double(x):
+    Path("memo").write_text(str(x))
+    return 2 * x
+
+# NumPy's generator under another name
+import numpy as np
+def double(x):
+    kept = np.random
+    return kept.rand() * x
 
 # a decorator
 import functools
@@ -155,6 +284,22 @@ import numpy as np
 def double(x):
     y = np.empty(x.shape)
     return y
+
+# memory as it was, in an array of a library
+import sys
+def double(x):
+    return sys.modules["cupy"].empty(3) * x
+
+# memory as it was, in an array by its class
+import numpy as np
+def double(x):
+    return np.ndarray(x.shape)
+
+# a function of NumPy's settings
+from numpy import seterr
+def double(x):
+    seterr(all="raise")
+    return 2 * x
 
 # where, without out
 import numpy as np
@@ -208,17 +353,24 @@ check('ex05', print())
 def double(x):
     return 2 * x
 
+# what is done beside check
+import numpy as np
+from minalbert_course import check
+check("ex05", globals()) or np.seterr(all="raise")
+def double(x):
+    return 2 * x
+
 # check as a memo
 check = {}
 def double(x):
     return check.setdefault(1, x)
 
 # a name like a comprehension's
-memo = {}
+memo = list()
+def listcomp(x):
+    return memo.append(x)
 def double(x):
-    def listcomp():
-        return memo
-    return x
+    return listcomp(x)
 
 # a frame
 def double(x):

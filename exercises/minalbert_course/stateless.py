@@ -15,23 +15,30 @@ import numpy as np
 from .errors import CourseError
 from .files import code, without_magics
 
-MODULES = set("""__future__ cmath collections copy dataclasses fractions functools itertools json math numbers numpy
-    string typing minalbert minalbert.errors minalbert.layers minalbert.layers.erf minalbert.optim
-    minalbert_course.block minalbert_course.makers.small_language""".split())
+MODULES = set("""__future__ cmath collections collections.abc copy dataclasses fractions functools itertools json math
+    numbers numpy pathlib safetensors safetensors.numpy string sys typing minalbert minalbert.errors minalbert.layers
+    minalbert.layers.erf minalbert.optim minalbert_course.block minalbert_course.makers.small_language""".split())
 BUILTINS = set("""abs all any bool bytes callable chr complex dict divmod enumerate filter float frozenset hasattr int
-    isinstance issubclass iter len list map max min next object ord pow print range repr reversed round set slice sorted
-    str sum tuple type zip __name__""".split())
+    isinstance issubclass iter len list map max min next object ord pow print property range repr reversed round set
+    slice sorted staticmethod str sum tuple type zip __name__""".split())
+READING = set("all any dict enumerate len list map max min reversed set sorted sum tuple zip".split())
 NUMBERS = {"inf", "nan", "pi"}
-NUMPY = NUMBERS | set("""all any apply_along_axis apply_over_axes arange argmax argmin argpartition argsort argwhere
-    array array_equal asarray ascontiguousarray average bincount broadcast_to choose clip column_stack concatenate copy
-    copyto count_nonzero cumsum diag diagonal diff dot einsum errstate expand_dims eye finfo flatnonzero flip full
-    full_like hstack identity iinfo imag indices inner isclose isscalar ix_ linalg max mean min moveaxis nansum ndarray
-    ndenumerate ndim ndindex newaxis nonzero ones ones_like outer pad prod put_along_axis ravel real repeat reshape
-    result_type searchsorted shape size sort split squeeze stack std sum swapaxes take take_along_axis tensordot tile
-    transpose tri tril triu unique unravel_index var vdot vectorize vstack where zeros zeros_like""".split())
+FILLED = set("all any copyto max mean min nansum prod std sum var".split())              # with where=, too
+NUMPY = NUMBERS | FILLED | set("""allclose amax amin apply_along_axis apply_over_axes arange argmax argmin argpartition
+    argsort argwhere array array_equal asarray ascontiguousarray asfortranarray average bincount broadcast_to choose
+    clip column_stack concatenate copy count_nonzero cumsum diag diagonal diff dot dtype einsum errstate expand_dims eye
+    finfo flatnonzero flip fromiter full full_like hstack identity iinfo imag indices inner isclose isscalar ix_ linalg
+    linspace moveaxis ndarray ndenumerate ndim ndindex newaxis nonzero ones ones_like outer pad put put_along_axis
+    putmask r_ random ravel real repeat reshape result_type searchsorted select shape size sort split squeeze stack
+    swapaxes take take_along_axis tensordot tile transpose tri tril triu unique unravel_index vdot vectorize vstack
+    where zeros zeros_like""".split())
+SEEDED = {"default_rng", "Generator", "PCG64", "SeedSequence"}       # of np.random
 UNFILLED = {"empty", "empty_like", "ndarray"}        # called, they return memory as it was
 INNER = ("_", "f_", "gi_", "tb_", "cr_", "ag_")      # attributes that lead to what all calls share
-BEYOND = ast.ClassDef | ast.Global | ast.Match | ast.AsyncFunctionDef | ast.AsyncFor | ast.AsyncWith
+WRITING = set("dump mkdir open save save_file tofile touch unlink rename write_bytes write_text".split())
+LOOKING = {"count", "get", "index", "items", "keys", "values"}       # methods that leave a table as it was
+DECORATORS = re.compile(r"property|staticmethod|(dataclasses\.)?dataclass(\(.*\))?")
+BEYOND = ast.Global | ast.Match | ast.AsyncFunctionDef | ast.AsyncFor | ast.AsyncWith
 FUNCTION = ast.FunctionDef | ast.Lambda
 COMPREHENSIONS = {"listcomp", "setcomp", "dictcomp", "genexpr"}      # as symtable calls their tables
 LAST_LINES = re.compile(r"from minalbert_course import check|check\('[\w-]+', globals\(\)\)")
@@ -68,19 +75,24 @@ class Statements:
     """What stands in a file: a method for each kind of node that is allowed at times
 
     modules    {name: the module that it was imported as}
-    fixed      names outside of functions that mean the same for ever: of imports, functions, numbers, texts, tuples of
-               them
+    fixed      names outside of functions that mean the same for ever: of imports, functions, classes, numbers, texts,
+               tuples of them, and tables
     numbers    those that are numbers
+    tables     those of lists, sets and dicts of such values, which nobody may write into, nor hand on
     variable   other names outside of functions
     """
 
     def __init__(self, tree):
-        self.fixed, self.numbers, self.variable = set(), set(), set()
+        self.fixed, self.numbers, self.tables, self.variable = set(), set(), set(), set()
         self.nodes, outside = list(ast.walk(tree)), list(outside_functions(tree))
         imports = [alias for node in self.nodes if isinstance(node, ast.Import) for alias in node.names]
         self.modules = {alias.asname or alias.name: alias.name for alias in imports}
         self.roots = {id(node.value) for node in self.nodes if isinstance(node, ast.Attribute)}
-        self.outermost = {id(node) for node in outside if isinstance(node, FUNCTION)}
+        self.parents = {id(inner): node for node in self.nodes for inner in ast.iter_child_nodes(node)}
+        kinds = [node for node in self.nodes if isinstance(node, ast.ClassDef)]
+        self.classes, methods = {kind.name for kind in kinds}, [part for kind in kinds for part in ast.walk(kind)]
+        self.outermost = {id(node) for node in outside + methods if isinstance(node, FUNCTION)}
+        self.of_self = {id(node) for kind in kinds for node in attributes_of_self(kind)}
         self.bind(outside)
 
     def bind(self, nodes):
@@ -88,14 +100,15 @@ class Statements:
         for node in nodes:
             if isinstance(node, ast.Import | ast.ImportFrom):
                 self.fixed |= {alias.asname or alias.name for alias in node.names}
-            elif isinstance(node, ast.FunctionDef):
+            elif isinstance(node, ast.FunctionDef | ast.ClassDef):
                 self.fixed.add(node.name)
             elif isinstance(node, ast.ExceptHandler):
                 self.variable.add(node.name)
             elif isinstance(node, ast.Assign):
                 pairs = [pair for target in node.targets for pair in assigned(target, node.value)]
-                found |= {id(target) for target, value in pairs if self.is_fixed(value)}
+                found |= {id(target) for target, value in pairs if self.is_fixed(value) or self.is_table(value)}
                 self.numbers |= {target.id for target, value in pairs if self.is_number(value)}
+                self.tables |= {target.id for target, value in pairs if self.is_table(value)}
             elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
                 (self.fixed if id(node) in found else self.variable).add(node.id)
 
@@ -104,7 +117,27 @@ class Statements:
         if isinstance(node, ast.Tuple):
             return all(map(self.is_fixed, node.elts))
         of_fixed = isinstance(node, ast.Name) and node.id in self.fixed - self.variable
-        return of_fixed or isinstance(node, ast.Constant | ast.Lambda) or self.is_number(node)
+        return of_fixed or isinstance(node, ast.Constant | ast.JoinedStr | ast.Lambda) or self.is_number(node)
+
+    def is_table(self, node):
+        """A list, a set or a dict of such values"""
+        if isinstance(node, ast.Dict):
+            return all(key and self.is_fixed(key) for key in node.keys) and all(map(self.is_fixed, node.values))
+        if isinstance(node, ast.List | ast.Set):
+            return all(map(self.is_fixed, node.elts))
+        return isinstance(node, ast.ListComp | ast.SetComp) and self.is_fixed(node.elt)
+
+    def is_only_read(self, node):
+        """Does a table stand where its entries are looked at, and not where somebody could write into it later?"""
+        parent = self.parents[id(node)]
+        if isinstance(parent, ast.Subscript):
+            return node is parent.value and isinstance(parent.ctx, ast.Load)
+        if isinstance(parent, ast.Attribute):
+            return parent.attr in LOOKING
+        if isinstance(parent, ast.Call):
+            return getattr(parent.func, "id", None) in READING
+        iterated = isinstance(parent, ast.For | ast.comprehension) and node is parent.iter
+        return iterated or isinstance(parent, ast.Compare | ast.Starred)
 
     def is_number(self, node):
         """Numbers, and what plain functions make of them; types of NumPy, too"""
@@ -144,10 +177,17 @@ class Statements:
         names = [alias.name for alias in node.names]
         if node.module == "numpy":
             return all(map(of_numpy, names)) and UNFILLED.isdisjoint(names)
-        return node.module in MODULES and not any(name == "*" or name.isupper() for name in names)
+        return node.module in MODULES and not any(name == "*" or name.isupper() or name in WRITING for name in names)
+
+    def ClassDef(self, node):
+        """With nothing that its objects share and could write into"""
+        values = [part.value for part in node.body if isinstance(part, ast.Assign | ast.AnnAssign | ast.Expr)]
+        plain = (ast.Assign, ast.AnnAssign, ast.Expr, ast.FunctionDef, ast.Pass)
+        return (not node.keywords and all(isinstance(part, plain) for part in node.body) and decorated_plainly(node)
+                and all(value is None or self.is_fixed(value) for value in values))  # fmt: skip
 
     def FunctionDef(self, node):
-        return not node.decorator_list and node.name not in COMPREHENSIONS and self.Lambda(node)
+        return decorated_plainly(node) and node.name not in COMPREHENSIONS and self.Lambda(node)
 
     def Lambda(self, node):
         """Defaults are kept from call to call, unless each call makes the function anew."""
@@ -155,28 +195,47 @@ class Statements:
         return id(node) not in self.outermost or all(map(self.is_fixed, defaults))
 
     def Name(self, node):
+        if node.id in self.tables and isinstance(node.ctx, ast.Load):
+            return self.is_only_read(node)
         return node.id != "globals" and (node.id not in self.modules or id(node) in self.roots)
 
     def Attribute(self, node):
-        if not isinstance(node.ctx, ast.Load) or node.attr.startswith(INNER):
+        if node.attr.startswith(INNER) or node.attr in WRITING or getattr(node.value, "id", None) in self.classes:
             return False
+        if not isinstance(node.ctx, ast.Load):
+            return id(node) in self.of_self
+        if self.module_of(node) == "sys":
+            return node.attr == "modules" and self.is_only_read(node)
         if self.module_of(node) == "numpy":
-            return of_numpy(node.attr)
-        return node.attr not in ("empty", "empty_like") and getattr(node.value, "attr", None) != "random"
+            return of_numpy(node.attr) and (node.attr != "random" or id(node) in self.roots)
+        return node.attr in SEEDED or getattr(node.value, "attr", None) != "random"
 
     def Call(self, node):
         """Not of what leaves memory as it was"""
         given = {keyword.arg for keyword in node.keywords}
         name = getattr(node.func, "attr", getattr(node.func, "id", None))
-        return name not in UNFILLED and ("where" not in given or "out" in given)
+        return name not in UNFILLED and ("where" not in given or "out" in given or name in FILLED)
 
 
 def outside_functions(node):
-    """All nodes but those in functions, each before those in it"""
+    """All nodes but those in functions and classes, each before those in it"""
     for inner in ast.iter_child_nodes(node):
         yield inner
-        if not isinstance(inner, FUNCTION):
+        if not isinstance(inner, FUNCTION | ast.ClassDef):
             yield from outside_functions(inner)
+
+
+def attributes_of_self(kind):
+    """The attributes of the object itself in the methods of a class"""
+    for method in kind.body:
+        if isinstance(method, ast.FunctionDef) and method.args.args and not method.decorator_list:
+            own = method.args.args[0].arg
+            yield from (node for node in ast.walk(method)
+                        if isinstance(node, ast.Attribute) and getattr(node.value, "id", None) == own)  # fmt: skip
+
+
+def decorated_plainly(node):
+    return all(DECORATORS.fullmatch(ast.unparse(decorator)) for decorator in node.decorator_list)
 
 
 def assigned(target, value):
