@@ -7,7 +7,6 @@ from minalbert_course.stateless import is_stateless
 PLAIN = '''
 import dataclasses
 import math
-import sys
 from typing import NamedTuple
 
 import numpy as np
@@ -55,7 +54,7 @@ def helper(x, eps=EPS, *, names=NAMES):
 
 def double_forward(x: np.ndarray) -> tuple:
     parts, names = [row for row in helper(x).values()], [TABLE[part.split(".")[1]] for part in PARTS]
-    library = sys.modules[str(x.dtype)] if "cupy" in sys.modules else np.random.default_rng((7, 3)).random(2)
+    noise = np.random.default_rng((7, 3)).random(2) if isinstance(x, (np.ndarray, Cache)) else None
     running = Running(Cache(x).kept + sum(len(name) for name in names if name in TABLE.values()))
     running.add(np.sum(x, where=x > 0))
     scaled = lambda y, by=len(parts): by * y
@@ -225,18 +224,6 @@ TABLE = [1]
 def double(x, kept=TABLE):
     return kept.append(x)
 
-# a table of all modules
-import sys
-def double(x):
-    sys.modules["memo"] = x
-    return 2 * x
-
-# a table of all modules under another name
-import sys
-def double(x):
-    kept = sys.modules
-    return kept.setdefault("memo", x)
-
 # Python's settings
 import sys
 def double(x):
@@ -284,11 +271,6 @@ import numpy as np
 def double(x):
     y = np.empty(x.shape)
     return y
-
-# memory as it was, in an array of a library
-import sys
-def double(x):
-    return sys.modules["cupy"].empty(3) * x
 
 # memory as it was, in an array by its class
 import numpy as np
@@ -388,6 +370,131 @@ def double(x):
 # no Python
 def double(x:
     return 2 * x
+
+# NumPy's generator, imported
+from numpy import random
+def double(x):
+    return random.rand() * x
+
+# NumPy's generator, of no seed
+import numpy as np
+def double(x):
+    return np.random.default_rng().random() * x
+
+# a seed that is None
+import numpy as np
+def double(x):
+    return np.random.default_rng(None).random() * x
+
+# where, with out=None
+import numpy as np
+def double(x):
+    return np.multiply(2.0, x, where=x > 0, out=None)
+
+# where in a dict
+import numpy as np
+def double(x):
+    return np.multiply(2.0, x, **{"where": x > 0})
+
+# a border of memory as it was
+import numpy as np
+def double(x):
+    return np.pad(x, (0, 500), mode="empty")
+
+# the default of a default
+def double(x, f=lambda x, memo=[]: memo.append(x)):
+    return f(x)
+
+# __new__
+class Count:
+    n = 0
+    def __new__(cls):
+        cls.n += 1
+        return cls.n
+def double(x):
+    return x * Count()
+
+# a class as a value
+class Count:
+    n = 0
+    def step(self):
+        self.n += 1
+        return self.n
+def double(x):
+    kind = Count
+    return kind.step(kind)
+
+# a class in the place of its object
+class Count:
+    n = 0
+    def step(self):
+        self = type(self)
+        self.n += 1
+        return self.n
+def double(x):
+    return Count().step()
+
+# another module's module
+from pathlib import os
+def double(x):
+    return os.environ.setdefault("memo", str(x))
+
+# a module of a module
+import dataclasses
+def double(x):
+    return dataclasses.sys.modules.setdefault("memo", x)
+
+# a dict of the library
+from minalbert.layers import gelu
+def double(x):
+    return gelu.GELU.setdefault("memo", x)
+
+# NumPy by way of the library
+from minalbert_course.block import np
+def double(x):
+    return np.random.rand() * x
+
+# an array's class under another name
+import numpy as np
+def double(x):
+    make = np.ndarray
+    return make(x.shape)
+
+# an array's class, imported under another name
+from numpy import ndarray as make
+def double(x):
+    return make(x.shape)
+
+# a class of a class made on the way
+class Kept(type("Base", (), {"memo": {}})):
+    pass
+def double(x):
+    return Kept().memo.setdefault(1, x)
+
+# a decorator under the name of another
+from functools import cache as property
+@property
+def double(x):
+    return [x]
+
+# an own decorator under the name of another
+def dataclass(function):
+    memo = {}
+    return lambda x: memo.setdefault(1, x)
+@dataclass
+def double(x):
+    return 2 * x
+
+# another decorator's name for a value
+property = print
+@property
+def double(x):
+    return 2 * x
+
+# a table or another
+TABLE = [1, 2]
+def double(x):
+    return max(TABLE, [0]).append(x)
 """
 
 

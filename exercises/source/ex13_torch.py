@@ -142,7 +142,8 @@ def load(directory):
 #
 # Same input, other logits: where is the mistake? Compare the states between the layers. `ours` and `theirs` are lists
 # of as many arrays, of pairwise the same shape: what enters the first layer, and what leaves each. Two arrays differ
-# where the largest absolute difference is above `limit`, or where ours is not a number, whatever theirs is.
+# where the largest absolute difference is above `limit`, or where ours is not a number, whatever theirs is. Theirs are
+# numbers where ours are.
 
 # %%
 def first_difference(ours, theirs, limit):
