@@ -209,6 +209,7 @@ class Statements:
         plain = (ast.Assign, ast.AnnAssign, ast.Expr, ast.FunctionDef, ast.Pass)
         return (not node.keywords and all(isinstance(part, plain) for part in node.body) and decorated_plainly(node)
                 and all(isinstance(base, ast.Name | ast.Attribute) for base in node.bases)
+                and UNFILLED.isdisjoint(getattr(base, "attr", None) for base in node.bases)
                 and all(value is None or self.is_fixed(value) for value in values))  # fmt: skip
 
     def FunctionDef(self, node):
