@@ -25,8 +25,13 @@ def asked(losses):
     return len(set(languages)), None
 
 
+def test_one_language_is_enough_where_its_loss_is_clearly_low():
+    assert asked([1.3]) == (1, None)
+    assert asked([1.31, 1.6]) == (2, None)
+
+
 def test_other_languages_are_tried_where_a_mean_is_near_the_target():
-    assert asked([1.2, 1.3]) == (2, None)
+    assert asked([1.7, 1.3]) == (2, None)
     assert asked([1.69, 1.67, 1.2, 1.3, 1.7, 1.7, 1.2, 1.3]) == (8, None)
 
 

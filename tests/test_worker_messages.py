@@ -137,6 +137,8 @@ def test_bytes_in_whatever_form_come_out_as_bytes(value):
 class Deep:
     """A host whose functions return a list that is too deep for what looks at it."""
 
+    stateless = False
+
     def call(self, *asked):
         return functools.reduce(lambda inside, _: [inside], range(900), 0), []
 

@@ -165,9 +165,10 @@ def compare_losses(draw, named, plan, held_out, cause):
         return [held_out(language, *plan) for language in languages]
 
     languages = chosen()
-    if reach(losses_of(languages[:1]), CLEAR):
+    losses = losses_of(languages[:1])
+    if reach(losses, CLEAR):
         return
-    losses = losses_of(languages)
+    losses += losses_of(languages[1:])
     if reach(losses, TARGET):
         return
     if reach(losses, NEAR) and sum(reach(losses_of(chosen()), TARGET) for _ in range(MORE)) >= ENOUGH:
