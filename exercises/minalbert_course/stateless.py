@@ -80,7 +80,7 @@ def is_of_check(node):
 
 
 class Statements:
-    """What stands in a file: a method for each kind of node that is allowed at times
+    """What stands in a file: a method for each kind of node that is allowed at times; other kinds are, but for BEYOND
 
     modules    {name: the module that it was imported as}
     fixed      names outside of functions that mean the same for ever: of imports, functions, classes, numbers, texts,
@@ -216,7 +216,7 @@ class Statements:
         return decorated_plainly(node) and node.name not in COMPREHENSIONS | DECORATING and self.Lambda(node)
 
     def Lambda(self, node):
-        """Defaults are kept from call to call, unless each call makes the function anew."""
+        """A default is made once and stays; nobody may write into it. Each call makes those of its inner functions."""
         return id(node) not in self.outermost or all(map(self.is_fixed, defaults_of(node)))
 
     def Name(self, node):
