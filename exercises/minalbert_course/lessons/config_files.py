@@ -17,7 +17,7 @@ def config_text(draw, **changes):
     known = {
         "vocab_size": V, "hidden_size": 3 * D, "num_attention_heads": 3, "num_hidden_layers": L, "intermediate_size": F,
         "hidden_act": "gelu_new", "layer_norm_eps": 1e-12, "hidden_dropout_prob": 0, "num_hidden_groups": 1,
-        "embedding_size": 128,
+        "embedding_size": 128, "attention_probs_dropout_prob": 0.1,
     }  # fmt: skip
     unknown = {
         "architectures": ["AlbertForMaskedLM"], "model_type": "albert", "gap_size": 0, "net_structure_type": 0,

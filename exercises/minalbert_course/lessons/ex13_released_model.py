@@ -237,6 +237,12 @@ def missing_word(yours, draw):
     compare_twice(yours, draw)
     for size, asked in ((24, 24), (9, 5)):           # several words of one logit, in any order
         compare_guesses(yours, draw, np.round(draw.normal(size)), asked)
+    for shift in (800, -400):                        # e to the one is too large; less the largest size, to both is 0
+        compare_guesses(yours, draw, shift + np.round(draw.normal(9, scale=64)) / 64, 3)       # float32 has them
+    three = np.round(draw.normal(3, scale=64)) / 64  # and six far below: less their mean, e to the three is too large
+    compare_guesses(yours, draw, draw.rng.permutation([*three, *np.full(6, -2000.0)]), 3)
+    far = [0.0, -1.0, -800.0, -900.0, -1000.0, -1100.0]      # four of probability 0, in any order
+    compare_guesses(yours, draw, draw.rng.permutation(far), len(far))
     yours.untouched()
 
 
