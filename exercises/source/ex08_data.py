@@ -25,7 +25,7 @@ CLS, SEP, MASK, ORDINARY = 2, 3, 4, 5
 
 # %%
 def order_pair(document, rng):
-    """document: a list of sentences, each a list of token ids
+    """document: a list of sentences, each a list of one or more token ids
 
     Returns first, second: the token ids of two parts, each one list, in the order in which they are read; and
     swapped: 0 if that is their own order, 1 if they changed places.

@@ -52,7 +52,8 @@ def learning_rate(step, steps, warmup, peak):
 #
 # A batch of 4096 sequences does not fit the memory. Its gradient is a sum over sequences and words, so it can be
 # computed in slices, one after the other. `slices` is a list of `Batch`es, which differ in sequences, in length and
-# in masked words; one may have no masked word at all. Return what the whole batch would give if it were one:
+# in masked words; one may have no masked word at all, while another has some. Return what the whole batch would give if
+# it were one:
 #
 # $$\text{loss} = \frac{\sum_\text{all masked words} \ell_\text{word}}{\text{their number in all slices}} +
 # \frac{\sum_\text{all sequences} \ell_\text{sequence}}{\text{their number in all slices}}$$
