@@ -1,0 +1,35 @@
+"""Names of Python, of NumPy and of other modules behind which nothing is kept that a function could reach."""
+
+import builtins
+import sys
+
+import numpy as np
+
+MODULES = set("collections copy dataclasses fractions functools itertools json math numbers numpy typing".split())
+OURS = set("""minalbert minalbert.errors minalbert.layers minalbert.layers.erf minalbert.optim minalbert_course.block
+    minalbert_course.makers.small_language""".split())
+FROM = MODULES | OURS | {"__future__", "collections.abc", "pathlib", "safetensors", "safetensors.numpy"}
+ALIASES = {"np", "random"} | sys.stdlib_module_names         # modules that other modules have as attributes
+BUILTINS = set("""abs all any bool bytes callable chr complex dict divmod enumerate filter float frozenset hasattr int
+    isinstance issubclass iter len list map max min next object ord pow print property range repr reversed round set
+    slice sorted staticmethod str sum tuple type zip __name__""".split())
+NUMBERS = {"inf", "nan", "pi"}
+FILLED = set("all any copyto max mean min nansum prod std sum var".split())              # with where=, too
+NUMPY = NUMBERS | FILLED | set("""allclose amax amin apply_along_axis apply_over_axes arange argmax argmin argpartition
+    argsort argwhere array array_equal asarray ascontiguousarray asfortranarray average bincount broadcast_to choose
+    clip column_stack concatenate copy count_nonzero cumsum diag diagonal diff dot dtype einsum errstate expand_dims eye
+    finfo flatnonzero flip fromiter full full_like hstack identity iinfo imag indices inner isclose isscalar ix_ linalg
+    linspace moveaxis ndarray ndenumerate ndim ndindex newaxis nonzero ones ones_like outer pad put put_along_axis
+    putmask r_ random ravel real repeat reshape result_type searchsorted select shape size sort split squeeze stack
+    swapaxes take take_along_axis tensordot tile transpose tri tril triu unique unravel_index vdot vectorize vstack
+    where zeros zeros_like""".split())
+
+
+def of_numpy(name):
+    found = getattr(np, name, None)
+    return name in NUMPY or isinstance(found, np.ufunc) or (isinstance(found, type) and issubclass(found, np.generic))
+
+
+def is_known(name):
+    found = getattr(builtins, name, None)
+    return name in BUILTINS or (isinstance(found, type) and issubclass(found, BaseException))
