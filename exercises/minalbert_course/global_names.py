@@ -10,7 +10,8 @@ THERE = {"check", "globals"}
 
 
 class GlobalNames:
-    """
+    """The names of a file's AST that are bound outside of functions
+
     modules    {name: the module that it was imported as}
     fixed      names outside of functions that mean the same for ever: of imports, functions, classes, numbers, texts,
                tuples of them, and tables
