@@ -80,10 +80,11 @@ check("ex05_attention", globals())
 '''
 
 
-def by_kind():
+def programs():
+    """Those of may_keep_something.txt, each below a line that begins with # and says what is kept."""
     text = (Path(__file__).parent / "may_keep_something.txt").read_text(encoding="utf-8")
     parts = (part.partition("\n") for part in text.strip().removeprefix("# ").split("\n\n# "))
-    return [pytest.param(text, id=kind) for kind, _, text in parts]
+    return [pytest.param(program, id=title) for title, _, program in parts]
 
 
 def stateless(text, tmp_path, functions=("double", "double_forward"), suffix=".py"):
@@ -96,9 +97,9 @@ def test_plain_functions_keep_nothing(tmp_path):
     assert stateless(PLAIN, tmp_path)
 
 
-@pytest.mark.parametrize("text", by_kind())
-def test_what_may_keep_something(text, tmp_path):
-    assert not stateless(text, tmp_path)
+@pytest.mark.parametrize("program", programs())
+def test_what_may_keep_something(program, tmp_path):
+    assert not stateless(program, tmp_path)
 
 
 def test_a_function_that_is_not_asked_may_be_bound_again(tmp_path):

@@ -1,33 +1,36 @@
-"""What each name means that is bound outside of functions: the same for ever, or something that may change."""
+"""Which names that are bound outside of functions always mean the same, and which may change."""
 
 import ast
 
-from .known_names import NUMBERS, NUMPY, is_known
+from .allowed_names import NUMBERS, NUMPY, is_allowed_of_python
 
 FUNCTION = ast.FunctionDef | ast.Lambda
-COMPREHENSIONS = {"listcomp", "setcomp", "dictcomp", "genexpr"}      # as symtable calls their tables
-THERE = {"check", "globals"}
+COMPREHENSIONS = {"listcomp", "setcomp", "dictcomp", "genexpr"}      # symtable's names for their scopes
+OF_CHECK = {"check", "globals"}                      # names in a sheet's last lines
 
 
 class GlobalNames:
     """The names of a file's AST that are bound outside of functions
 
     modules    {name: the module that it was imported as}
-    fixed      names outside of functions that mean the same for ever: of imports, functions, classes, numbers, texts,
-               tuples of them, and tables
-    numbers    those that are numbers
-    tables     those of lists, sets and dicts of such values, which nobody may write into, nor hand on
-    variable   other names outside of functions
+    fixed      names of imports, functions, classes, numbers, texts, tuples of them, and tables
+    numbers    those of them that are numbers
+    tables     those of them that are lists, sets or dicts of such values: nobody may write into them, nor hand them on
+    variable   all others; a name that is bound more than once may be one of them and of the fixed ones, and is variable
     """
 
     def __init__(self, tree):
         self.fixed, self.numbers, self.tables, self.variable = set(), set(), set(), set()
         imports = [alias for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
         self.modules = {alias.asname or alias.name: alias.name for alias in imports}
-        self.bind(list(outside_functions(tree)))
+        nodes = list(outside_functions(tree))
+        self.classify(nodes)
+        self.fixed, self.numbers, self.tables = set(), set(), set()
+        self.classify(nodes)                         # again: some names are used before they are known to be variable
 
-    def bind(self, nodes):
-        found = set()
+    def classify(self, nodes):
+        """Sort the names that these nodes bind into fixed, numbers, tables and variable."""
+        fixed_targets = set()
         for node in nodes:
             if isinstance(node, ast.Import | ast.ImportFrom):
                 self.fixed |= {alias.asname or alias.name for alias in node.names}
@@ -37,18 +40,18 @@ class GlobalNames:
                 self.variable.add(node.name)
             elif isinstance(node, ast.Assign):
                 pairs = [pair for target in node.targets for pair in assigned(target, node.value)]
-                found |= {id(target) for target, value in pairs if self.is_fixed(value) or self.is_table(value)}
+                fixed_targets |= {id(target) for target, value in pairs if self.is_fixed(value) or self.is_table(value)}
                 self.numbers |= {target.id for target, value in pairs if self.is_number(value)}
                 self.tables |= {target.id for target, value in pairs if self.is_table(value)}
             elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-                (self.fixed if id(node) in found else self.variable).add(node.id)
+                (self.fixed if id(node) in fixed_targets else self.variable).add(node.id)
 
     def is_fixed(self, node):
-        """An expression with a value that nobody can write into"""
+        """An expression whose value nobody can write into"""
         if isinstance(node, ast.Tuple):
             return all(map(self.is_fixed, node.elts))
-        of_fixed = isinstance(node, ast.Name) and node.id in self.fixed - self.variable
-        return of_fixed or isinstance(node, ast.Constant | ast.JoinedStr | ast.Lambda) or self.is_number(node)
+        is_fixed_name = isinstance(node, ast.Name) and node.id in self.fixed - self.variable
+        return is_fixed_name or isinstance(node, ast.Constant | ast.JoinedStr | ast.Lambda) or self.is_number(node)
 
     def is_table(self, node):
         """A list, a set or a dict of such values"""
@@ -75,17 +78,17 @@ class GlobalNames:
         """The module of which this is an attribute"""
         return self.modules.get(getattr(getattr(node, "value", None), "id", None))
 
-    def are_known(self, table, in_function=False):
+    def are_known(self, scope, in_function=False):
         """Is each global name bound, or Python's? And does it always mean the same, if a function reads it?
 
-        table: of symtable
+        scope: a symbol table of the module symtable
         """
-        in_function = in_function or not (table.get_type() == "module" or table.get_name() in COMPREHENSIONS)
-        bound = self.fixed | self.variable | THERE
-        names = [symbol.get_name() for symbol in table.get_symbols() if symbol.is_global()]
+        in_function = in_function or not (scope.get_type() == "module" or scope.get_name() in COMPREHENSIONS)
+        bound = self.fixed | self.variable | OF_CHECK
+        names = [symbol.get_name() for symbol in scope.get_symbols() if symbol.is_global()]
         changing = self.variable if in_function else set()
-        known = all(name not in changing and (name in bound or is_known(name)) for name in names)
-        return known and all(self.are_known(inner, in_function) for inner in table.get_children())
+        known = all(name not in changing and (name in bound or is_allowed_of_python(name)) for name in names)
+        return known and all(self.are_known(inner, in_function) for inner in scope.get_children())
 
 
 def outside_functions(node):

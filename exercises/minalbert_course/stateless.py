@@ -10,12 +10,12 @@ import ast
 import re
 import symtable
 
+from .allowed_names import ALIASES, FILLED, FROM, MODULES, OURS, is_allowed_of_numpy
 from .errors import CourseError
 from .files import code, without_magics
-from .global_names import COMPREHENSIONS, FUNCTION, THERE, GlobalNames, defaults_of, outside_functions
-from .known_names import ALIASES, FILLED, FROM, MODULES, OURS, of_numpy
+from .global_names import COMPREHENSIONS, FUNCTION, OF_CHECK, GlobalNames, defaults_of, outside_functions
 
-READING = set("all any dict enumerate len list map reversed set sorted sum tuple zip".split())
+READING = set("all any dict enumerate len list map reversed set sorted tuple zip".split())
 LOOKING = {"count", "get", "index", "items", "keys", "values"}       # methods that leave a table as it was
 SEEDED = {"default_rng", "Generator", "PCG64", "SeedSequence"}       # of np.random
 UNFILLED = {"empty", "empty_like", "ndarray"}        # called, they return memory as it was
@@ -25,7 +25,7 @@ WRITING = set("""chmod dump hardlink_to mkdir open rename rmdir save save_file s
 DECORATORS = re.compile(r"property|staticmethod|(dataclasses\.)?dataclass(\(.*\))?")
 DECORATING = {"property", "staticmethod", "dataclass"}
 OF_CLASSES = {"__new__", "__class_getitem__", "__init_subclass__"}   # methods whose first argument is the class
-BEYOND = ast.Global | ast.Match | ast.AsyncFunctionDef
+NEVER_ALLOWED = ast.Global | ast.Match | ast.AsyncFunctionDef
 NAMING = ast.AnnAssign | ast.BinOp | ast.ClassDef | ast.ExceptHandler | ast.FunctionDef | ast.Raise | ast.arg
 LAST_LINES = re.compile(r"from minalbert_course import check|check\('[\w-]+', globals\(\)\)")
 
@@ -47,9 +47,9 @@ def shows_no_state(text, functions):
 
 def without_check(tree):
     """Without a sheet's last lines, which hand all globals to the course's `check`."""
-    rest = [node for node in tree.body if not is_of_check(node)]
-    others = {getattr(node, key, None) for node in rest for node in ast.walk(node) for key in ("id", "name", "asname")}
-    return tree if others & THERE else ast.Module(rest, [])
+    rest = ast.Module([node for node in tree.body if not is_of_check(node)], [])
+    others = {getattr(node, key, None) for node in ast.walk(rest) for key in ("id", "name", "asname")}
+    return tree if others & OF_CHECK else rest
 
 
 def is_of_check(node):
@@ -57,9 +57,10 @@ def is_of_check(node):
 
 
 class Statements:
-    """What stands in a file: a method for each kind of node that is allowed at times; other kinds are, but for BEYOND
+    """The nodes of a file, and which are allowed: of a kind in NEVER_ALLOWED none, of one for which there is a method
+    those of which it is true, of other kinds all.
 
-    names      what those outside of functions mean
+    names      GlobalNames, of those that are bound outside of functions
     ours       names of what is imported from the library
     of_self    attributes of an object in its own methods
     """
@@ -84,7 +85,8 @@ class Statements:
         if isinstance(parent, ast.Attribute):
             return parent.attr in LOOKING
         if isinstance(parent, ast.Call):
-            return getattr(parent.func, "id", None) in READING
+            name = getattr(parent.func, "id", None)
+            return name in READING - self.names.fixed - self.names.variable
         iterated = isinstance(parent, ast.For | ast.comprehension) and node is parent.iter
         return iterated or isinstance(parent, ast.Compare | ast.Starred)
 
@@ -101,7 +103,7 @@ class Statements:
 
     def allow(self, node):
         allow = getattr(self, type(node).__name__, None)
-        return not isinstance(node, BEYOND) and (allow is None or allow(node))
+        return not isinstance(node, NEVER_ALLOWED) and (allow is None or allow(node))
 
     def Import(self, node):
         return all(alias.name in MODULES for alias in node.names)
@@ -109,7 +111,7 @@ class Statements:
     def ImportFrom(self, node):
         names = {alias.name for alias in node.names}
         if node.module == "numpy":
-            return all(map(of_numpy, names)) and names.isdisjoint(UNFILLED | ALIASES)
+            return all(map(is_allowed_of_numpy, names)) and names.isdisjoint(UNFILLED | ALIASES)
         if (DECORATING & names and node.module != "dataclasses") or DECORATING & {alias.asname for alias in node.names}:
             return False
         tables = {name for name in names if name == "*" or name.isupper()}
@@ -150,7 +152,7 @@ class Statements:
             return isinstance(parent, ast.Call) or getattr(parent, "attr", None) in SEEDED
         module = self.names.module_of(node)
         if module == "numpy":
-            return of_numpy(node.attr) and (node.attr != "ndarray" or self.is_only_named(node))
+            return is_allowed_of_numpy(node.attr) and (node.attr != "ndarray" or self.is_only_named(node))
         ours = getattr(node.value, "id", None) in self.ours and node.value.id.islower()
         return not ours and (module is None or node.attr not in ALIASES - {module})
 

@@ -27,8 +27,7 @@ CLS, SEP, MASK, ORDINARY = 2, 3, 4, 5
 
 # %%
 def nsp_pair(documents, number, rng):
-    """documents: a list of at least two documents, each a list of sentences, each a list
-        of one or more token ids
+    """documents: a list of at least two documents, each a list of sentences, each a list of one or more token ids
     number: which of them the pair begins with; it has at least two sentences
 
     Returns first, second: the token ids of both parts, each one list; and is_random: 0 if second is what follows

@@ -52,7 +52,7 @@ def learning_rate(step, steps, warmup, peak):
 #
 # A batch of 4096 sequences does not fit the memory. Its gradient is a sum over sequences and words, so it can be
 # computed in slices, one after the other. `slices` is a list of `Batch`es, which differ in sequences, in length and
-# in masked words; one may have no masked word at all, while another has some. Return what the whole batch would give if
+# in masked words; some may have no masked word at all, but never all of them. Return what the whole batch would give if
 # it were one:
 #
 # $$\text{loss} = \frac{\sum_\text{all masked words} \ell_\text{word}}{\text{their number in all slices}} +

@@ -161,8 +161,8 @@ def first_difference(ours, theirs, limit):
 # ## A missing word
 #
 # The logits of one masked place, one for each word: which words does the model believe in?
-# A word that stands in the list twice has two logits, and is two guesses. Equal logits stand in any order, and large
-# ones must not overflow.
+# A word that stands in the list twice has two logits, and is two guesses. Equal logits stand in any order. Logits
+# may be of any size, and far apart; none may overflow.
 
 # %%
 def fill_mask(logits, words, k):

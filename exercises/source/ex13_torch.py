@@ -167,7 +167,7 @@ def first_difference(ours, theirs, limit):
 
 # %%
 def fill_mask(logits, words, k):
-    """logits (V,)   words: list of V strings
+    """logits (V,)   words: list of V strings   k: from 0 to V
 
     Returns a list of k pairs (word, probability), best first; of equally probable words any may come first.
     """

@@ -52,7 +52,7 @@ def compare_config(config, right):
 CASTS = {
     "values are made texts; they must stay as they are": str,
     "values are made numbers with a point; they must stay as they are": float,
-    "true and false are made numbers, or numbers whole; values must stay as they are": int,
+    "true and false are made numbers, or numbers are made whole; values must stay as they are": int,
 }
 
 

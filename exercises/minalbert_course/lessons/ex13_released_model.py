@@ -227,7 +227,7 @@ def missing_word(yours, draw):
     usual, few, many = (V, k, 2), ((V, 1, 1), (1, 1, 1)), ((V, V, 2), (40, 12, 1), (2000, 700, 2))
     first = None
     for size, asked, scale in (usual, *few, *many, (V, k, 0.05), (V, k, 30), (V, V, 12)):
-        logits = draw.normal(size, scale=scale)
+        logits = np.round(2**16 * draw.normal(size, scale=scale)) / 2**16    # exact in float32, too
         found = compare_guesses(yours, draw, logits, asked, first)
         first = first or found
     compare_guesses(yours, draw, -abs(logits) - 1, k)
@@ -237,11 +237,11 @@ def missing_word(yours, draw):
     compare_twice(yours, draw)
     for size, asked in ((24, 24), (9, 5)):           # several words of one logit, in any order
         compare_guesses(yours, draw, np.round(draw.normal(size)), asked)
-    for shift in (800, -400):                        # e to the one is too large; less the largest size, to both is 0
-        compare_guesses(yours, draw, shift + np.round(draw.normal(9, scale=64)) / 64, 3)       # float32 has them
-    three = np.round(draw.normal(3, scale=64)) / 64  # and six far below: less their mean, e to the three is too large
+    for shift in (800, -400):                        # exp(800) is infinite; exp(-400 less the largest size) is 0
+        compare_guesses(yours, draw, shift + np.round(draw.normal(9, scale=64)) / 64, 3)       # exact in float32
+    three = np.round(draw.normal(3, scale=64)) / 64  # and six far below: less the mean, exp of the three is infinite
     compare_guesses(yours, draw, draw.rng.permutation([*three, *np.full(6, -2000.0)]), 3)
-    far = [0.0, -1.0, -800.0, -900.0, -1000.0, -1100.0]      # four of probability 0, in any order
+    far = [0.0, -1.0, -800.0, -900.0, -1000.0, -1100.0]      # four have probability 0, and come in any order
     compare_guesses(yours, draw, draw.rng.permutation(far), len(far))
     yours.untouched()
 

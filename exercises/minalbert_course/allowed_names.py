@@ -1,4 +1,4 @@
-"""Names of Python, of NumPy and of other modules behind which nothing is kept that a function could reach."""
+"""Names of Python, NumPy and other modules that a function may use: none leads to what stays from call to call."""
 
 import builtins
 import sys
@@ -25,11 +25,13 @@ NUMPY = NUMBERS | FILLED | set("""allclose amax amin apply_along_axis apply_over
     where zeros zeros_like""".split())
 
 
-def of_numpy(name):
+def is_allowed_of_numpy(name):
+    """Its functions that are listed, all ufuncs, and all types of numbers"""
     found = getattr(np, name, None)
     return name in NUMPY or isinstance(found, np.ufunc) or (isinstance(found, type) and issubclass(found, np.generic))
 
 
-def is_known(name):
+def is_allowed_of_python(name):
+    """The builtins that are listed, and all exceptions"""
     found = getattr(builtins, name, None)
     return name in BUILTINS or (isinstance(found, type) and issubclass(found, BaseException))
