@@ -25,7 +25,7 @@ CONFIG = AlbertConfig(
 
 
 def new_model(language):
-    return Albert.init(CONFIG, language, dtype="float64")
+    return Albert.init(CONFIG, language)
 
 
 def training_batches(language):
