@@ -109,7 +109,7 @@ def sequential(events, chances, causes, other=lambda: None):
     causes     {name: (where it never happens, where it always does)}; other(): a cause that comes before these
 
     Wald's test of p against p ± OFF. Of right answers less than one in 1e12 is refused; they take some 1500 draws. Of
-    coins with a chance of 0.44 nearly all are refused, of those with 0.45 more than nine in ten, after some 6000.
+    answers with 0.44 for 0.5 nearly all are refused, of those with 0.45 more than nine in ten, after some 6000 draws.
     """
     counts, n = dict.fromkeys(chances, 0), 0
     happened = []
