@@ -1,7 +1,8 @@
 """The numbers a check is run with: a function of the term, the exercise, the check and a count.
 
-The term "public" is everybody's: two draws, the first in the sizes that the exercise's text speaks of. A grader runs
-the first of them and two more, which depend on a secret, so that no answer fits them by heart.
+There are two draws, the first in the sizes that the exercise's text speaks of. Those of the term "public" are
+everybody's. A grader runs the first of them and another second one, which depends on a secret, so that no answer fits
+it by heart.
 """
 
 import hashlib
@@ -64,6 +65,6 @@ class CheckDraw:
 
 
 def draws(term, lesson, check):
-    count, once = (2, 0) if term == PUBLIC else (3, 1)
-    for number in range(count):
-        yield CheckDraw(number, term if number else PUBLIC, lesson.name, check.title, once=number == once)
+    once = term == PUBLIC, term != PUBLIC
+    for number, of in enumerate((PUBLIC, term)):
+        yield CheckDraw(number, of, lesson.name, check.title, once=once[number])

@@ -1,9 +1,9 @@
 """The calls of a check once more, in another order: each function must answer as before.
 
-Where a check passes, one call of each form of its first draw, and of its last, are made again in turns: forward of the
-one, forward of the other, backward of the one, backward of the other. Before and after each forward comes one more with
-other numbers in the same shapes. Whoever keeps something outside the cache, in a global variable or on a function, then
-answers differently, or gives the other numbers the same answer.
+Where a check passes, one call of each form of its first draw, and of its second, are made again in turns: forward of
+the one, forward of the other, backward of the one, backward of the other. Before and after each forward comes one more
+with other numbers in the same shapes. Whoever keeps something outside the cache, in a global variable or on a function,
+then answers differently, or gives the other numbers the same answer.
 """
 
 import numpy as np
@@ -25,7 +25,7 @@ def interleave(lesson, host, made, known=frozenset()):
 
     known: forms of calls that are left out
     """
-    turns = in_turns([one_of_each_form(repeatable(calls), known) for calls in (made[0], made[-1])])
+    turns = in_turns([one_of_each_form(repeatable(calls), known) for calls in made])
     asked = [(call, way) for call in turns for way in (AROUND if lesson.opaque(call.name) else (judge,))]
     steps = steps_of(lesson, [with_other_numbers(call) if way is judge_other else call for call, way in asked])
     for (call, way), answer in zip(asked, host.in_turn(steps), strict=True):

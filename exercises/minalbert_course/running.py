@@ -19,27 +19,28 @@ def run_check(lesson, check, yours, term):
     for draw in draws(term, lesson, check):
         check.run(yours, draw)
         made.append(yours.made[sum(map(len, made)) :])
+    first, second = made
     may_keep = not yours.host.stateless
     with pretending():
         if may_keep:
             interleave(lesson, yours.host, made, yours.interleaved if check is not lesson.checks[-1] else frozenset())
-            yours.interleaved |= forms_of(made[0] + made[-1])
+            yours.interleaved |= forms_of(first + second)
         if check is not lesson.checks[-1]:           # which asks for nothing that depends on dy
-            with_scaled_upstream(lesson, yours.host, made[1], check.of, gradients_of(lesson, check))
+            with_scaled_upstream(lesson, yours.host, second, check.of, gradients_of(lesson, check))
         if may_keep:
-            in_same_objects(lesson, yours.host, made[1], check.of, is_last(lesson, check))
+            in_same_objects(lesson, yours.host, second, check.of, is_last(lesson, check))
         if is_last(lesson, check):
-            with_scaled_arguments(lesson, yours.host, made[1], check.of)
-            with_one_object_twice(lesson, yours.host, made[1], check.of)
-            with_other_upstream(lesson, yours.host, made[1], check.of, gradients_of(lesson, check))
+            with_scaled_arguments(lesson, yours.host, second, check.of)
+            with_one_object_twice(lesson, yours.host, second, check.of)
+            with_other_upstream(lesson, yours.host, second, check.of, gradients_of(lesson, check))
         if may_keep and is_last(lesson, check):
-            yours.keep_forms(made[0] + made[1])
+            yours.keep_forms(first + second)
             names = {check.of, check.of.replace("_backward", "_forward")} - yours.failed
             with_one_argument_changed(lesson, yours.host, yours.of_each_form(names))
         may_write = yours.writers if check is lesson.checks[-1] else lesson.functions
-        in_other_orders(lesson, yours.host, made[1], lying_otherwise(lesson, check), may_write)
+        in_other_orders(lesson, yours.host, second, lying_otherwise(lesson, check), may_write)
     if may_keep:
-        yours.keep_forms(made[0] + made[1])
+        yours.keep_forms(first + second)
 
 
 def lying_otherwise(lesson, check):

@@ -1,7 +1,7 @@
 """How often something happens, where every right answer draws in its own way.
 
 A count is wrong only where Chernoff's bound, P ≤ 2 exp(-n KL(seen ‖ p)), falls below 2 exp(-30) = 2e-13: with some
-thousand counts in three draws, a right answer fails the whole exercise by chance less than once in 1e9 times.
+thousand counts in two draws, a right answer fails the whole exercise by chance less than once in 1e9 times.
 """
 
 import math

@@ -97,7 +97,7 @@ def ngrams(yours, draw):
     one = "one draw stands for all; each length needs its own"
     shares("lengths of {}", chances, PUBLISHED, LENGTHS, one if count in chances.values() else None)
     pairs_alike("two lengths", [np.array(lengths)], sum(p * p for p in PUBLISHED), DEPENDENT)
-    sizes = [1, 2] * (60 if draw.number < 2 else 3) + [3] * 3 + [11] * 51
+    sizes = [1, 2] * 60 + [3] * 3 + [11] * 51
     found = yours.each("ngram_lengths", list(zip(sizes, rngs(draw, len(sizes)), strict=True)))
     found = [whole("lengths", row) for row in found]
     for size, row in zip(sizes, found, strict=True):

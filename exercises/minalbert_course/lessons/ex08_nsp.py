@@ -81,9 +81,16 @@ DEPENDENT = "where the second part begins depends on where the first ends; each 
 
 @variant.check(1, "another document", of="nsp_pair", formula="each other document, and each of its sentences, alike")
 def elsewhere(yours, draw):
-    sizes, calls, number = [3, *draw.rng.permutation([1, 2, 8]).tolist()], 400, 0
-    if draw.number < 2:
-        sizes, calls, number = (([3, 3, 3, 3], 1600, 1), ([5] * 11 + [2], 400, 11))[draw.number]
+    if draw.first:
+        compare_elsewhere(yours, draw, [3, 3, 3, 3], 1, 1600)
+        compare_equal_texts(yours, draw)
+    else:
+        compare_elsewhere(yours, draw, [5] * 11 + [2], 11, 400)
+        compare_elsewhere(yours, draw, [3, *draw.rng.permutation([1, 2, 8]).tolist()], 0, 400)
+
+
+def compare_elsewhere(yours, draw, sizes, number, calls):
+    """The second parts, in so many calls, for the document of this number; sizes: the sentences of each document"""
     documents, D = [written(draw, size, start=100 * (i + 1)) for i, size in enumerate(sizes)], len(sizes)
     homes, begins = {i: 0 for i in range(D) if i != number}, {i: [] for i in range(D)}
     places = {tuple(tail): place for document in documents for place, tail in enumerate(tails(document))}
@@ -105,10 +112,11 @@ def elsewhere(yours, draw):
         raise Wrong(f"{found} of {calls} second parts are another document's sentences up to its end; "
                     "it must be about half of them")  # fmt: skip
     by_length = [sizes[i] / (sum(sizes) - sizes[number]) for i in homes]
-    known = {"long documents are drawn more often; each must have the same chance": by_length}
     doubled = [(2 if i == (number + 1) % D else 1) / D for i in homes]
-    known = {} if draw.number < 2 else known
-    known["where the own number is drawn the next one stands for it, which then has twice the chance"] = doubled
+    known = {
+        "long documents are drawn more often; each must have the same chance": by_length,
+        "where the own number is drawn the next one stands for it, which then has twice the chance": doubled,
+    }
     shares(f"from document {{}}, of {D - 1} others", homes, [1 / (D - 1)] * (D - 1), known)
     even(f"from {D - 1} other documents", list(homes.values()))
     for i, found in begins.items():
@@ -123,8 +131,6 @@ def elsewhere(yours, draw):
     unrelated("from document {}, where first has {} sentences", [(cut, other) for cut, other, _ in cuts], DEPENDENT)
     of_one_size = [(cut, place + 1) for cut, other, place in cuts if sizes[other] == size]
     unrelated(f"from sentence {{}} of {size} on, where first has {{}} sentences", of_one_size, DEPENDENT)
-    if draw.first:
-        compare_equal_texts(yours, draw)
 
 
 def compare_equal_texts(yours, draw):

@@ -146,7 +146,7 @@ def check_places(yours, draw):
                             ("among the last 20 ordinary tokens of 1000", places >= 980, 0.02)):  # fmt: skip
         share(f"chosen {where}", int(these.sum()), len(places), p, cause)
     few = text(draw, 5)
-    chosen = [int(asked[1][0]) for asked in ask_each(yours, draw, (100 if draw.number < 2 else 0) * [few])]
+    chosen = [int(asked[1][0]) for asked in ask_each(yours, draw, 100 * [few])]
     even("the one that is chosen of 5", [chosen.count(place) for place in np.flatnonzero(few >= ORDINARY)],
          "seen: where one is chosen, not every ordinary token has the same chance")  # fmt: skip
 
@@ -237,11 +237,11 @@ def check_rates(yours, draw):
     elif set(fates) == {0}:
         cause = "none becomes [MASK]; it must be 8 of 10"
     share("4 of 5 chosen tokens became [MASK]", fates.count(4), len(fates), 5 * 0.8**4 * 0.2, cause)
-    asked = ask_each(yours, draw, [text(draw, 3) for _ in range(160 if draw.number < 2 else 0)])
+    asked = ask_each(yours, draw, [text(draw, 3) for _ in range(160)])
     alone = [masked[positions] for masked, positions, _ in asked if len(positions) == 1]
     count = sum(MASK in masked for masked in alone)
     share("[MASK] where one token is chosen", count, len(alone), 0.8, "seen: where one is chosen, other chances hold")
-    for words in ((20,), (2, 1))[draw.number] if draw.number < 2 else draw.integers(15, 21, 1).tolist():
+    for words in (20,) if draw.first else (2, 1, int(draw.integers(15, 20))):
         half = ORDINARY, ORDINARY + max(min(words, 2), words // 2)   # of the vocabulary, unless that is very small
         texts = [text(draw, 2000, words=half) for _ in range(20)]
         answers = ask_each(yours, draw, texts, ORDINARY + words)
