@@ -71,7 +71,9 @@ def mean_mistakes(shape, rows, updates):
     last, total, right = np.zeros(shape), scatter_add(shape, rows, updates), scatter_mean(shape, rows, updates)
     last[rows] = updates
     counts = np.bincount(rows, minlength=shape[0])[:, None]
-    return {
+    wrapped = counts.astype(np.int8)
+    of_bytes = {"the number of a row's updates has eight bits, and ends at 127": total / np.maximum(wrapped, 1)}
+    return (of_bytes if (wrapped != counts).any() else {}) | {
         "the updates of a row are added, and not divided by their number": total,
         "a row that is named twice has only its last update: table[rows] += reads and writes each row once; "
         "add.at adds every update": last,
