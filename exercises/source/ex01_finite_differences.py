@@ -82,7 +82,7 @@ def complex_step(f, x):
 
 # %%
 def relative_error(yours, expected):
-    """yours, expected: arrays of one shape   Returns one number."""
+    """yours, expected: arrays of one shape, neither of them empty   Returns one number."""
     ### HINT Two numbers decide: the largest difference, and the largest entry of what is expected. Mind the signs.
     ### HINT With d = max|yours - expected| and s = max|expected|: d / s, or d if s is 0.
     ### HINT np.abs before .max(), once of yours - expected, once of expected; divide where that is above 0.

@@ -32,7 +32,8 @@ from minalbert_course.makers.small_language import held_out_batches, new_model, 
 # \text{peak}\cdot\bigl(1 - \sqrt{(\text{step} - d) / \text{decay}}\bigr) & \text{from then on}
 # \end{cases} \qquad d = \text{steps} - \text{decay}$$
 #
-# From `step = steps` on the rate is 0. `warmup` and `decay` may be 0, and together are `steps` at most.
+# From `step = steps` on the rate is 0. `steps` is 1 or more; `warmup` and `decay` may be 0, and together are `steps`
+# at most.
 
 # %%
 def learning_rate(step, steps, warmup, decay, peak):

@@ -31,8 +31,8 @@ from minalbert_course.makers.small_language import held_out_batches, new_model, 
 # \text{rate} = \text{peak}\cdot\Bigl(1 - \frac{\text{step}}{\text{steps}}\Bigr) \quad\text{from then on}$$
 #
 # So the first update has rate 0, and the fall counts from step 0, not from the end of the warm-up: the rate drops
-# where the one ends and the other begins. From `step = steps` on the rate is 0. `warmup` is at most
-# `steps`, and may be 0: no rise at all.
+# where the one ends and the other begins. From `step = steps` on the rate is 0. `steps` is 1 or more;
+# `warmup` is at most `steps`, and may be 0: no rise at all.
 
 # %%
 def learning_rate(step, steps, warmup, peak):

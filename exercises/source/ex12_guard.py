@@ -12,11 +12,13 @@
 # before. An `if` on an array is such a copy, too. So code for the device does not ask: it computes both answers, and
 # the card takes one of them, with `xp.where`, `xp.maximum` and their likes.
 #
-# You need no GPU. The checks hand your functions arrays of a pretended one, NumPy behind CuPy's manners: `x.get()` is
-# the only way to NumPy, and where a formula has no business on the host, `.get()` and its likes raise an error. It is
-# stricter than CuPy in one thing: NumPy's functions always refuse its arrays (CuPy lets some of them pass). Wherever an
-# array of the device exists, its library can be found as `sys.modules["cupy"]`; an `import cupy` at the top of this
-# file would stop it on machines without. With a real GPU, try your functions on `cupy.asarray(x)`, too.
+# You need no GPU. The checks hand your functions arrays of a pretended one, NumPy behind CuPy's manners: `x.get()`
+# is the only way to NumPy, and where a formula has no business on the host, `.get()` and its likes raise an error.
+# It is stricter than CuPy in one thing: NumPy's functions always refuse its arrays (CuPy lets some of them pass). It
+# has those of NumPy's functions and methods that compute with arrays, `linalg` and the ufuncs' own (`add.at`) among
+# them, and no `cupyx`. Wherever an array of the device exists, its library can be found as `sys.modules["cupy"]`; an
+# `import cupy` at the top of this file would stop it on machines without. With a real GPU, try your functions on
+# `cupy.asarray(x)`, too.
 
 # %%
 import sys
