@@ -1,22 +1,24 @@
 """The calls of a check once more, in another order: each function must answer as before.
 
 Where a check passes, one call of each form of its first draw, and of its second, are made again in turns: forward of
-the one, forward of the other, backward of the one, backward of the other. Before and after each forward comes one more
-with other numbers in the same shapes. Whoever keeps something outside the cache, in a global variable or on a function,
-then answers differently, or gives the other numbers the same answer.
+the one, forward of the other, backward of the one, backward of the other. Each forward is made twice, and before and
+after it comes one more with other numbers in the same shapes. Whoever keeps something outside the cache, in a global
+variable or on a function, then answers differently, gives the other numbers the same answer, or returns an array that
+was returned before.
 """
 
 import numpy as np
 
-from .calls import one_of_each_form, repeatable
+from .calls import holds_given, one_of_each_form, repeatable, results
 from .compare import Wrong
 from .given import Given
-from .here import EARLIER, identical
+from .here import EARLIER, MEMORY_OF, identical
 from .values import CacheOf, Step
 from .yours import RETURNED, NotWritten, OnDevice, Opaque, Stopped, unpacked
 
 KEPT = "the result depends on calls in between: something is kept outside the cache, in a global variable, say"
 AGAIN = "made again, the same call gives another answer: something is kept from call to call, in a global variable, say"
+SAME_ARRAY = "an array that is kept from call to call is returned itself, and a caller may write into it: return a new one"
 CLOSE = 1e-6                                         # relative: sums may be rounded in another way
 
 
@@ -26,8 +28,8 @@ def interleave(lesson, host, made, known=frozenset()):
     known: forms of calls that are left out
     """
     turns = in_turns([one_of_each_form(repeatable(calls), known) for calls in made])
-    asked = [(call, way) for call in turns for way in (AROUND if lesson.opaque(call.name) else (judge,))]
-    steps = steps_of(lesson, [with_other_numbers(call) if way is judge_other else call for call, way in asked])
+    asked = [(call, way) for call in turns for way in ways_of(lesson, call)]
+    steps = steps_of(lesson, [with_other_numbers(call) if way in OTHERS else call for call, way in asked])
     for (call, way), answer in zip(asked, host.in_turn(steps), strict=True):
         way(lesson, call, answer)
 
@@ -79,7 +81,28 @@ def judge_other(lesson, call, answer):
             raise Wrong(f"{name} of {call.name} is the same for other numbers in the same shapes", KEPT, call.name)
 
 
-AROUND = judge_other, judge, judge_other
+def judge_anew(lesson, call, answer):
+    """answer: of the call that was just made"""
+    if call.name in lesson.own_results and not isinstance(answer, Exception) and MEMORY_OF + EARLIER in answer[1]:
+        raise Wrong(f"{call.name} returned {MEMORY_OF}{EARLIER}", SAME_ARRAY, call.name)
+
+
+def judge_written(lesson, call, answer):
+    """answer: of a call with other numbers in the same shapes, which must leave alone what was returned before"""
+    if not isinstance(answer, Exception):
+        returned(lesson, call, answer)
+
+
+OTHERS = judge_other, judge_written
+
+
+def ways_of(lesson, call):
+    """In which ways a call is made again, one after the other"""
+    if lesson.opaque(call.name):
+        return judge_other, judge, judge_anew, judge_other
+    arrays = any(isinstance(part, np.ndarray) for part in results(call))
+    alone = not holds_given(call.args) and not any(isinstance(arg, Opaque) for arg in call.args)
+    return (judge, judge_anew, judge_written) if arrays and alone else (judge,)
 
 
 def returned(lesson, call, answer):

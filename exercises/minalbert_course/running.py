@@ -1,6 +1,7 @@
 """A check with all of its draws, and then its calls once more, in ways that no lesson has to ask for itself."""
 
 from .calls import forms_of
+from .dict_orders import with_dicts_in_another_order
 from .draw import draws
 from .interleaving import interleave
 from .memory_orders import in_other_orders
@@ -11,6 +12,7 @@ from .pretended_gpu import pretending
 from .same_objects import in_same_objects
 from .scaled_arguments import with_scaled_arguments
 from .scaled_upstream import with_scaled_upstream
+from .single_precision import in_single_precision
 
 
 def run_check(lesson, check, yours, term):
@@ -38,13 +40,16 @@ def run_check(lesson, check, yours, term):
             names = {check.of, check.of.replace("_backward", "_forward")} - yours.failed
             with_one_argument_changed(lesson, yours.host, yours.of_each_form(names))
         may_write = yours.writers if check is lesson.checks[-1] else lesson.functions
-        in_other_orders(lesson, yours.host, second, lying_otherwise(lesson, check), may_write)
+        functions = asked_otherwise(lesson, check)
+        in_other_orders(lesson, yours.host, made, functions, may_write)
+        with_dicts_in_another_order(lesson, yours.host, made, functions)
+        in_single_precision(lesson, yours.host, made, functions)
     if may_keep:
         yours.keep_forms(first + second)
 
 
-def lying_otherwise(lesson, check):
-    """The functions that a check asks with arrays that lie otherwise in memory.
+def asked_otherwise(lesson, check):
+    """The functions that a check asks with arrays that lie otherwise in memory, and the like.
 
     A function's last check asks it, and a lesson's last check all of them.
     """

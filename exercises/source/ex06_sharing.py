@@ -11,7 +11,7 @@
 #
 # `x`, `y`, `dy`, `dx` are (B, T, H), `mask` is (B, 1, 1, T) and goes to the attention: 0 for tokens, for padding a
 # number far below all scores. `heads` and `eps` are numbers.
-# `weights` is a dict of 16 arrays; H is the width of the layers, F that of the feed-forward part:
+# `weights` is a dict of 16 arrays, in any order; H is the width of the layers, F that of the feed-forward part:
 #
 # | names | shapes |
 # |---|---|

@@ -1,0 +1,94 @@
+"""The calls of a check once more: dicts in another order, arrays of float32, and one call twice."""
+
+import numpy as np
+import pytest
+
+from minalbert_course.compare import Wrong
+from minalbert_course.dict_orders import with_dicts_in_another_order
+from minalbert_course.here import Here
+from minalbert_course.interleaving import interleave
+from minalbert_course.lesson import Lesson
+from minalbert_course.single_precision import in_single_precision
+from minalbert_course.yours import Yours
+
+LESSON = Lesson("ex98", "asked otherwise", 10, {"f": "y"}, own_results=("f",))
+MAY_LEND = Lesson("ex97", "results may be parts of others", 10, {"f": "y"})
+
+
+def calls_of(f, *given):
+    """host, the calls of one draw"""
+    yours = Yours(LESSON, Here({"f": f}))
+    for one in given:
+        yours.f(one)
+    return yours.host, yours.made
+
+
+def total(weights):
+    return sum(weights.values())
+
+
+def first(weights):
+    return next(iter(weights.values()))
+
+
+def names(weights):
+    return list(weights)
+
+
+def in_place(x):
+    x = np.asarray(x, np.float32)
+    x += 1
+    return x.copy()
+
+
+def returned(x):
+    return np.asarray(x, np.float32)
+
+
+KEPT = {}
+
+
+def kept(x):
+    return KEPT.setdefault(x.tobytes(), x.copy())
+
+
+def overwritten(x):
+    room = KEPT.setdefault(x.shape, np.empty(x.shape))
+    room[...] = x
+    return room
+
+
+def test_dicts_come_in_another_order():
+    host, calls = calls_of(first, {"a": np.ones(2), "b": np.zeros(2)})
+    with pytest.raises(Wrong, match="y of f is another where the entries of a dict come in another order"):
+        with_dicts_in_another_order(LESSON, host, [calls], {"f"})
+    with_dicts_in_another_order(LESSON, host, [calls], set())
+
+
+@pytest.mark.parametrize("f", [total, names])
+def test_a_right_answer_has_any_order(f):
+    host, calls = calls_of(f, {"a": np.ones(2), "b": np.zeros(2)})
+    with_dicts_in_another_order(LESSON, host, [calls], {"f"})
+
+
+@pytest.mark.parametrize(("f", "does"), [(in_place, "wrote into"), (returned, "returned memory of")])
+def test_float32_is_left_alone(f, does):
+    host, calls = calls_of(f, np.ones(3))
+    with pytest.raises(Wrong, match=f"given arrays of float32, f {does} its argument x"):
+        in_single_precision(LESSON, host, [calls], {"f"})
+    in_single_precision(LESSON, host, [calls], set())
+
+
+@pytest.mark.parametrize(
+    ("lesson", "f", "does"),
+    [
+        (LESSON, kept, "returned memory of"),
+        (LESSON, overwritten, "returned memory of"),
+        (MAY_LEND, overwritten, "wrote into"),
+    ],
+)
+def test_what_was_returned_is_neither_returned_nor_written_into(lesson, f, does):
+    KEPT.clear()
+    host, calls = calls_of(f, np.arange(3.0), np.arange(4.0))
+    with pytest.raises(Wrong, match=f"f {does} what it had returned before"):
+        interleave(lesson, host, [calls[:1], calls[1:]])
