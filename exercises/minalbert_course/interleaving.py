@@ -18,7 +18,7 @@ from .yours import RETURNED, NotWritten, OnDevice, Opaque, Stopped, unpacked
 
 KEPT = "the result depends on calls in between: something is kept outside the cache, in a global variable, say"
 AGAIN = "made again, the same call gives another answer: something is kept from call to call, in a global variable, say"
-SAME_ARRAY = "an array that is kept from call to call is returned itself, and a caller may write into it: return a new one"
+SAME_ARRAY = "an array that is kept from call to call is returned itself; others may write into it: return a new one"
 CLOSE = 1e-6                                         # relative: sums may be rounded in another way
 
 

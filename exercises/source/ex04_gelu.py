@@ -4,11 +4,12 @@
 # Between two linear maps stands a function of single numbers; without it the two would be one linear map. ALBERT has
 # two such functions: tanh in the pooler, and in every layer GELU, which multiplies a number by a gate between 0 and 1.
 #
-# Both act on each number alone, so `x`, `y`, `dy` and `dx` have one shape, whatever it is. A backward function is
-# handed `dy`, how the loss changes with the output, and whatever you put into `cache`; it returns `dx`, an array, how
-# the loss changes with the input. Numbers near ±1000 must not overflow. Arrays may be transposed, or parts of larger
-# ones: then `reshape` may return a copy. Do not write into arguments, nor into what forward was given or has returned:
-# others still need them. Return arrays of their own, no views of arguments. The cache is your own, and is used once.
+# Both act on each number alone, so `x`, `y`, `dy` and `dx`, arrays of floats, have one shape, whatever it is. A
+# backward function is handed `dy`, how the loss changes with the output, and whatever you put into `cache`; it returns
+# `dx`, an array, how the loss changes with the input. Numbers near ±1000 must have finite results. Arrays may be
+# transposed, or parts of larger ones: then `reshape` may return a copy. Do not write into arguments, nor into what
+# forward was given or has returned: others still need them. Return arrays of their own, no views of arguments. The
+# cache is your own, and is used once.
 
 # %%
 import numpy as np

@@ -79,7 +79,8 @@ def dropout_backward(dy, rate, key):
 # Each half of ALBERT's block ends like this: dropout on what the half has computed, *before* the sum with x, and the
 # norm after the sum. So x itself always passes.
 #
-# `weights` is a dict, in any order: `w` (H, H), `b` (H,), and the norm's `gain` (H,) and `bias` (H,). The library has the parts:
+# `weights` is a dict, in any order: `w` (H, H), `b` (H,), and the norm's `gain` (H,) and `bias` (H,). The library has
+# the parts:
 #
 # | forward | backward |
 # |---|---|
