@@ -17,6 +17,7 @@ from .gated_counts import (
     cache,
     cache_mistakes,
     cache_of,
+    cut_shares,
     drawn,
     embedding,
     embedding_mistakes,
@@ -58,8 +59,8 @@ WIDTHS = ((8, 32), (1, 1), (1, 2), (2, 1), (3, 4), (5, 3),
           (5, 5), (5, 8), (100, 101), (768, 3072), (4096, 16384), (2, 100), (100, 2), (1, 3000), (12289, 49157))
 
 
-def compare(yours, name, right, mistakes, letters, sizes, corners, degree=3):
-    """Compare for sizes, with what may be wrong, and then in the corners."""
+def compare(yours, name, right, mistakes, letters, sizes, corners, degree=3, in_corners=None):
+    """Compare for sizes, with what may be wrong, and then in the corners, with what may be wrong there."""
     function = getattr(yours, name)
     asked = functools.partial(miscounted, function, right, letters, sizes, degree)
     answer = function(*sizes)
@@ -67,7 +68,8 @@ def compare(yours, name, right, mistakes, letters, sizes, corners, degree=3):
     whole(f"{name}{sizes}", answer, right(*sizes), known, found=asked)
     whole_in_turn(name, function, right, sizes)
     for corner in corners:
-        whole_in_corner(f"{name}{corner}", function(*corner), right(*corner))
+        known = in_corners(*corner) if in_corners else {}
+        whole_in_corner(f"{name}{corner}", function(*corner), right(*corner), known)
 
 
 def held_elsewhere(function, mistakes, sizes):
@@ -105,8 +107,8 @@ def no_rare_words(yours, draw):
 @variant.check(1.5, "layer", of="layer_parameters",
                formula="(H N D + N D) + 2 (H K D + K D) + N D H + 3 H F + 2 H")  # fmt: skip
 def of_layer(yours, draw):
-    sizes = drawn(draw).layer
-    compare(yours, "layer_parameters", layer, layer_mistakes, "HFNKD", sizes, corners(draw, "layer"))
+    sizes, others = drawn(draw).layer, corners(draw, "layer")
+    compare(yours, "layer_parameters", layer, layer_mistakes, "HFNKD", sizes, others, in_corners=cut_shares)
 
 
 @variant.check(1.5, "model", of="model_parameters", formula="embedding + num_hidden_groups layers + H")

@@ -44,8 +44,10 @@ CORNERS = (
     Sizes(2, 9, 4, 4, 9, 1, 4, 1, 3, 7, 1), Sizes(3, 1, 8, 2, 5, 30, 2, 2, 8, 48, 5),
     Sizes(4, 3, 2, 3, 50, 7, 3, 1, 5, 2, 2), Sizes(500009, 1500007, 4099, 1031, 4093, 16411, 66, 11, 127, 61, 13),
     Sizes(2000000011, 1000000007, 10000019, 1000003, 50000018, 300000001, 66, 11, 127, 61, 13),
+    Sizes(6, 5, 3, 2, 4, 9, 49, 1, 3, 2, 1), Sizes(7, 4, 2, 5, 3, 6, 98, 2, 4, 3, 2),
+    Sizes(8, 6, 5, 3, 6, 5, 103, 1, 2, 4, 3),        # 49 · (1 / 49) is less than 1 in floats, and so are 98 and 103
 )  # fmt: skip
-LENGTHS = (1, 2, 3, 4, 5, 5003, 1000000000039)       # T in the corners; the last counts are between 2⁵³ and 2⁶³
+LENGTHS = (1, 2, 3, 4, 5, 5003, 1000000000039, 6, 7, 8)      # T in the corners; some counts are between 2⁵³ and 2⁶³
 
 
 def drawn(draw):
@@ -119,6 +121,14 @@ def layer_mistakes(H, F, N, K, D):
         "a norm has a gain and no bias": right + 2 * H,
         "query and output are N D wide, not H": right - 2 * H * N * D - N * D + 2 * H * H + H,
     }
+
+
+def cut_shares(H, F, N, K, D):
+    right, width = layer(H, F, N, K, D), (H + 1) * D
+    return {
+        "K / N is a float, which may be a little too small, and a product with it is cut: use K itself":
+            right - 2 * (width * K - int(width * N * (K / N))),
+    }  # fmt: skip
 
 
 def model_mistakes(sizes):
