@@ -22,10 +22,12 @@ from .gated_counts import (
     embedding,
     embedding_mistakes,
     fair_width,
+    kept_parts,
     layer,
     layer_mistakes,
     model,
     model_mistakes,
+    one_entry_after_another,
     one_too_many,
     operation_mistakes,
     operations,
@@ -113,7 +115,7 @@ def of_layer(yours, draw):
 
 @variant.check(1.5, "model", of="model_parameters", formula="embedding + num_hidden_groups layers + H")
 def of_model(yours, draw):
-    sizes = drawn(draw)
+    sizes = usual = drawn(draw)
     answer = yours.model_parameters(sizes.config)
     yours.untouched()
     asked = functools.partial(miscounted, lambda *other: yours.model_parameters(Sizes(*other).config),
@@ -124,6 +126,18 @@ def of_model(yours, draw):
         answer = yours.model_parameters(Given.of("one dict", sizes.config))
         if answer not in from_own_parts(yours, sizes):
             whole_in_corner(f"model_parameters(config) of {sizes.words}", answer, model(sizes), before=before)
+        before.append(answer)
+    compare_models(yours, one_entry_after_another(usual))
+
+
+def compare_models(yours, many):
+    """Compare for sizes of which each differs from those before it in one entry."""
+    before = []
+    for number, sizes in enumerate(many):
+        answer = yours.model_parameters(sizes.config)
+        if answer != model(sizes) and answer not in from_own_parts(yours, sizes):
+            known = kept_parts(many[max(number - 1, 0)], sizes)
+            whole_in_corner(f"model_parameters(config) of {sizes.words}", answer, model(sizes), known, before)
         before.append(answer)
 
 
@@ -155,6 +169,7 @@ def of_training(yours, draw):
 @variant.check(1, "cache bytes", of="cache_bytes", formula="2 · 2 L K D T")
 def of_cache(yours, draw):
     sizes, T = drawn(draw), 512 if draw.first else int(draw.integers(101, 999))
+    usual_sizes, usual_T = sizes, T
 
     def of_others(function):
         return lambda H, N, K, D, L, T: function(sizes._replace(H=H, N=N, K=K, D=D, L=L), T)
@@ -168,6 +183,16 @@ def of_cache(yours, draw):
     before = []
     for T, sizes in zip(LENGTHS, CORNERS, strict=True) if draw.first else ():
         answer = yours.cache_bytes(Given.of("one dict", sizes.config), T)
+        whole_in_corner(f"cache_bytes(config, {T}) of {sizes.words}", answer, cache(sizes, T), before=before)
+        before.append(answer)
+    compare_caches(yours, one_entry_after_another(usual_sizes), usual_T)
+
+
+def compare_caches(yours, many, T):
+    """Compare for sizes of which each differs from those before it in one entry."""
+    before = []
+    for sizes in many:
+        answer = yours.cache_bytes(sizes.config, T)
         whole_in_corner(f"cache_bytes(config, {T}) of {sizes.words}", answer, cache(sizes, T), before=before)
         before.append(answer)
 

@@ -58,6 +58,16 @@ def drawn(draw):
     return Sizes(C, R, E, S, H, F, K * int(draw.integers(2, 6)), K, D, L, G)
 
 
+def one_entry_after_another(sizes):
+    """Sizes of which each differs from those before it in one entry alone."""
+    found = [sizes]
+    for letter in Sizes._fields:
+        last = found[-1]
+        other = {"N": last.N + last.K, "K": 1}.get(letter, getattr(last, letter) + 1)        # K divides N
+        found.append(last._replace(**{letter: other}))
+    return found
+
+
 def embedding(C, R, E, S, H):
     return C * E + E * H + (R * S + S * H if R else 0)
 
@@ -148,6 +158,15 @@ def model_mistakes(sizes):
         "num_hidden_groups is not heeded: here each layer has its own set": right + (sizes.L - sizes.G) * one,
         "each group has one set, not one for each of L / G layers": right + (sizes.L // sizes.G - sizes.G) * one,
         "there is no pooler": right + sizes.H * sizes.H + sizes.H,
+    }
+
+
+def kept_parts(before, sizes):
+    """What a model has where its embedding's count, or a layer's, is that of sizes that were asked before."""
+    says = "the count of {} is kept from an earlier call: another entry of the config has changed since".format
+    return {
+        says("the embedding"): embedding(*before.embedding) + sizes.G * layer(*sizes.layer) + sizes.H,
+        says("a layer"): embedding(*sizes.embedding) + sizes.G * layer(*before.layer) + sizes.H,
     }
 
 
