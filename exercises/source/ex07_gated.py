@@ -52,7 +52,7 @@ def layer_parameters(H, F, N, K, D):
 
 def model_parameters(config):
     """config: a dict with common_words, rare_words, wide_size (E), narrow_size (S), hidden_size, intermediate_size,
-    num_attention_heads, num_key_value_heads, head_dim, num_hidden_layers and num_hidden_groups
+    num_attention_heads, num_key_value_heads, head_dim, num_hidden_layers and num_hidden_groups, in any order
 
     Returns how many numbers the model learns.
     """
