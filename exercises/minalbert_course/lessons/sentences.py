@@ -126,6 +126,10 @@ def cause_of_inputs(ids, right, first, second, max_length):
             shortened(first, second, room, larger=lambda a, b: a if 1 < len(a) <= len(b) else b if len(b) > 1 else a),
         "it is shortened by one token too many: what just fits stays": assembled(first, second, max_length - 1)[0],
         "nothing is shortened": assembled(first, second, 10**6)[0],
+        "special tokens are left out of the parts; a part may hold some, such as [UNK]":
+            assembled(*([token for token in part if token >= ORDINARY] for part in (first, second)), max_length)[0],
+        "[UNK] is left out of the parts, and belongs there":
+            assembled(*([token for token in part if token != UNK] for part in (first, second)), max_length)[0],
     }  # fmt: skip
     cause = next((says for says, other in known.items() if ids == other != right), None)
     if not cause and len(ids) == len(right) and ids == [CLS, *first[:mine], SEP, *second[: room - mine], SEP]:
@@ -144,7 +148,8 @@ def shortened(first, second, room, take=list.pop, larger=lambda a, b: a if len(a
 
 def check_layout(yours, draw):
     sizes = ((4, 3), 1000), ((1, 1), 1000), ((2, 6), 250000)
-    compare_inputs(yours, [(*two_texts(draw, *given), 16) for given in sizes])
+    asked = [(*two_texts(draw, *given), 16) for given in sizes]
+    compare_inputs(yours, [*asked, ([UNK, 7, MASK, 9], [8, UNK], 16), ([UNK], [UNK, UNK], 16)])
 
 
 def two_texts(draw, sizes, end):
@@ -160,7 +165,9 @@ def check_too_long(yours, draw):
     for sizes in ((1, 1), (1, 12), (12, 1), (2, 2), (40, 30)):
         two = two_texts(draw, sizes, ORDINARY + 4)       # words come twice
         asked += [(*two, max_length) for max_length in (5, 6, 7, 8, 9)]
-    compare_inputs(yours, [*asked, (*two_texts(draw, (300, 290), 1000), 300)])
+    asked.append((*two_texts(draw, (300, 290), 1000), 300))
+    asked.append(([6, UNK, 7, UNK, UNK], [UNK, 8, UNK, UNK], 8))
+    compare_inputs(yours, asked)
 
 
 def check_outside(yours, draw):
