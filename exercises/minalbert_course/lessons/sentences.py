@@ -132,6 +132,8 @@ def cause_of_inputs(ids, right, first, second, max_length):
             assembled(*([token for token in part if token != UNK] for part in (first, second)), max_length)[0],
     }  # fmt: skip
     cause = next((says for says, other in known.items() if ids == other != right), None)
+    if not cause and len(ids) < len(right) and ids == assembled(first, second, len(ids))[0]:
+        cause = f"it is shortened to {len(ids)} tokens, and max_length is {max_length}"
     if not cause and len(ids) == len(right) and ids == [CLS, *first[:mine], SEP, *second[: room - mine], SEP]:
         cause = "another part is shortened than the longer of the two (of equals, the second)"
     return cause or exchanged_numbers([(ids, right)], (CLS, SEP)) or altered(
@@ -167,6 +169,7 @@ def check_too_long(yours, draw):
         asked += [(*two, max_length) for max_length in (5, 6, 7, 8, 9)]
     asked.append((*two_texts(draw, (300, 290), 1000), 300))
     asked.append(([6, UNK, 7, UNK, UNK], [UNK, 8, UNK, UNK], 8))
+    asked.append((list(range(5, 3005)), list(range(3005, 5005)), 4100))
     compare_inputs(yours, asked)
 
 
