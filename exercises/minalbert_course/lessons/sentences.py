@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..compare import Wrong, equal, numbers, shown
+from ..given import Given
 from ..outside import numbers as stored
 from .altered import altered, exchanged_numbers
 
@@ -171,6 +172,21 @@ def check_too_long(yours, draw):
     asked.append(([6, UNK, 7, UNK, UNK], [UNK, 8, UNK, UNK], 8))
     asked.append((list(range(5, 3005)), list(range(3005, 5005)), 4100))
     compare_inputs(yours, asked)
+    compare_one_list(yours, [5, 6, 7, 8], 8)
+
+
+ONE_LIST = "both parts may be one list: each needs a copy of its own, which is shortened alone"
+
+
+def compare_one_list(yours, tokens, max_length):
+    """Compare for two equal lists, and then for one and the same as both parts."""
+    compare_inputs(yours, [(tokens, list(tokens), max_length)])
+    if yours.wrote:                                  # which another check finds
+        return
+    one = Given.of("filled", "both parts", tokens)
+    answer, right = yours.assemble(one, one, max_length), assembled(tokens, tokens, max_length)
+    for name, mine, expected in zip(("input_ids", "token_type_ids"), answer, right, strict=True):
+        equal(f"{name} (one list as both parts)", np.array(whole(name, mine)), np.array(expected), ONE_LIST)
 
 
 def check_outside(yours, draw):
