@@ -66,11 +66,11 @@ def even(what, counts, cause=None):
             raise Wrong(f"{what}: χ² is {found:.0f}; for equal chances it is near {k - 1}, and below {most:.0f}", cause)
 
 
-def pairs_alike(what, rows, chance, cause):
+def pairs_alike(what, rows, chance, cause, says="are alike"):
     """Raise Wrong where two draws of a row are alike more often, or less often, than independent ones are.
 
-    rows: arrays of draws; chance: of two that are alike. Two draws are one to three places apart, or half a row, or as
-    far from the beginning as from the end. No draw is in two pairs of one count.
+    rows: arrays of draws; chance: of two that are alike. Two draws are one to three places apart, or half a row, or one
+    more, or as far from the beginning as from the end. No draw is in two pairs of one count.
     """
     counts = {}
     for row in rows:
@@ -81,12 +81,13 @@ def pairs_alike(what, rows, chance, cause):
             ways[f"{lag} apart"] = row[firsts] == row[firsts + lag]
         ways["1 apart, from the second on"] = row[1:-1:2] == row[2::2]
         ways["half of all apart"] = row[:half] == row[half : 2 * half]
+        ways["half of all and one apart"] = row[: len(row) - half - 1] == row[half + 1 :]
         ways["as far from the ends"] = row[:half] == row[::-1][:half]
         for way, same in ways.items():
             alike, pairs = counts.get(way, (0, 0))
             counts[way] = alike + int(same.sum()), pairs + len(same)
     for way, (alike, pairs) in counts.items():
-        share(f"{what}, {way}, are alike", alike, pairs, chance, cause)
+        share(f"{what}, {way}, {says}", alike, pairs, chance, cause)
 
 
 def unrelated(what, pairs, cause):

@@ -274,6 +274,23 @@ def check_large_vocabulary(yours, draw):
          "seen: not every ordinary token has the same chance")  # fmt: skip
 
 
+BY_ANOTHER = "what becomes of a token depends on that of another; each must have a draw of its own"
+
+
+def compare_kinds(rows, words):
+    """Do two chosen tokens become something else than [MASK] together as often as by two draws, and the same thing?
+
+    rows: of every text 0 for [MASK], 1 for a token that is as it was, 2 for a random one
+    """
+    left, random = 0.1 + 0.1 / words, 0.1 - 0.1 / words
+    for chance, says, others in (
+        (0.04, "are not [MASK]", [np.minimum(row, 1) for row in rows]),
+        (left**2 + random**2, "are both as they were, or both random", rows),
+    ):
+        lone = [np.where(row > 0, row, -np.arange(len(row))) for row in others]      # no [MASK] is like another
+        pairs_alike("two chosen tokens of one text", lone, chance, BY_ANOTHER, says)
+
+
 def compare_rates(texts, words):
     """texts: [[(token, what it became)]]"""
     seen, last = [pair for pairs in texts for pair in pairs], ORDINARY + words - 1
@@ -297,7 +314,9 @@ def compare_rates(texts, words):
           "seen: what becomes of a token depends on its place; each must have a draw of its own")  # fmt: skip
     rows = [np.array([new == MASK for _, new in pairs]) for pairs in texts]
     pairs_alike("two chosen tokens of one text, [MASK] or not", rows, 0.68,
-                "what becomes of a token depends on that of another; each must have a draw of its own")  # fmt: skip
+                BY_ANOTHER)  # fmt: skip
+    kinds = [np.array([0 if new == MASK else 1 if new == old else 2 for old, new in pairs]) for pairs in texts]
+    compare_kinds(kinds, words)
     if words > 1 and (missing := sorted(set(range(ORDINARY, last + 1)) - drawn)):
         cause = "seen: some ordinary token can never be drawn"
         if missing == list(range(ORDINARY + words // 2, last + 1)):
