@@ -247,6 +247,8 @@ def check_rates(yours, draw):
         answers = ask_each(yours, draw, texts, ORDINARY + words)
         compare_rates([became(ids, answer) for ids, answer in zip(texts, answers, strict=True)], words)
     check_large_vocabulary(yours, draw)
+    if draw.first:
+        check_words_alike(yours, draw)
 
 
 def became(ids, answer):
@@ -272,6 +274,18 @@ def check_large_vocabulary(yours, draw):
     quarters = [sum(4 * (new - ORDINARY) // (vocab_size - ORDINARY) == i for new in found) for i in range(4)]
     even(f"random tokens of each quarter of {vocab_size} words", quarters,
          "seen: not every ordinary token has the same chance")  # fmt: skip
+
+
+def check_words_alike(yours, draw):
+    """Random tokens of one text may be alike, also where there are as many words as tokens that are chosen."""
+    words, one, pairs, alike = 300, ORDINARY, 0, 0
+    texts = [text(draw, 2000, words=(one, one + 1)) for _ in range(28)]
+    for masked, positions, _ in ask_each(yours, draw, texts, ORDINARY + words):
+        news = masked[positions][~np.isin(masked[positions], (MASK, one))].tolist()
+        pairs += math.comb(len(news), 2)
+        alike += len(news) - len(set(news))
+    cause = "the random tokens of one text are drawn without replacement; each must be any of the vocabulary"
+    share("two random tokens of one text are alike", alike, pairs, 1 / (words - 1), cause if not alike else None)
 
 
 BY_ANOTHER = "what becomes of a token depends on that of another; each must have a draw of its own"
