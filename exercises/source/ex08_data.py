@@ -80,7 +80,7 @@ def assemble(first, second, max_length):
 
 # %%
 def mask_tokens(input_ids, rng, vocab_size):
-    """input_ids: an array (T,), with special tokens and perhaps padding, and at least one ordinary token
+    """input_ids: an array (T,), with special tokens, at its end perhaps padding, and at least one ordinary token
 
     Returns masked_ids (T,), what the model reads; positions (P,), where tokens were chosen, from left to right; and
     labels (P,), which tokens the model must find there.
