@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 
-from ..compare import same
+from ..compare import LIMIT, same
+from ..interleaving import alike
 from ..lesson import Lesson
 from ..outside import numbers as stored
 from . import ex09_losses
@@ -12,6 +13,7 @@ from .checks import Later, alive
 from .loss_draws import STEPS, kinds, pairs, places, slots, states, torch_case
 from .loss_mistakes import tied_mistakes
 from .smoothing import (
+    far_mistakes,
     gradient_mistakes,
     large_mistakes,
     smoothed_loss_backward,
@@ -93,6 +95,20 @@ def loss_gradient(yours, draw):
         same("dlogits", dlogits, right, axes, laws=laws, suspects=suspects)
         ex09_losses.nothing("dlabels", dlabels)
         ex09_losses.nothing("dweights", dweights)
+    compare_far(yours, draw)
+
+
+def compare_far(yours, draw):
+    """The gradient of logits that make p 0 for nearly all words, if their loss is right, which is asked elsewhere."""
+    logits, labels, weights = slots(draw)
+    logits, dloss = 2000.0 * np.round(64 * logits) / 64, 1.5
+    given = logits, labels, weights + 0.5, next(smoothings(draw))
+    loss, cache = yours.smoothed_loss_forward(*given)
+    right, its_cache = smoothed_loss_forward(*given)
+    if alike(right, loss, LIMIT):
+        dlogits, _, _ = yours.smoothed_loss_backward(dloss, cache)
+        right = smoothed_loss_backward(dloss, its_cache)[0]
+        same("dlogits where p is 0", dlogits, right, "bpk", suspects=Later(far_mistakes, *given, dloss))
 
 
 variant.checks += [check for check in base.checks if check.of in SAME and check.title != "inputs untouched"]

@@ -104,6 +104,17 @@ def gradient_mistakes(logits, labels, weights, s, dloss):
     }  # fmt: skip
 
 
+def far_mistakes(logits, labels, weights, s, dloss):
+    """gradient_mistakes, and what is left out where p is 0"""
+    p, K = softmax(logits), logits.shape[-1]
+    share = dloss * shares(weights)[..., None]
+    q, bare = targets(labels, K, 1 - s + s / K, s / K), targets(labels, K, 1 - s, 0.0)
+    return {
+        "where p is 0, the s / K of q is missing": share * (p - np.where(p > 0, q, bare)),
+        "where p is 0, the gradient is 0; it must be -q there": share * np.where(p > 0, p - q, 0.0),
+    } | gradient_mistakes(logits, labels, weights, s, dloss)
+
+
 FLOORS = np.array([50.0, 80.0, 88.0, 100.0, 500.0, 700.0, 708.0, 709.0, 745.0, 1000.0, *-np.log(SMALL)])
 
 
