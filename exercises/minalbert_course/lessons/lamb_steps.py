@@ -92,6 +92,26 @@ def special(usual):
     for name, values in settings.items():
         for value in values:
             yield f"{name} = {value:g}", {name: value}
+    for which, betas in (("β₁", (0.0, 0.95)), ("β₂", (0.8, 0.0))):
+        yield f"{which} = 0", {"betas": betas}
+    yield "the entries of w sum to 0", {"w": of_sum_zero(usual.w)}
+    ones = alternating(usual.w)
+    yield "the entries of u sum to 0", {
+        "g": 0.6 * ones, "m": 0.3 * ones, "v": 0 * usual.v + 0.5, "weight_decay": 0.0}  # fmt: skip
+
+
+def of_sum_zero(w):
+    """Entries like those of w, in whole quarters, so that each sum of some is exact."""
+    made = np.round(4 * w) / 4
+    made.flat[-1] -= made.sum()
+    return made if made.any() else alternating(w)
+
+
+def alternating(like):
+    """1 and -1 in turns, as many of the one as of the other; and a 0 at the end, where the number is odd"""
+    made = (-1.0) ** np.arange(like.size)
+    made[like.size // 2 * 2 :] = 0.0
+    return made.reshape(like.shape)
 
 
 def in_each(yours, draw, corrected, check, vector=False):
