@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from ..compare import Wrong, same
+from ..given import Given
 from .lamb_steps import number
 
 
@@ -78,6 +79,21 @@ def norm_mistakes(grads, limit):
     }  # fmt: skip
 
 
+def compare_equal_tensors(yours, draw):
+    """Two tensors of the same numbers, as two arrays and as one under two names: each counts."""
+    once = gradients(draw, 2.0)
+    grads = once | {"like.word": once["word"].copy()}
+    limit = 0.4 * norm(grads)
+    usual = norm_mistakes(grads, limit)
+    found, whole = yours.clip(grads, limit)
+    says = "of equal tensors, or of those of equal norms, one alone counts"
+    number("norm", whole, norm(grads), {says: norm(once)} | usual)
+    compare_clipped(found, grads, limit / norm(grads), limit)
+    one = Given.of("filled", f"clip {draw.seed}", once["word"])
+    _, whole = yours.clip(grads | {"word": one, "like.word": one}, limit)
+    number("norm", whole, norm(grads), {"an array under two names counts once": norm(once)} | usual)
+
+
 def add_clip(lesson):
     @lesson.check(1, "clip", of="clip", formula="norm = √(Σ g²) over all tensors,  g ← g limit / norm")
     def clipped(yours, draw):
@@ -91,6 +107,7 @@ def add_clip(lesson):
         grads = gradients(draw, 1.0)
         limit = 0.9995 * norm(grads)                 # just too long
         compare_clipped(yours.clip(grads, limit)[0], grads, 0.9995, limit)
+        compare_equal_tensors(yours, draw)
 
     @lesson.check(0.5, "small gradients", of="clip", formula="norm ≤ limit: nothing changes")
     def small(yours, draw):
