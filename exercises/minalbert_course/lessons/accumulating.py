@@ -23,6 +23,7 @@ def slices_of(draw, all_have_targets=True):
         words = map(int, draw.rng.permutation([1, 3, 6]))
         sizes = [(int(draw.integers(1, 5)), int(draw.integers(6, 12)), most) for most in words]
     slices = [Given.of("a batch", int(draw.integers(0, 1000)), *size) for size in sizes]
+    slices[0] = Given.of("a batch", *slices[0].args, True, True)
     if not all_have_targets:
         at = 1 if draw.number else -1
         slices[at] = Given.of("a batch", *slices[at].args, False)

@@ -21,6 +21,7 @@ STEPS, LEAST = 120, 0.8                              # the most steps of a run w
 def compare_held_out(yours, draw):
     sizes = [(4, 9, 5), (2, 7, 3), (3, 8, 1)] if draw.first else [(n, 9, n) for n in draw.sizes(a=2, b=4, c=6)]
     given = [Given.of("a batch", int(draw.integers(0, 1000)), *size) for size in sizes]
+    given[0] = Given.of("a batch", *given[0].args, True, True)
     empty = Given.of("a batch", *given[1].args, False)
     cases, right = [], []
     lists = given, given[:1], [Given.of("a batch", 7, 2, 6, 1)], [given[0], empty, given[2]], [*given, *given[::2]]
@@ -71,7 +72,7 @@ def measuring_mistakes(model, weights, made):
 def compare_put_back(yours, draw):
     """What a model has after it was measured with other weights."""
     seed, name = int(draw.integers(0, 1000)), str(draw.seed)
-    batches = [Given.of("a batch", seed + i, 3, 8, 3) for i in range(2)]
+    batches = [Given.of("a batch", seed + i, 3, 8, 3, True, i == 0) for i in range(2)]
     weights = small_model(seed + 1000).params.flat.copy()
     yours.held_out_loss(Given.of("to keep", name, Given.of("a small model", seed)), batches, weights)
     left = Given.of("weights of the kept", name)

@@ -57,8 +57,11 @@ def ramps():
 
 
 @maker("a batch")
-def batch(seed, size, length, predictions, targets=True):
+def batch(seed, size, length, predictions, targets=True, zeros=False):
+    """zeros: is the label of each sequence's first masked word 0?"""
     made = Batch.random(CONFIG, size, length, predictions, seed)
+    if zeros:
+        made.mlm_labels[:, 0] = 0
     return made if targets else made._replace(mlm_weights=0 * made.mlm_weights)
 
 
