@@ -94,6 +94,12 @@ def compare_put_back(yours, draw):
     found = yours.held_out_loss(Given.of("a small model", seed + 1), batches, left)
     suspects = {"the weights are not put back as they were: keep a copy, and add or subtract nothing": found}
     same("loss by the weights that it has after it was measured with large ones", found, before, suspects=suspects)
+    yours.held_out_loss(Given.of("trained on", name), batches, left)
+    found = yours.held_out_loss(Given.of("a small model", seed + 1), batches, left)
+    right = mean_mlm(with_weights((seed,), 0.8 * small_model(seed).params.flat), made)
+    suspects = {"those are put back that it had when it was measured first; it was trained since": [before]}
+    same("loss by the weights that a model, trained on, has after it was measured again", found, right,
+         suspects=suspects)  # fmt: skip
     yours.untouched()
 
 
