@@ -87,7 +87,8 @@ def moved_average(average, weights, t, beta):
 #     AdamW().step(model.params, grads, moments, rate, t, scale)      # t = 1, 2, 3, ...; scale multiplies the gradient
 #
 # `global_norm(grads)` is the gradient's norm; `clip_factor(norm, limit)` is 1 or less. Record each step's total loss
-# as it was before the step. The training goes on from the model's own weights, and never from the average.
+# as it was before the step. The training goes on from the model's own weights, and never from the average. Each batch
+# of a run has masked words.
 
 # %%
 def train(model, batches, steps, warmup, decay, peak, beta):

@@ -91,7 +91,7 @@ def accumulate(model, slices):
 #     AdamW().step(model.params, grads, moments, rate, t, scale)      # t = 1, 2, 3, ...; scale multiplies the gradient
 #
 # `global_norm(grads)` is the gradient's norm; `clip_factor(norm, limit)` is 1 or less. Record each step's total loss
-# as it was before the step.
+# as it was before the step. Each batch of a run has masked words.
 
 # %%
 def train(model, batches, steps, warmup, peak):
