@@ -21,8 +21,9 @@ import numpy as np
 # %% [markdown]
 # ## Forward
 #
-# `eps` is $10^{-12}$ in the model; in some checks it is about 0.1, because there its place matters. Numbers may be
-# near ten million, in float64. On paper, $\sigma^2$ is also the mean of $x^2$ less $\mu^2$; try that with such numbers.
+# `eps` is $10^{-12}$ in the model; in some checks it is about 0.1, because there its place matters, and in some it is
+# 0, where no row is constant. Numbers may be near ten million, in float64. On paper, $\sigma^2$ is also the mean of
+# $x^2$ less $\mu^2$; try that with such numbers.
 
 # %%
 def layer_norm_forward(x, gain, bias, eps):

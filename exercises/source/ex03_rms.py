@@ -20,7 +20,8 @@ import numpy as np
 # %% [markdown]
 # ## Forward
 #
-# `eps` is tiny in a model; in some checks it is about 0.1, because there its place matters.
+# `eps` is tiny in a model; in some checks it is about 0.1, because there its place matters, and in some it is 0, where
+# no row is zero.
 
 # %%
 def rms_norm_forward(x, gain, eps):

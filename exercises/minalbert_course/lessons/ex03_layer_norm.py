@@ -12,6 +12,7 @@ from ..yours import NotWritten, Stopped
 from .corners import MANY, Corner, also, guessing, something
 from .matches import matches
 from .norms import (
+    NO_EPS,
     ROWS,
     SHIFT,
     SMALL_EPS,
@@ -59,7 +60,7 @@ BACKWARD = "dx = r (g - mean(g) - xhat mean(g xhat)), with g = dy gain and means
 
 
 @lesson.check(2, "y", of="layer_norm_forward", formula=FORWARD)
-@also(*ROWS, *SMALL_EPS)
+@also(*ROWS, *SMALL_EPS, NO_EPS)
 def value(yours, draw):
     given = x, gain, bias, eps, _ = point(draw)
     y, _ = yours.layer_norm_forward(*given[:4])
@@ -124,9 +125,10 @@ def input_gradient(yours, draw):
             natural=np.abs(r * g).max(), follows=lambda: chosen(followed(x, gain, eps, dy), 0),
             given=(lambda **given: reference(**given)[1][0], named(*given)))  # fmt: skip
     if draw.first:
-        small = 1e-3 * x, *given[1:3], TINY
-        y, gradients = reference(*small, dy)
-        compare_small_rows(yours.layer_norm_forward, yours.layer_norm_backward, small, dy, y, gradients[0])
+        for size, eps in ((1e-3, TINY), (1e-5, 0.0)):
+            small = size * x, *given[1:3], eps
+            y, gradients = reference(*small, dy)
+            compare_small_rows(yours.layer_norm_forward, yours.layer_norm_backward, small, dy, y, gradients[0])
 
 
 @lesson.check(1, "two laws", of="layer_norm_backward", formula="eps → 0: Σ_j dx_j = Σ_j dx_j xhat_j = 0 in each row")

@@ -14,6 +14,7 @@ from ..remembered import remembered
 from .corners import MANY, Corner, also, something
 from .matches import matches
 from .norms import (
+    NO_EPS,
     ROWS,
     SMALL_EPS,
     TINY,
@@ -76,7 +77,7 @@ def rms_point(draw, *axes):
 
 
 @variant.check(2, "y", of="rms_norm_forward", formula=RMS)
-@also(*ROWS, *SMALL_EPS)
+@also(*ROWS, *SMALL_EPS, NO_EPS)
 def rms_forward(yours, draw):
     x, gain, eps, _ = rms_point(draw)
     y, _ = yours.rms_norm_forward(x, gain, eps)
@@ -106,9 +107,9 @@ def rms_input_gradient(yours, draw):
             natural=np.abs(r * g).max(), follows=lambda: chosen(followed_rms(*given), 0), given=(
                 lambda **given: rms_reference(**given)[0], {"x": x, "gain": gain, "eps": eps, "dy": dy}))  # fmt: skip
     if draw.first:
-        small = 1e-3 * x, gain, TINY
-        compare_small_rows(yours.rms_norm_forward, yours.rms_norm_backward, small, dy, rms_value(*small),
-                           rms_reference(*small, dy)[0])  # fmt: skip
+        for small in ((1e-3 * x, gain, TINY), (1e-5 * x, gain, 0.0)):
+            compare_small_rows(yours.rms_norm_forward, yours.rms_norm_backward, small, dy, rms_value(*small),
+                               rms_reference(*small, dy)[0])  # fmt: skip
 
 
 @variant.check(1, "a law", of="rms_norm_backward", formula="eps → 0: Σ_j dx_j x_j = 0 of each row")

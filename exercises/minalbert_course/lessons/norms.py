@@ -27,7 +27,9 @@ ROWS = (
     Corner(B=1, T=1, H=1030),
 )
 SMALL_EPS = Corner("tiny", B=2, T=2, H=5, small_eps=1), Corner("least", B=2, T=2, H=5)
+NO_EPS = Corner("least", B=2, T=2, H=5, no_eps=1)    # where any eps shows
 TINY = 1e-12                                         # the model's eps; elsewhere it is about 0.1, where it is seen
+CUT_OFF = "perhaps: r is cut off where rows are small, or dx is a difference with too wide a step"
 SHIFT = (
     "the rows of dx do not sum to zero, as they must: adding a constant to a row of x changes nothing. Perhaps the "
     "path through the mean is missing, or that mean is taken of something else than g = dy gain"
@@ -54,8 +56,15 @@ def point(draw, *axes):
         bias = np.zeros_like(bias)
     if kind == "outlier":
         x[-1, -1, 0] = 100.0
-    eps = TINY if kind == "least" or "small_eps" in sizes else 0.1 if draw.first else float(draw.uniform(0.05, 0.3))
-    return x, gain, bias, eps, upstream(draw, *x.shape)
+    return x, gain, bias, eps_of(draw, kind, sizes), upstream(draw, *x.shape)
+
+
+def eps_of(draw, kind, sizes):
+    if "no_eps" in sizes:
+        return 0.0
+    if kind == "least" or "small_eps" in sizes:
+        return TINY
+    return 0.1 if draw.first else float(draw.uniform(0.05, 0.3))
 
 
 def compare_once_more(forward, value, x, *others):
@@ -78,11 +87,13 @@ def compare_normal(forward, value, centre=True):
 
 
 def compare_small_rows(forward, backward, given, dy, y, dx):
-    """The way back of rows of size 0.001 with the model's eps, where forward is right there."""
+    """The way back of small rows with the model's eps, or with none, where forward is right there."""
+    *_, eps = given
     mine, cache = forward(*given)
     if alike(y, mine, LIMIT):
-        with guessing("perhaps: r is cut off where rows are small, or dx is a difference with too wide a step"):
-            same("dx of rows of size 0.001", backward(dy, cache)[0], dx, "bth", limit=1e-4)
+        guess = CUT_OFF if eps else "perhaps: an eps of 0 is taken for none, and another stands in its place"
+        with guessing(guess):
+            same(f"dx of small rows, eps being {eps:g},", backward(dy, cache)[0], dx, "bth", limit=1e-4)
 
 
 def mean(x):

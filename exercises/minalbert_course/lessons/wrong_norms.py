@@ -5,6 +5,13 @@ import numpy as np
 from .norms import mean, normalised
 
 
+def other_eps(x, squares, eps):
+    """Where eps is 0: {mistake: (x, r)}"""
+    others = () if eps else (1e-3, 1e-5, 1e-6, 1e-8, 1e-12)
+    return {f"an eps of 0 is taken for none, and {other:g} stands in its place": (x, 1 / np.sqrt(squares + other))
+            for other in others}  # fmt: skip
+
+
 def wrong_rows(x, eps):
     """Wrong ways to normalise: {mistake: (what stands in the place of x - mean, of r)}"""
     centred, H = x - mean(x), x.shape[-1]
@@ -15,7 +22,7 @@ def wrong_rows(x, eps):
     def root(squares):
         return 1 / np.sqrt(squares)
 
-    return {
+    return other_eps(centred, variance, eps) | {
         "eps is not added to the variance, or taken to be 1e-12 whatever is given": (centred, root(variance)),
         "eps is added to the root, where it belongs under it": (centred, 1 / (np.sqrt(variance) + eps)),
         "eps is squared": (centred, root(variance + eps**2)),
@@ -69,7 +76,9 @@ def followed(x, gain, eps, dy):
 
 
 def eps_found(x, gain, bias, eps, centre=True):
-    """A function of y: does it follow from another multiple of eps?"""
+    """A function of y: does it follow from another multiple of eps? None for an eps of 0"""
+    if not eps:
+        return None
 
     def found(y):
         centred = x - mean(x) if centre else x
@@ -133,7 +142,7 @@ def wrong_rms_rows(x, eps):
     def root(squares):
         return 1 / np.sqrt(squares)
 
-    return {
+    return other_eps(x, square, eps) | {
         "eps is not added to the mean of squares": (x, root(square)),
         "eps is added to the root, where it belongs under it": (x, 1 / (np.sqrt(square) + eps)),
         "eps is squared": (x, root(square + eps**2)),
