@@ -133,8 +133,8 @@ def outside(yours, draw):
 @lesson.check(0.5, "inputs untouched", of="gelu_backward")
 def purity(yours, draw):
     x, dy = point(draw)
-    for forward, backward in ((yours.tanh_forward, yours.tanh_backward), (yours.gelu_forward, yours.gelu_backward)):
-        with_many(forward, backward, draw)
-        y, cache = forward(x)
-        something(y=y, dx=backward(dy, cache))
+    for pair in ("tanh", "gelu"):
+        with_many(yours, pair, draw)
+        y, cache = getattr(yours, f"{pair}_forward")(x)
+        something(y=y, dx=getattr(yours, f"{pair}_backward")(dy, cache))
     yours.untouched()

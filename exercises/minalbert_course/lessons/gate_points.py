@@ -6,6 +6,7 @@ from minalbert.gradcheck.diagnose import certain
 
 from ..compare import LIMIT, Wrong, same
 from ..compare import numbers as array_of
+from ..interleaving import alike
 from .corners import MANY, Corner, upstream
 from .matches import matches
 
@@ -84,8 +85,21 @@ def all_open(forward, backward, dy):
     same("dx at 200.25, 1000.5", backward(dy[1:], cache), dy[1:])
 
 
-def with_many(forward, backward, draw):
-    """So many numbers that an answer may save memory and work in place: for `untouched` to find."""
-    if draw.first:
-        _, cache = forward(draw.normal(MANY))
-        backward(draw.normal(MANY), cache)
+def with_many(yours, pair, draw):
+    """So many numbers that an answer may save memory and work in place, for `untouched` to find, or go through them in
+    pieces: the first and the last of them have the answers that they have alone."""
+    if not draw.first:
+        return
+    x, dy = (draw.normal(MANY)[:-3] for _ in "xy")   # a prime number of them, which no pieces fill
+    ends = np.r_[:50, -50:0]
+
+    def answers(places):
+        y, _ = getattr(yours, f"{pair}_forward")(x[places])
+        return y, yours.forward_and_back(pair, dy[places], x[places])
+
+    for name, many, few in zip(("y", "dx"), answers(slice(None)), answers(ends), strict=True):
+        many, few = array_of(name, many, x.shape), array_of(name, few, ends.shape)
+        if many.shape != x.shape or not alike(few, many[ends], LIMIT):
+            raise Wrong(f"{name} of {x.size} numbers is another than of a hundred of them alone",
+                        "perhaps: a long array is gone through in pieces, and one of them is left out",
+                        f"{pair}_{'forward' if name == 'y' else 'backward'}")  # fmt: skip
