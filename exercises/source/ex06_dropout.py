@@ -6,8 +6,8 @@
 # only what enters each layer, and computes the layer again in the backward pass. Then its mask must be the same, bit
 # for bit; a mask that is sampled again gives the gradient of another function.
 #
-# So a mask comes from a *key*, a tuple of whole numbers such as (seed, step): `np.random.default_rng(key)` is a
-# generator that gives the same numbers each time it is made with the same key. The mask need not be kept.
+# So a mask comes from a *key*, a tuple of one whole number or more, such as (seed, step): `np.random.default_rng(key)`
+# is a generator that gives the same numbers each time it is made with the same key. The mask need not be kept.
 #
 # Nothing here has a cache: a backward function is given what forward was given. It returns how the loss changes with x
 # and with the weights. Arrays may be transposed, or parts of larger ones: then `reshape` may return a copy. Do not
