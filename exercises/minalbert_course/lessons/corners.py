@@ -30,6 +30,7 @@ KINDS = {
     "outlier": "a row of many numbers, one of them far out",
     "still": "weights with which a block changes nothing",
     "again": "the first weights of the list and the last are one object",
+    "copies": "all weights of the list are equal copies",
 }
 MANY = 5000                                          # numbers of an array, where an answer may work in place
 FEW = 3                                              # numbers that two mistakes may both give, by chance
@@ -47,6 +48,7 @@ GUESSES = {
     "outlier": f"perhaps: {BEFORE}; numbers are cut off, or a size is written in",
     "still": f"perhaps: {BEFORE}; the layers end early where x stays as it is{SIZES}",
     "again": f"perhaps: {BEFORE}; something is kept for an object, by its id, which may be there twice",
+    "copies": f"perhaps: {BEFORE}; weights of equal numbers are taken for one object",
 }
 OF_ONE = f"perhaps: {BEFORE}; an axis of 1 is dropped, a size written in, or a case of its own made for some"
 

@@ -16,6 +16,7 @@ from .passes import (
     as_gone,
     as_transformers,
     cache_untouched,
+    copied,
     drawn_weights,
     how_many,
     misled,
@@ -44,8 +45,11 @@ LESSONS = [lesson]
 def apart(draw, H, F):
     first, *others = (drawn_weights(draw, H, F) for _ in range(how_many(draw)))
     sets = [first] + [first | {name: other[name] for name in FFN_NAMES} for other in others]
-    if getattr(draw, "corner", Corner()).kind == "again":
+    kind = getattr(draw, "corner", Corner()).kind
+    if kind == "again":
         sets[-1] = first
+    if kind == "copies":
+        sets = [first | copied(picked(first, FFN_NAMES)) for _ in sets]
     return sets
 
 
@@ -125,7 +129,7 @@ def attention_weights(yours, draw):
 
 
 @lesson.check(1.5, "dffns", of="encoder_backward", formula="dffns[l] is layer l's own gradient, not a sum")
-@also(*LAYERS, Corner("again", L=3, B=2, T=3, N=2, D=2, F=3))
+@also(*LAYERS, Corner("again", L=3, B=2, T=3, N=2, D=2, F=3), Corner("copies", L=2, B=2, T=3, N=2, D=2, F=5))
 def ffn_weights(yours, draw):
     p = point(draw, apart)
     y, _, _, dffns = passed(yours, p)

@@ -17,6 +17,7 @@ from .passes import (
     as_gone,
     as_transformers,
     cache_untouched,
+    copied,
     drawn_weights,
     misled,
     moved,
@@ -72,7 +73,8 @@ class Grouped:
     def __init__(self, draw, weights=None, layers=None):
         L, G = layers or drawn_layers(draw)
         self.of = [layer * G // L for layer in range(L)]
-        self.twice = getattr(draw, "corner", Corner()).kind == "again"
+        kind = getattr(draw, "corner", Corner()).kind
+        self.twice, self.copied = kind == "again", kind == "copies"
         if weights is None:
             self.p = point(draw, lambda draw, H, F: self.spread([drawn_weights(draw, H, F) for _ in range(G)]))
         else:
@@ -81,6 +83,8 @@ class Grouped:
     def spread(self, weights):
         if self.twice:
             weights[-1] = dict(weights[0])
+        if self.copied:
+            weights = [copied(weights[0]) for _ in weights]
         self.weights = weights
         return [weights[group] for group in self.of]
 
@@ -164,7 +168,7 @@ def encoder_gradient(yours, draw):
 
 
 @lesson.check(4, "encoder dweights", of="encoder_backward", formula="of each group: Σ over its layers")
-@also(*GROUPS)
+@also(*GROUPS, Corner("copies", L=2, G=2, B=2, T=3, N=2, D=2, F=5))
 def encoder_weights(yours, draw):
     g = Grouped(draw)
     y, _, dweights = g.passed(yours)

@@ -97,6 +97,10 @@ def drawn_weights(draw, H, F):
     return weights if draw.first else {name: weights[name] for name in another_order(weights)}
 
 
+def copied(weights):
+    return {name: array.copy() for name, array in weights.items()}
+
+
 def another_order(names):
     """Weights are known by name, not by place: the projections backwards, the norms' bias before the gain."""
     projections = [name for name in names if name in PROJECTIONS]
