@@ -33,6 +33,7 @@ def wrong_masks(shape, rate, key):
             np.broadcast_to(np.random.default_rng(key).random(shape[-1:]) >= rate, shape),
         "u is normal, where it must be uniform in [0, 1)": np.random.default_rng(key).standard_normal(shape) >= rate,
     }  # fmt: skip
+    found |= {f"the generator has the first {n} numbers of the key alone": of(key[:n]) for n in range(2, len(key))}
     return {says: np.asarray(mask, float) for says, mask in found.items()}
 
 

@@ -22,6 +22,7 @@ from ..outside import ramp
 from ..yours import NotWritten, Stopped
 
 RATE = 0.3                                           # of the check with PyTorch's numbers
+LONG = (2, 7, 1, 8, 2, 8)                            # a key; others have four numbers at most
 
 
 def mask_of(shape, rate, key):
@@ -45,6 +46,11 @@ class DroppedPoint(NamedTuple):
     def keys(self):
         """One for each layer."""
         return [None if self.key is None else (*self.key, layer) for layer in range(self.layers)]
+
+    @property
+    def small(self):
+        """Is dy far smaller than usual?"""
+        return np.abs(self.dy).max() < 1e-6
 
     @property
     def one(self):
@@ -78,6 +84,11 @@ def points(draw):
 
 def point(draw):
     return next(points(draw))
+
+
+def of_long_key(draw):
+    """A point whose key has more numbers than others have."""
+    return point(draw)._replace(key=LONG)
 
 
 def ramps():

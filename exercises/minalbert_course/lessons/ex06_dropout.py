@@ -20,6 +20,7 @@ from .drop_mistakes import (
     wrong_states,
 )
 from .dropping import (
+    LONG,
     added,
     compared,
     encoder,
@@ -28,6 +29,7 @@ from .dropping import (
     layer,
     layer_back,
     mask_of,
+    of_long_key,
     point,
     points,
     ramps,
@@ -52,6 +54,7 @@ lesson = Lesson(
 )  # fmt: skip
 LESSONS = [lesson]
 
+SMALL = "perhaps: a small dy is taken for 0"
 RESAMPLED = "a mask is sampled again in each call: make the generator in `dropout_mask`, from the key, and use it there"
 
 
@@ -96,6 +99,15 @@ def mask_value(yours, draw):
         with guessing(f"perhaps: {says}"):
             same(f"mask for a rate of {float(rate):.17g}, beside a u", yours.dropout_mask((9,), float(rate), (5, 1)),
                  (u >= rate) * 1.0, "n")  # fmt: skip
+    for key in (LONG, LONG[:-1]):
+        given = (60,), 0.5, key
+        same(f"mask for a key of {len(key)} numbers", yours.dropout_mask(*given), mask_of(*given), "n",
+             suspects=wrong_masks(*given))  # fmt: skip
+
+
+def with_long_key(draw):
+    yield from points(draw)
+    yield of_long_key(draw)
 
 
 def compare_dropped(name, found, yours, given):
@@ -114,7 +126,7 @@ def compare_dropped(name, found, yours, given):
 
 @lesson.check(1, "dropout", of="dropout_forward", formula="y = x mask / (1 - rate)")
 def dropout_value(yours, draw):
-    for p in points(draw):
+    for p in with_long_key(draw):
         y = yours.dropout_forward(p.x, p.rate, p.key)
         steady(yours)
         compare_dropped("y", y, yours, (p.x, p.rate, p.key))
@@ -122,7 +134,7 @@ def dropout_value(yours, draw):
 
 @lesson.check(1, "dropout dx", of="dropout_backward", formula="dx = dy mask / (1 - rate), with forward's mask")
 def dropout_gradient(yours, draw):
-    for p in points(draw):
+    for p in with_long_key(draw):
         dx = yours.dropout_backward(p.dy, p.rate, p.key)
         steady(yours)
         try:
@@ -152,6 +164,13 @@ def evaluation(yours, draw):
 def with_evaluation(draw):
     yield from points(draw)
     yield point(draw)._replace(key=None)
+    yield of_long_key(draw)
+
+
+def with_small_dy(draw):
+    yield from with_evaluation(draw)
+    p = point(draw)
+    yield p._replace(dy=1e-9 * p.dy)
 
 
 LAYER = "y = norm(x + dropout(gelu(x w + b)))"
@@ -186,12 +205,13 @@ def compare_layer_backs(yours, p, compare):
         drop, back = (own_dropout(yours, way) for way in ("forward", "backward"))
         return drop and back and layer_back(p.dy, *p.one, drop, back)
 
-    compared(compare, lambda: layer_back(p.dy, *p.one), own)
+    with guessing(p.small and SMALL):
+        compared(compare, lambda: layer_back(p.dy, *p.one), own)
 
 
 @lesson.check(1, "layer dx", of="layer_backward", formula=f"{LAYER}: x is used twice")
 def layer_gradient(yours, draw):
-    for p in with_evaluation(draw):
+    for p in with_small_dy(draw):
         dx, _ = layer_answers(yours, p)
         steady(yours)
 
@@ -204,7 +224,7 @@ def layer_gradient(yours, draw):
 
 @lesson.check(1, "layer dweights", of="layer_backward", formula=f"{LAYER}: dw, db, dgain, dbias by name")
 def layer_weights(yours, draw):
-    for p in with_evaluation(draw):
+    for p in with_small_dy(draw):
         _, dweights = layer_answers(yours, p)
         steady(yours)
         compare_layer_backs(yours, p, lambda right, found=dweights, p=p: same_by_name(found, right[1], wrong_backs(p)))
@@ -252,7 +272,7 @@ def encoder_answers(yours, p):
 
 @lesson.check(1, "encoder dx, dweights", of="encoder_backward", formula="from l = L-1 to 0, with (*key, l); Σ")
 def encoder_gradient(yours, draw):
-    for p in with_evaluation(draw):
+    for p in with_small_dy(draw):
         dx, dweights = encoder_answers(yours, p)
         states = encoder(p, p.keys)[1]
 
@@ -263,13 +283,15 @@ def encoder_gradient(yours, draw):
 
         def own(p=p, states=states):
             dx, gradients = encoder_back(p, states, p.keys, own_layer_back(yours))
-            return (dx, added(gradients)) if any(map(np.any, (dx, *gradients[0].values()))) else None
+            found = any(map(np.any, (dx, *gradients[0].values())))
+            return (dx, added(gradients)) if found or p.small else None
 
         def right(p=p, states=states):
             dx, gradients = encoder_back(p, states, p.keys)
             return dx, added(gradients)
 
-        compared(compare, right, own)
+        with guessing(p.small and SMALL):
+            compared(compare, right, own)
 
 
 def own_layer_back(yours):
