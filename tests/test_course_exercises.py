@@ -107,7 +107,8 @@ def test_a_mistake_costs_what_it_should_and_is_named(term, name, row, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "mistake"), [*wrong_answers()][::25])
+@pytest.mark.parametrize(("name", "mistake"), [
+    case for case in [*wrong_answers()][::25] if "default_rng()" not in case.values[1]["wrong"]])  # fmt: skip
 def test_what_reaches_no_change_need_not_be_run_again(name, mistake, tmp_path):
     text = SOURCES[name].solution().replace(mistake["right"], mistake["wrong"])
     known = unchanged.known(SOURCES[name], text, PUBLIC)
