@@ -79,7 +79,7 @@ def silu(x):
 
 # %%
 def guarded_step(w, g, rate):
-    """w, g: arrays of one shape and dtype, both on the host or both on the device   rate: a number
+    """w, g: arrays of one shape and dtype, both on the host or both on the device   rate: a Python number
 
     Returns the new w, where w is and with w's dtype.
     """
@@ -102,7 +102,7 @@ def guarded_step(w, g, rate):
 
 # %%
 def scatter_mean(shape, rows, updates):
-    """shape: (V, H)   rows: (R,) whole numbers   updates: (R, H)   Returns the table (V, H), where the updates are."""
+    """shape: (V, H)   rows: (R,) int64   updates: (R, H)   Returns the table (V, H), where the updates are."""
     ### HINT Two sums for each row: of the updates, and of ones. What must the second be where it is 0, and its dtype?
     ### HINT add.at(table, rows, updates) adds every update. table[v] = sum[v] / max(count[v], 1).
     ### HINT add.at twice, the second time ones into a column (V, 1) of the updates' dtype; `maximum` keeps it from 0.
