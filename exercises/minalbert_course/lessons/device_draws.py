@@ -46,4 +46,5 @@ def updates_of(draw):
     yield (4, 3), np.array([0, 0, 0]), draw.normal(3, 3)
     yield (4, 3), np.array([2, 0, 2]), np.ones((3, 3))
     yield (4, 3), np.array([2, 0, 2]), np.ones((3, 3), np.float16)
-    yield (4, 3), np.zeros(0, int), np.zeros((0, 3))  # no row is named
+    for dtype in (np.float64, np.float32):           # no row is named
+        yield (4, 3), np.zeros(0, int), np.zeros((0, 3), dtype)

@@ -76,6 +76,8 @@ def silu_there(yours, draw):
     with explained():
         for x in silu_points(draw):
             compare_silu(x, there("y", yours.silu(on_device(x))))
+        single = np.array(draw.normal())             # not on the host, where NumPy makes numbers of such arrays
+        compare_silu(single, there("y", yours.silu(on_device(single))))
 
 
 @variant.check(0.5, "SiLU in float32", of="silu", formula="y has the dtype of x")
@@ -108,6 +110,9 @@ def steps(draw):
     g = draw.normal(1, F, 2)
     g[0, 0], g[0, -1] = np.inf, -np.inf              # their sum is NaN, their mean is not above any limit
     yield draw.normal(1, F, 2), g, 0.2
+    g = np.linspace(-1, 1, F)
+    g[1] = np.finfo(g.dtype).max                     # the largest number is finite, too
+    yield np.ones(F), g, 2.0**-1020
 
 
 def compare_step(w, g, rate, found):

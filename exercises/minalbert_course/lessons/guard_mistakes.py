@@ -37,10 +37,10 @@ def guarded_step(w, g, rate):
 
 
 def guard_mistakes(w, g, rate):
-    finite = np.isfinite(g)
+    finite, largest = np.isfinite(g), np.finfo(g.dtype).max
     mended = np.where(finite, g, 0.0)
     bare = w - rate * mended
-    found = {
+    found = ({"the largest number of a dtype is taken for infinite": w} if (abs(g) == largest).any() else {}) | {
         "the step is added; it must be subtracted": w + rate * g,
         "whether the sum of g is finite is asked; it may be infinite where no entry is":
             w if not np.isfinite(g.sum()) else w - rate * g,
