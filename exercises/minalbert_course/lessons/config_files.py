@@ -94,5 +94,6 @@ def compare_refusal(yours, groups, text):
             raise Wrong(f"{error}; it must be a ValueError", "an error of another kind is raised") from error
         return
     cause = "such a model has more weights than ours: loaded all the same, it would compute something else"
-    cause = cause if groups else "0 is not 1, either"
-    raise Wrong(f"read_config accepts inner_group_num {groups}; it must raise ValueError", cause)
+    named, either = ("null", "null is not 1") if groups is None else (groups, "0 is not 1")
+    cause = cause if groups else f"{either}, either"
+    raise Wrong(f"read_config accepts inner_group_num {named}; it must raise ValueError", cause)

@@ -137,6 +137,7 @@ def refusal(yours, draw):
     as_dict("config", yours.read_config(config_text(draw)[0]))
     for groups in (2, 0, 12) if draw.first else (int(draw.integers(2, 9)), 3):
         compare_refusal(yours, groups, config_text(draw, inner_group_num=groups)[0])
+    compare_refusal(yours, None, config_text(draw, inner_group_num=None)[0])
 
 
 # A directory

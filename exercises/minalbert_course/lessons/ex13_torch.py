@@ -17,7 +17,7 @@ from .ex13_released_model import is_matrix, is_square
 from .lost_names import why_lost
 from .released import as_dict, compare_arrays, compare_names, file_of, orders
 from .released_directory import REPEATED, alike, compare_computed, from_own_parts, is_translation
-from .torch_names import FOLDER, as_torch, divided, from_torch, indexed, readings, stored
+from .torch_names import FOLDER, as_torch, divided, from_torch, indexed, readings, stored, with_prefix
 from .two_models import compare_guesses
 
 base = ex13_released_model.lesson
@@ -132,7 +132,7 @@ def vectors(yours, draw):
 @variant.check(0.5, "a wrapped model", of="translate", formula='all names may begin with "module."')
 def wrapped(yours, draw):
     for state, right in files(draw):
-        params = translated(yours, {f"module.{name}": array for name, array in state.items()})
+        params = translated(yours, with_prefix(state))
         if not params and translated(yours, state):
             raise Wrong('params is empty where all names begin with "module."', "the prefix module. is not taken off")
         compare_translated(params, right, state)
@@ -152,6 +152,9 @@ def directory(yours, draw):
     for _ in range(2):
         found = config_text(draw, inner_group_num=1)[0], *divided(draw, as_torch(file_of(draw)[1]))
         earlier = compare_shards(yours, Given.of("a directory in shards", *found), *found, earlier)
+    text, files, places = found
+    found = text, {file: with_prefix(state) for file, state in files.items()}, with_prefix(places)
+    compare_shards(yours, Given.of("a directory in shards", *found), *found)
 
 
 def compare_shards(yours, directory, text, files, places, earlier=None):
@@ -183,6 +186,7 @@ variant.checks += [check for check in base.checks if check.of == "first_differen
 def missing_word(yours, draw):
     ex13_released_model.missing_word(yours, draw)
     compare_guesses(yours, draw, draw.normal(7), 0)
+    compare_guesses(yours, draw, draw.rng.permutation([1e17, 1e17, 0.0]), 2)
     yours.untouched()
 
 

@@ -27,6 +27,7 @@ MODULES = {
 }
 OLDER = ("sop.weight", "word.weight")                # whose negatives stand in the other shard
 FILES = [*(f"model-0000{i}-of-00004.safetensors" for i in range(1, 5)), "part_a.safetensors"]
+PREFIX = "module."                                   # of a wrapped model
 JOINED = ("query", "key", "value")
 LEAVES = {"weight": ("", ".gain", ".w"), "bias": (".bias", ".b")}
 
@@ -47,7 +48,7 @@ def as_torch(arrays):
 
 def from_torch(state):
     """The other way round: arrays under PyTorch's names -> under ours"""
-    arrays = {}
+    arrays, state = {}, {name.removeprefix(PREFIX): array for name, array in state.items()}
     for module, ours in MODULES.items():
         kind = "table" if module in ("word", "position", "segment") else "norm" if ours.endswith("norm") else "linear"
         for leaf in LEAVES:
@@ -60,6 +61,11 @@ def from_torch(state):
         for name, part in zip(JOINED, np.split(state[f"layer.self_attn.in_proj_{leaf}"], 3), strict=True):
             arrays[f"encoder.attention.{name}{ending}"] = part.T
     return arrays | ({"mlm.bias": state["mlm_bias"]} if "mlm_bias" in state else {})
+
+
+def with_prefix(state):
+    """The names of a wrapped model."""
+    return {f"{PREFIX}{name}": value for name, value in state.items()}
 
 
 def divided(draw, state):
@@ -88,6 +94,8 @@ def readings(files, places):
     right = indexed(files, places)
     older = "each array must come from the file that the index names for it; another has an older one"
     return {
+        "names that begin with module. are left out; `translate` takes the prefix off":
+            [{name: array for name, array in right.items() if not name.startswith(PREFIX)}],
         "what the index does not name is to be left out, if a file has it or not": [every | right for every in unions],
         older: [{name: every[name] for name in right} for every in unions],
         f"{older}; and what the index does not name is to be left out": unions,
