@@ -11,10 +11,10 @@ from .memory_orders import once_more, those_with
 from .yours import IN_PLACE, LENT
 
 
-def in_single_precision(lesson, host, made, functions):
-    """Raise Wrong where one of these functions writes into what it is given. made: the calls of each draw"""
-    asked = those_with(np.ndarray, made[:1]) if functions else []
-    once_more(lesson, host, asked, [call._replace(args=single(call.args)) for call in asked], functions, judge)
+def in_single_precision(lesson, host, calls):
+    """Raise Wrong where a function writes into what it is given."""
+    asked = those_with(np.ndarray, [calls])
+    once_more(lesson, host, asked, [call._replace(args=single(call.args)) for call in asked], lesson.functions, judge)
 
 
 def single(value):
