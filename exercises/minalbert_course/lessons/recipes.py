@@ -117,7 +117,7 @@ def held_out_mistakes(model, batches):
 
 
 def labelled(batches):
-    """How many masked words of each batch have another label than 0."""
+    """The number of masked words of each batch that have another label than 0."""
     return np.array([float(batch.mlm_weights[batch.mlm_labels > 0].sum()) for batch in batches])
 
 
