@@ -54,16 +54,18 @@ def there(name, value):
                 "it was copied to the host, or a return is missing")  # fmt: skip
 
 
-def as_pytorch(answers, stored, **laws):
-    """Compare with PyTorch's numbers; a mistake names its function. answers: {function: a call of it}
+def as_pytorch(yours, asked, stored, **laws):
+    """Compare with PyTorch's numbers, on the device and on the host; a mistake names its function.
 
-    laws: of a function's answer, for `same`
+    asked: {function: its arguments}   laws: of a function's answer, for `same`
     """
-    for name, answer in answers.items():
+    for name, args in asked.items():
+        function, placed = getattr(yours, name), [on_device(a) if isinstance(a, np.ndarray) else a for a in args]
         try:
             with explained():
-                found = there(name, answer())
-            same(f"{name} (PyTorch's numbers)", found, stored[name], laws=laws.get(name, ()))
+                answers = there(name, function(*placed)), here(name, function(*args))
+            for answer in answers:
+                same(f"{name} (PyTorch's numbers)", answer, stored[name], laws=laws.get(name, ()))
         except Wrong as error:
             raise Wrong(error.seen, error.cause, of=name) from error
 
