@@ -65,6 +65,6 @@ class CheckDraw:
 
 
 def draws(term, lesson, check):
-    once = term == PUBLIC, term != PUBLIC
     for number, of in enumerate((PUBLIC, term)):
-        yield CheckDraw(number, of, lesson.name, check.title, once=once[number])
+        once = (number == 0) == (term == PUBLIC)
+        yield CheckDraw(number, of, lesson.name, check.title, once=once)

@@ -13,7 +13,7 @@ from .calls import holds_given, one_of_each_form, repeatable, results
 from .compare import Wrong
 from .given import Given
 from .here import EARLIER, MEMORY_OF, identical
-from .values import CacheOf, Step
+from .values import CacheOf, Step, mapped
 from .yours import RETURNED, NotWritten, OnDevice, Opaque, Stopped, unpacked
 
 KEPT = "the result depends on calls in between: something is kept outside the cache, in a global variable, say"
@@ -36,7 +36,7 @@ def interleave(lesson, host, made, known=frozenset()):
 
 def with_other_numbers(call):
     """Its result is of no use to others."""
-    return call._replace(args=tuple(map(other, call.args)), result=None)
+    return call._replace(args=other(call.args), result=None)
 
 
 def steps_of(lesson, calls):
@@ -145,12 +145,12 @@ def of_many_values(result):
 
 def other(value):
     """Other numbers: each array in reverse order; floats are smaller, too."""
-    if isinstance(value, np.ndarray):
-        turned = np.flip(value)                      # of no axes, it is a scalar
-        return np.array(value.dtype.type(0.75) * turned if value.dtype.kind == "f" else turned)
-    if isinstance(value, dict):
-        return {key: other(part) for key, part in value.items()}
-    return type(value)(other(part) for part in value) if type(value) in (tuple, list) else value
+    return mapped(turned, value)
+
+
+def turned(array):
+    back = np.flip(array)                            # of no axes, it is a scalar
+    return np.array(array.dtype.type(0.75) * back if array.dtype.kind == "f" else back)
 
 
 def alike(before, after, close=CLOSE, size=None):

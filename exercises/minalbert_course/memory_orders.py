@@ -16,7 +16,7 @@ from .calls import repeatable
 from .compare import Wrong
 from .given import Given
 from .interleaving import alike, by_name, steps_of
-from .values import parts
+from .values import mapped, parts
 from .yours import IN_PLACE, Opaque
 
 WAYS = ("column by column", "with gaps")
@@ -26,8 +26,8 @@ CAUSE = (
 )
 ROUNDED = "perhaps: numbers are rounded to two or three digits, as in float16: then the order of a sum is seen"
 COARSE = 1e-2
-CLOSE = 1e-4  # relative; sums are taken in another order, perhaps in float32
-MOST = 8  # calls of each draw that are made again, in each way
+CLOSE = 1e-4                                         # relative; sums are taken in another order, perhaps in float32
+MOST = 8                                             # calls of each draw that are made again, in each way
 
 
 def in_other_orders(lesson, host, made, functions, may_write):
@@ -69,7 +69,7 @@ def once_more(lesson, host, asked, changed, functions, judge):
         except Wrong:
             if call.name in functions:
                 raise
-            break  # what comes after needs its answer
+            break                                    # what comes after needs its answer
 
 
 class Laying(NamedTuple):
@@ -78,7 +78,12 @@ class Laying(NamedTuple):
 
 
 def laid_out(call, laying):
-    return call._replace(args=laid(call.args, laying), static=laid(call.static, laying))
+    """The call with each array as one that lies in memory in the next of the ways"""
+
+    def laid(array):
+        return Given.of("array", array, next(laying.ways), laying.writeable) if array.ndim else array
+
+    return call._replace(args=mapped(laid, call.args), static=mapped(laid, call.static))
 
 
 def judge(lesson, call, answer):
@@ -91,15 +96,6 @@ def judge(lesson, call, answer):
         if not isinstance(before, Opaque) and not alike(before, after, CLOSE, size):
             seen = f"{name} of {call.name} is another where arrays lie in memory {' or '.join(WAYS)}"
             raise Wrong(seen, ROUNDED if alike(before, after, COARSE, size) else CAUSE, call.name)
-
-
-def laid(value, laying):
-    """The arguments with each array as one that lies in memory in the next of the ways."""
-    if isinstance(value, np.ndarray):
-        return Given.of("array", value, next(laying.ways), laying.writeable) if value.ndim else value
-    if isinstance(value, dict):
-        return {key: laid(part, laying) for key, part in value.items()}
-    return type(value)(laid(part, laying) for part in value) if type(value) in (tuple, list) else value
 
 
 def largest(value):

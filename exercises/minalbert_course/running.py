@@ -43,7 +43,7 @@ def run_check(lesson, check, yours, term):
         functions = asked_otherwise(lesson, check)
         in_other_orders(lesson, yours.host, made, functions, may_write)
         with_dicts_in_another_order(lesson, yours.host, made, functions)
-        if check is lesson.checks[-1]:               # what is written into costs its points alone
+        if check is lesson.checks[-1]:               # which in most lessons is about inputs untouched
             in_single_precision(lesson, yours.host, first)
     if may_keep:
         yours.keep_forms(first + second)

@@ -11,7 +11,7 @@ from .calls import of_plain_values, results
 from .compare import Wrong
 from .interleaving import alike, by_name, last_answer, steps_of
 from .memory_orders import largest
-from .values import parts
+from .values import mapped, parts
 from .yours import NotWritten, Opaque, Stopped, unpacked
 
 SMALL, LEAST, LARGE = 2.0**-28, 2.0**-50, 2.0**24
@@ -103,11 +103,7 @@ def holds_floats(value):
 
 def resized(factor, value):
     """With other arrays of floats; numbers, and what lists and dicts hold beside such arrays, stay."""
-    if isinstance(value, dict):
-        return {key: resized(factor, part) for key, part in value.items()}
-    if type(value) in (tuple, list):
-        return type(value)(resized(factor, part) for part in value)
-    return np.asarray(factor * value) if is_floats(value) else value
+    return mapped(lambda array: np.asarray(factor * array) if is_floats(array) else array, value)
 
 
 def is_floats(value):

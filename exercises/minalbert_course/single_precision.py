@@ -8,23 +8,21 @@ import numpy as np
 from .compare import Wrong
 from .here import MEMORY_OF
 from .memory_orders import once_more, those_with
-from .yours import IN_PLACE, LENT
+from .values import mapped
+from .yours import cause_of
 
 
 def in_single_precision(lesson, host, calls):
     """Raise Wrong where a function writes into what it is given."""
     asked = those_with(np.ndarray, [calls])
-    once_more(lesson, host, asked, [call._replace(args=single(call.args)) for call in asked], lesson.functions, judge)
+    changed = [call._replace(args=mapped(single, call.args)) for call in asked]
+    once_more(lesson, host, asked, changed, lesson.functions, judge)
 
 
-def single(value):
-    """Each array of floats in it as one of float32"""
-    if isinstance(value, np.ndarray):
-        with np.errstate(over="ignore"):             # what float32 makes of a number matters to nobody here
-            return value.astype(np.float32) if value.dtype.kind == "f" else value
-    if isinstance(value, dict):
-        return {key: single(part) for key, part in value.items()}
-    return type(value)(map(single, value)) if type(value) in (tuple, list) else value
+def single(array):
+    """As float32, if it has floats"""
+    with np.errstate(over="ignore"):                 # what float32 makes of a number matters to nobody here
+        return array.astype(np.float32) if array.dtype.kind == "f" else array
 
 
 def judge(lesson, call, answer):
@@ -32,4 +30,4 @@ def judge(lesson, call, answer):
         lent = what.startswith(MEMORY_OF)
         if not lent or call.name in lesson.own_results:
             does = "returned" if lent else "wrote into"
-            raise Wrong(f"given arrays of float32, {call.name} {does} {what}", LENT if lent else IN_PLACE, call.name)
+            raise Wrong(f"given arrays of float32, {call.name} {does} {what}", cause_of(what), call.name)

@@ -2,6 +2,8 @@
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 
 class NotWritten(Exception):
     """The body still raises NotImplementedError, or the function is not there at all."""
@@ -45,6 +47,15 @@ class Step(NamedTuple):
     args: tuple
     static: dict
     opaque: list                                     # which of the values that it returns are caches
+
+
+def mapped(of_array, value):
+    """The value with of_array(x) in the place of each array x in it"""
+    if isinstance(value, np.ndarray):
+        return of_array(value)
+    if isinstance(value, dict):
+        return {key: mapped(of_array, part) for key, part in value.items()}
+    return type(value)(mapped(of_array, part) for part in value) if type(value) in (tuple, list) else value
 
 
 def parts(value):

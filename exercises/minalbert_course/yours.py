@@ -32,6 +32,11 @@ LENT = (
 )
 
 
+def cause_of(what):
+    """Why a function wrote into this, or returned its memory"""
+    return LENT if what.startswith(MEMORY_OF) else RETURNED if what == EARLIER else IN_PLACE
+
+
 class Made(NamedTuple):
     name: str
     args: tuple
@@ -79,10 +84,10 @@ class Yours:
         called = {call.name for call in self.made}
         for name, what in self._wrote_once:
             if name in called:
-                raise Wrong(f"{name} wrote into {what}", RETURNED if what == EARLIER else IN_PLACE, of=name)
+                raise Wrong(f"{name} wrote into {what}", cause_of(what), of=name)
         for name, what in self._lent:
             if name in called:
-                raise Wrong(f"{name} returned {what}", LENT, of=name)
+                raise Wrong(f"{name} returned {what}", cause_of(what), of=name)
 
     @property
     def wrote(self):

@@ -9,8 +9,8 @@
 #
 # `rng` is a NumPy generator (`np.random.default_rng(seed)`). Draw from it alone, in whatever way you like: your answer
 # is judged by what holds for every draw, and by how often things happen in many. Ids may come back as a list or an
-# array, a label as 0 and 1 or False and True. Do not write into arguments. What one call decides by chance, such as the
-# cut and the label, or what becomes of two tokens, it decides independently.
+# array, a label as 0 and 1 or False and True. Do not write into arguments. What one call draws is
+# independent: where the cut is says nothing of the label, and what becomes of one token nothing of another.
 
 # %%
 from itertools import chain

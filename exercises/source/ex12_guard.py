@@ -15,8 +15,8 @@
 # You need no GPU. The checks hand your functions arrays of a pretended one, NumPy behind CuPy's manners: `x.get()`
 # is the only way to NumPy, and where a formula has no business on the host, `.get()` and its likes raise an error.
 # It is stricter than CuPy in one thing: NumPy's functions always refuse its arrays (CuPy lets some of them pass). It
-# has those of NumPy's functions and methods that compute with arrays, `linalg` and the ufuncs' own (`add.at`) among
-# them, and no `cupyx`. Wherever an array of the device exists, its library can be found as `sys.modules["cupy"]`; an
+# has NumPy's functions and methods that compute with arrays, also `linalg` and the ufuncs' own methods (`add.at`);
+# there is no `cupyx`. Wherever an array of the device exists, its library can be found as `sys.modules["cupy"]`; an
 # `import cupy` at the top of this file would stop it on machines without. With a real GPU, try your functions on
 # `cupy.asarray(x)`, too.
 

@@ -25,7 +25,7 @@ def slices_of(draw, all_have_targets=True):
     slices = [Given.of("a batch", int(draw.integers(0, 1000)), *size) for size in sizes]
     slices[0] = Given.of("a batch", *slices[0].args, True, True)
     if not all_have_targets:
-        at = 1 if draw.number else -1
+        at = -1 if draw.first else 1
         slices[at] = Given.of("a batch", *slices[at].args, False)
     return int(draw.integers(0, 1000)), slices
 

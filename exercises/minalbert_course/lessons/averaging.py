@@ -187,7 +187,7 @@ def compare_left(yours, draw):
     keep = Given.of("to keep", str(draw.seed), Given.of("a small model", *model))
     losses, _ = yours.train(keep, batches, *plan)
     compare_run_losses(yours, "losses", as_many(losses, plan, len(batches)), model, batches, plan)
-    beta = 0.0 if draw.first else 0.5                # where it is 0, is the average the model's memory?
+    beta = 0.0 if draw.first else 0.5                # by 0 the average is the newest weights, copied
     found, _ = yours.train(Given.of("kept", str(draw.seed)), batches, len(batches), 1, 1, 0.0, beta)
     own = own_rates(yours, plan[:-1])
     ways = [right_run(model, tuple(batches), rates)[1] for rates in (asked_rates(plan[:-1]), own) if rates]

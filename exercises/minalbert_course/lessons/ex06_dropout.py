@@ -162,9 +162,9 @@ def evaluation(yours, draw):
 
 
 def with_evaluation(draw):
-    yield from points(draw)
+    """points, one of a long key, and one without a key, as in evaluation"""
+    yield from with_long_key(draw)
     yield point(draw)._replace(key=None)
-    yield of_long_key(draw)
 
 
 def with_small_dy(draw):

@@ -115,26 +115,26 @@ def of_layer(yours, draw):
 
 @variant.check(1.5, "model", of="model_parameters", formula="embedding + num_hidden_groups layers + H")
 def of_model(yours, draw):
-    sizes = usual = drawn(draw)
+    sizes = drawn(draw)
     answer = yours.model_parameters(sizes.config)
     yours.untouched()
     asked = functools.partial(miscounted, lambda *other: yours.model_parameters(Sizes(*other).config),
                               lambda *other: model(Sizes(*other)), "CRESHFNKDLG", sizes, 0)  # fmt: skip
     whole("model_parameters(config)", answer, model(sizes), model_mistakes(sizes), from_own_parts(yours, sizes), asked)
-    before = []
-    for sizes in CORNERS if draw.first else ():
-        answer = yours.model_parameters(Given.of("one dict", sizes.config))
-        if answer not in from_own_parts(yours, sizes):
-            whole_in_corner(f"model_parameters(config) of {sizes.words}", answer, model(sizes), before=before)
-        before.append(answer)
-    compare_models(yours, one_entry_after_another(usual))
+    compare_models(yours, CORNERS if draw.first else (), one_dict)
+    compare_models(yours, one_entry_after_another(sizes))
 
 
-def compare_models(yours, many):
-    """Compare for sizes of which each differs from those before it in one entry."""
+def one_dict(config):
+    """The config as it is handed over: in one and the same dict as those before"""
+    return Given.of("one dict", config)
+
+
+def compare_models(yours, many, handed=lambda config: config):
+    """many: sizes, one after the other   handed: the config as it is handed over"""
     before = []
     for number, sizes in enumerate(many):
-        answer = yours.model_parameters(sizes.config)
+        answer = yours.model_parameters(handed(sizes.config))
         if answer != model(sizes) and answer not in from_own_parts(yours, sizes):
             known = kept_parts(many[max(number - 1, 0)], sizes)
             whole_in_corner(f"model_parameters(config) of {sizes.words}", answer, model(sizes), known, before)
@@ -169,7 +169,6 @@ def of_training(yours, draw):
 @variant.check(1, "cache bytes", of="cache_bytes", formula="2 · 2 L K D T")
 def of_cache(yours, draw):
     sizes, T = drawn(draw), 512 if draw.first else int(draw.integers(101, 999))
-    usual_sizes, usual_T = sizes, T
 
     def of_others(function):
         return lambda H, N, K, D, L, T: function(sizes._replace(H=H, N=N, K=K, D=D, L=L), T)
@@ -180,19 +179,15 @@ def of_cache(yours, draw):
     answer = yours.cache_bytes(sizes.config, T)
     yours.untouched()
     whole(f"cache_bytes(config, {T})", answer, cache(sizes, T), cache_mistakes(sizes, T), found=asked)
-    before = []
-    for T, sizes in zip(LENGTHS, CORNERS, strict=True) if draw.first else ():
-        answer = yours.cache_bytes(Given.of("one dict", sizes.config), T)
-        whole_in_corner(f"cache_bytes(config, {T}) of {sizes.words}", answer, cache(sizes, T), before=before)
-        before.append(answer)
-    compare_caches(yours, one_entry_after_another(usual_sizes), usual_T)
+    compare_caches(yours, zip(CORNERS, LENGTHS, strict=True) if draw.first else (), one_dict)
+    compare_caches(yours, [(other, T) for other in one_entry_after_another(sizes)])
 
 
-def compare_caches(yours, many, T):
-    """Compare for sizes of which each differs from those before it in one entry."""
+def compare_caches(yours, cases, handed=lambda config: config):
+    """cases: (sizes, T), one after the other   handed: the config as it is handed over"""
     before = []
-    for sizes in many:
-        answer = yours.cache_bytes(sizes.config, T)
+    for sizes, T in cases:
+        answer = yours.cache_bytes(handed(sizes.config), T)
         whole_in_corner(f"cache_bytes(config, {T}) of {sizes.words}", answer, cache(sizes, T), before=before)
         before.append(answer)
 

@@ -90,7 +90,7 @@ def with_many(yours, pair, draw):
     pieces: the first and the last of them have the answers that they have alone."""
     if not draw.first:
         return
-    x, dy = (draw.normal(MANY)[:-3] for _ in "xy")   # a prime number of them, which no pieces fill
+    x, dy = (draw.normal(MANY)[:-1] for _ in "xy")   # a prime number of them, which no pieces fill
     ends = np.r_[:50, -50:0]
 
     def answers(places):

@@ -44,7 +44,7 @@ def case(draw, corrected, shape=None, clamp=1e6):
     shape = shape or tuple(draw.sizes(I=4, O=3, least=2))
     return Case(
         w=draw.normal(*shape), g=draw.normal(*shape, scale=0.8), m=draw.normal(*shape, scale=0.5),
-        v=draw.uniform(0.05, 1.5, *shape), rate=0.23 + draw.number / 32, t=3 + draw.number % 4, betas=(0.8, 0.95),
+        v=draw.uniform(0.05, 1.5, *shape), rate=0.23 + draw.number / 32, t=3 + draw.number, betas=(0.8, 0.95),
         eps=0.1, weight_decay=0.3, clamp=clamp if corrected else None,
     )  # fmt: skip
 
@@ -101,7 +101,7 @@ def special(usual):
 
 
 def of_sum_zero(w):
-    """Entries like those of w, in whole quarters, so that each sum of some is exact."""
+    """Entries like those of w, in whole quarters: they sum to 0 exactly, in any order."""
     made = np.round(4 * w) / 4
     made.flat[-1] -= made.sum()
     return made if made.any() else alternating(w)

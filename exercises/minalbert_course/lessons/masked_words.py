@@ -4,6 +4,7 @@ What holds for each draw is checked exactly; how often something happens is coun
 """
 
 import math
+from collections import Counter
 from itertools import pairwise, permutations
 
 import numpy as np
@@ -283,7 +284,7 @@ def check_words_alike(yours, draw):
     for masked, positions, _ in ask_each(yours, draw, texts, ORDINARY + words):
         news = masked[positions][~np.isin(masked[positions], (MASK, one))].tolist()
         pairs += math.comb(len(news), 2)
-        alike += len(news) - len(set(news))
+        alike += sum(math.comb(count, 2) for count in Counter(news).values())
     cause = "the random tokens of one text are drawn without replacement; each must be any of the vocabulary"
     share("two random tokens of one text are alike", alike, pairs, 1 / (words - 1), cause if not alike else None)
 
@@ -327,8 +328,7 @@ def compare_rates(texts, words):
     share("[MASK] among the chosen tokens of a text's first half", sum(left), len(left), 0.8,
           "seen: what becomes of a token depends on its place; each must have a draw of its own")  # fmt: skip
     rows = [np.array([new == MASK for _, new in pairs]) for pairs in texts]
-    pairs_alike("two chosen tokens of one text, [MASK] or not", rows, 0.68,
-                BY_ANOTHER)  # fmt: skip
+    pairs_alike("two chosen tokens of one text, [MASK] or not", rows, 0.68, BY_ANOTHER)
     kinds = [np.array([0 if new == MASK else 1 if new == old else 2 for old, new in pairs]) for pairs in texts]
     compare_kinds(kinds, words)
     if words > 1 and (missing := sorted(set(range(ORDINARY, last + 1)) - drawn)):

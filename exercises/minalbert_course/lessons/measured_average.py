@@ -94,13 +94,19 @@ def compare_put_back(yours, draw):
     found = yours.held_out_loss(Given.of("a small model", seed + 1), batches, left)
     suspects = {"the weights are not put back as they were: keep a copy, and add or subtract nothing": found}
     same("loss by the weights that it has after it was measured with large ones", found, before, suspects=suspects)
+    compare_trained_on(yours, seed, name, batches, before)
+    yours.untouched()
+
+
+def compare_trained_on(yours, seed, name, batches, before):
+    """As above, after the kept model was trained on. before: the loss by the weights that it had until then"""
+    left, made = Given.of("weights of the kept", name), [one.make() for one in batches]
     yours.held_out_loss(Given.of("trained on", name), batches, left)
     found = yours.held_out_loss(Given.of("a small model", seed + 1), batches, left)
     right = mean_mlm(with_weights((seed,), 0.8 * small_model(seed).params.flat), made)
     suspects = {"those are put back that it had when it was measured first; it was trained since": [before]}
     same("loss by the weights that a model, trained on, has after it was measured again", found, right,
          suspects=suspects)  # fmt: skip
-    yours.untouched()
 
 
 # The run with a target

@@ -26,9 +26,9 @@ ROWS = (
     Corner(B=70, T=2, H=2),
     Corner(B=1, T=1, H=1030),
 )
-SMALL_EPS = Corner("tiny", B=2, T=2, H=5, small_eps=1), Corner("least", B=2, T=2, H=5)
-NO_EPS = Corner("least", B=2, T=2, H=5, no_eps=1)    # where any eps shows
 TINY = 1e-12                                         # the model's eps; elsewhere it is about 0.1, where it is seen
+SMALL_EPS = Corner("tiny", B=2, T=2, H=5, eps=TINY), Corner("least", B=2, T=2, H=5)
+NO_EPS = Corner("least", B=2, T=2, H=5, eps=0.0)     # where any eps shows
 CUT_OFF = "perhaps: r is cut off where rows are small, or dx is a difference with too wide a step"
 SHIFT = (
     "the rows of dx do not sum to zero, as they must: adding a constant to a row of x changes nothing. Perhaps the "
@@ -60,9 +60,9 @@ def point(draw, *axes):
 
 
 def eps_of(draw, kind, sizes):
-    if "no_eps" in sizes:
-        return 0.0
-    if kind == "least" or "small_eps" in sizes:
+    if "eps" in sizes:
+        return sizes["eps"]
+    if kind == "least":
         return TINY
     return 0.1 if draw.first else float(draw.uniform(0.05, 0.3))
 

@@ -14,7 +14,7 @@ from ..makers.ex11 import small_model
 from ..makers.small_language import held_out_batches, new_model, training_batches
 from .checks import Later
 from .loop_mistakes import curve
-from .training_mistakes import rate_of
+from .training_mistakes import NO_LABEL_0, labelled, rate_of
 
 STEPS, TARGET, LANGUAGES = 200, 1.5, 2
 CLEAR = 1.3                                          # a loss that bad settings hardly ever come to
@@ -110,15 +110,10 @@ def held_out_mistakes(model, batches):
         "what comes after a batch without a masked word is left out":
             weighed(mlm[np.cumprod(n > 0) > 0], n[np.cumprod(n > 0) > 0]),
         "a batch without a masked word counts as if it had one": weighed(mlm, np.maximum(n, 1)),
-        "masked words whose label is 0 are not counted; 0 is a word like others": weighed(mlm, labelled(batches)),
+        NO_LABEL_0: weighed(mlm, labelled(batches)),
         "weighed by the number of tokens": np.average(mlm, weights=[batch.input_ids.size for batch in batches]),
     }  # fmt: skip
     return {says: [value] for says, value in (found | slips_of_sums(mlm, n)).items()}
-
-
-def labelled(batches):
-    """The number of masked words of each batch that have another label than 0."""
-    return np.array([float(batch.mlm_weights[batch.mlm_labels > 0].sum()) for batch in batches])
 
 
 def slips_of_sums(mlm, n):

@@ -133,8 +133,8 @@ def cause_of_inputs(ids, right, first, second, max_length):
             assembled(*([token for token in part if token != UNK] for part in (first, second)), max_length)[0],
     }  # fmt: skip
     cause = next((says for says, other in known.items() if ids == other != right), None)
-    if not cause and len(ids) < len(right) and ids == assembled(first, second, len(ids))[0]:
-        cause = f"it is shortened to {len(ids)} tokens, and max_length is {max_length}"
+    if not cause and 3 <= len(ids) < len(right) and ids == assembled(first, second, len(ids))[0]:
+        cause = f"seen: it is shortened to {len(ids)} tokens, and max_length is {max_length}"
     if not cause and len(ids) == len(right) and ids == [CLS, *first[:mine], SEP, *second[: room - mine], SEP]:
         cause = "another part is shortened than the longer of the two (of equals, the second)"
     return cause or exchanged_numbers([(ids, right)], (CLS, SEP)) or altered(

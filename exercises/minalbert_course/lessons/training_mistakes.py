@@ -130,6 +130,14 @@ def combined(model, slices, weights=None, totals=Totals()):
     return np.array(loss), gradient
 
 
+NO_LABEL_0 = "masked words whose label is 0 are not counted; 0 is a word like others"
+
+
+def labelled(batches):
+    """The number of masked words of each batch that have another label than 0."""
+    return np.array([float(batch.mlm_weights[batch.mlm_labels > 0].sum()) for batch in batches])
+
+
 def sum_mistakes(model, slices, which):
     """What known mistakes make of the loss (which=0) or the gradient (1)."""
     targets = [float(one.mlm_weights.sum()) for one in slices]
@@ -145,7 +153,6 @@ def sum_mistakes(model, slices, which):
 
     only = {f"it is the {name} slice's alone": [float(i == place) for i in range(n)]
             for name, place in (("last", n - 1), ("first", 0))}  # fmt: skip
-    labelled = float(sum(one.mlm_weights[one.mlm_labels > 0].sum() for one in slices))
     slots, tokens = (float(sum(getattr(one, name).size for one in slices)) for name in ("mlm_weights", "input_ids"))
     return {
         "the slices' means are averaged, each with the same weight: a slice of few masked words then counts as much as "
@@ -174,8 +181,7 @@ def sum_mistakes(model, slices, which):
         **{f"only the first {k} slices are added up": found([float(i < k) for i in range(n)]) for k in range(2, n - 1)},
         "targets and sequences have changed places in Totals": found(None, Totals(sum(sequences), sum(targets))),
         "all slots are counted; masked words are those with a weight": found(None, Totals(slots, sum(sequences))),
-        "masked words whose label is 0 are not counted; 0 is a word like others":
-            found(None, Totals(labelled or 1.0, sum(sequences))),
+        NO_LABEL_0: found(None, Totals(float(labelled(slices).sum()) or 1.0, sum(sequences))),
         "all tokens are counted as masked words": found(None, Totals(tokens, sum(sequences))),
         "both sums are divided by the masked words": found(None, Totals(sum(targets), sum(targets))),
         "both sums are divided by the sequences": found(None, Totals(sum(sequences), sum(sequences))),
