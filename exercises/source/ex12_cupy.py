@@ -75,7 +75,10 @@ def gelu(x):
 
 
 def layer_norm(x, gain, bias, eps):
-    """x, y: (..., H)   gain, bias: (H,), where x is   eps: a number   Returns y, where x is and with x's dtype."""
+    """x, y: (..., H)   gain, bias: (H,), where x is, of its dtype   eps: a number
+
+    Returns y, where x is and with x's dtype.
+    """
     ### HINT Arrays know some things themselves: x.mean is a method of both libraries' arrays.
     ### HINT centred = x - mean, var = mean(centred²), both with keepdims=True; the root is xp's.
     ### HINT x.mean and the mean of the squares over the last axis, keepdims=True; eps goes inside the root.

@@ -34,7 +34,8 @@ from minalbert.layers import cross_entropy_backward, cross_entropy_forward
 
 # %%
 def label_numbers(labels, names):
-    """labels: a list, each one of names, or None where there is none   names: the task's labels, in the model's order
+    """labels: a list, not empty, each one of names, or None where there is none
+    names: the task's labels, in the model's order
 
     Returns an array of whole numbers: the place of each label in names, counted from 0, and -1 for None.
     """

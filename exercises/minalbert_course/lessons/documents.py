@@ -52,7 +52,7 @@ def compare_draws(draw, pairs_of, what, causes):
     Of one document: fair, each for the other? Then of shorter and longer ones.
     """
     if draw.first:
-        found, sentences = [], 4
+        found, sentences = [], 5
         pairs = pairs_of(sentences)
 
         def events(count):

@@ -82,7 +82,7 @@ HEADS = (
     Corner(padding="none", B=2, N=2, T=5, D=1),
     Corner(padding="none", B=1, N=20, T=2, D=1),
     Corner(padding="none", B=70, N=1, T=2, D=1),
-    Corner(padding="none", B=1, N=1, T=130, D=2),
+    Corner(padding="none", B=1, N=1, T=129, D=2),   # of many blocks the last has one token
 )
 
 

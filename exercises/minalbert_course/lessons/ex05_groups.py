@@ -75,7 +75,7 @@ HEADS = (
     Corner(padding="none", B=2, G=5, R=1, T=5, D=1),
     Corner(padding="none", B=1, G=7, R=3, T=2, D=1),
     Corner(padding="none", B=70, G=1, R=1, T=2, D=1),
-    Corner(padding="none", B=1, G=1, R=1, T=130, D=2),
+    Corner(padding="none", B=1, G=1, R=1, T=129, D=2),  # of many blocks the last has one token
 )
 
 

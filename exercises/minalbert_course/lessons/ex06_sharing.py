@@ -4,9 +4,10 @@ from minalbert.model import block
 
 from ..block import block_backward, block_forward, encoder_forward
 from ..compare import same
+from ..given import Given
 from ..lesson import Lesson
 from ..outside import numbers
-from .corners import also, something
+from .corners import also, guessing, something
 from .gradients_by_name import DEEP, by_name, of_passes, same_gradients
 from .matches import matches
 from .passes import (
@@ -73,6 +74,16 @@ def block_value(yours, draw):
     expected, _ = block_forward(p.x, p.sets[0], p.mask, p.heads, p.eps)
     matches("y", y, expected, "bth", lambda: forms(p), given=(
         lambda x, mask: block_forward(x, p.sets[0], mask, p.heads, p.eps)[0], {"x": p.x, "mask": p.mask}))  # fmt: skip
+    if draw.first:
+        compare_trained(yours, p)
+
+
+def compare_trained(yours, p):
+    """The same dict with other arrays in it, as after a step of training."""
+    for weights in (p.sets[0], {name: 0.5 * array for name, array in p.sets[0].items()}):
+        y, _ = yours.block_forward(p.x, Given.of("one dict", weights), p.mask, p.heads, p.eps)
+        with guessing("perhaps: arrays are kept from an earlier call with the same dict, in which others are now"):
+            same("y, with other weights in the same dict,", y, block_forward(p.x, weights, p.mask, p.heads, p.eps)[0])
 
 
 @lesson.check(1.5, "block dx", of="block_backward", formula="through the norm to d, then dx = d + the branch's dx of d")

@@ -93,7 +93,7 @@ def squares(yours, draw):
 @lesson.check(0.5, "tables, norms, biases", of="translate", formula="as they are: a table's row is a word, as ours")
 def vectors(yours, draw):
     state, right = file_of(draw)
-    names = ("predictions.decoder.weight", "predictions.decoder.bias", "teacher.albert.pooler.bias")
+    names = ("predictions.decoder.weight", "predictions.decoder.bias", "teacher.albert.pooler.bias", "steps")
     others = {name: draw.normal(3, 4).astype(np.float32) for name in names}
     for ordered in orders(draw, state | others):
         compare_arrays(as_dict("params", yours.translate(ordered)), right, lambda name: not name.endswith(".w"))

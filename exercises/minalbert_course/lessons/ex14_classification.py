@@ -110,6 +110,7 @@ def head_value(yours, draw):
         compare_scores(yours, given := point(draw)[0])
     for rate in (0.0, 0.6, 0.9):                     # kept says what is dropped, whatever the rate
         compare_scores(yours, (*given[:-1], rate))
+    compare_scores(yours, (*given[:5], 0 * given[5], 0.9))           # nothing is kept
 
 
 @lesson.check(0.5, "in evaluation", of="head_forward", formula="without kept: scores = tanh(h W_p + b_p) W + b")

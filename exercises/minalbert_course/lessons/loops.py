@@ -36,6 +36,7 @@ def runs(draw):
     else:
         yield (seed,), one_text, (1, 0, 0.05)
         yield (seed, 0.25, 12), one_text, (13, 11, 0.03)
+        yield (seed,), 2 * batches, (3, 1, 0.05)     # fewer steps than batches
 
 
 def compare_first_losses(yours, draw):

@@ -306,6 +306,17 @@ def compare_kinds(rows, words):
         pairs_alike("two chosen tokens of one text", lone, chance, BY_ANOTHER, says)
 
 
+def compare_counts(rows):
+    """Do texts have just 8 of 10 chosen tokens as [MASK] no more often than by draws? rows: of every text, which are"""
+    near, chance = 0, 0.0
+    for row in rows:
+        n, around = len(row), range(round(0.8 * len(row)) - 1, round(0.8 * len(row)) + 2)
+        near += int(row.sum()) in around
+        chance += sum(math.comb(n, k) * 0.8**k * 0.2 ** (n - k) for k in around) / len(rows)
+    share("texts of which 8 of 10 chosen tokens became [MASK], to a token", near, len(rows), chance,
+          "the kinds are dealt out in fixed shares; each chosen token must have a draw of its own")  # fmt: skip
+
+
 def compare_rates(texts, words):
     """texts: [[(token, what it became)]]"""
     seen, last = [pair for pairs in texts for pair in pairs], ORDINARY + words - 1
@@ -329,6 +340,7 @@ def compare_rates(texts, words):
           "seen: what becomes of a token depends on its place; each must have a draw of its own")  # fmt: skip
     rows = [np.array([new == MASK for _, new in pairs]) for pairs in texts]
     pairs_alike("two chosen tokens of one text, [MASK] or not", rows, 0.68, BY_ANOTHER)
+    compare_counts(rows)
     kinds = [np.array([0 if new == MASK else 1 if new == old else 2 for old, new in pairs]) for pairs in texts]
     compare_kinds(kinds, words)
     if words > 1 and (missing := sorted(set(range(ORDINARY, last + 1)) - drawn)):

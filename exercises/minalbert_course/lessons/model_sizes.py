@@ -22,7 +22,7 @@ OTHERS = {                                           # what else a released conf
 CORNERS = (                                          # V, E, H, M, F, L
     (1, 1, 1, 1, 1, 1), (7, 5, 3, 2, 4, 1), (9, 3, 5, 1, 2, 2), (2, 4, 1, 3, 16, 3), (4, 2, 2, 6, 2, 24),
     (50, 40, 8, 20, 3, 2), (3, 1, 4, 4, 8, 48), (9, 4, 8, 5, 16, 2), (1500007, 4099, 4093, 5003, 16411, 61),
-    (2000000011, 10000019, 50000017, 1000003, 30000001, 61),             # counts between 2⁵³ and 2⁶³
+    (2000000012, 10000019, 50000017, 1000003, 30000001, 61),             # counts between 2⁵³ and 2⁶³
 )  # fmt: skip
 LARGEST = 900000011, 700000001                       # H, F: a layer has nearly 2⁶² weights
 PAIRS = (                                            # V, H: even ones, and those where E is nearly H, large, or 0
