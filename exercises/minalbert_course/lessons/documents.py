@@ -85,11 +85,12 @@ def cause_of_cuts(found, sentences):
 
 
 def compare_cuts(what, found, sentences):
-    cuts, cause = [cut for _, cut in found], cause_of_cuts(found, sentences) or SAME_CHANCE
+    cuts, known = [cut for _, cut in found], cause_of_cuts(found, sentences)
+    cause = known or SAME_CHANCE
     for cut in range(1, sentences):
         share(cut_after(cut, sentences), cuts.count(cut), len(cuts), 1 / (sentences - 1), cause)
     even(f"cuts of {sentences} sentences", [cuts.count(cut) for cut in range(1, sentences)], cause)
     for cut in range(1, sentences):
         ones = [one for one, place in found if place == cut]
         share(f"{what}, where the {cut_after(cut, sentences).replace('after', 'is after')}", sum(ones), len(ones),
-              1 / 2, "seen: the order depends on the cut; it needs a draw of its own")  # fmt: skip
+              1 / 2, known or "seen: the order depends on the cut; it needs a draw of its own")  # fmt: skip
