@@ -52,8 +52,18 @@ def fill(held, value):
             fill(held[key], part)
 
 
+REFILLED = {}
+
+
+def one_dict(items):
+    """Every time the same dict, with these items alone."""
+    REFILLED.clear()
+    REFILLED.update(items)
+    return REFILLED
+
+
 GENERATORS = {"rng": np.random.default_rng, "one rng": cache(np.random.default_rng)}
-MAKERS = {**GENERATORS, "array": array, "filled": filled}
+MAKERS = {**GENERATORS, "array": array, "filled": filled, "one dict": one_dict}
 
 
 class Given(NamedTuple):

@@ -9,7 +9,6 @@ from minalbert.params import shapes as shapes_of
 from ..compare import Wrong
 from ..given import Given
 from ..lesson import Lesson
-from ..makers import ex07 as ex07  # what this exercise hands out
 from ..outside import numbers
 from ..yours import NotWritten, Stopped
 from .count_mistakes import (
