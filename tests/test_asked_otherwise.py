@@ -67,8 +67,15 @@ def test_dicts_come_in_another_order():
 
 @pytest.mark.parametrize("f", [total, names])
 def test_a_right_answer_has_any_order(f):
-    host, calls = calls_of(f, {"a": np.ones(2), "b": np.zeros(2)})
+    asked = []
+
+    def counted(weights):
+        asked.append(list(weights))
+        return f(weights)
+
+    host, calls = calls_of(counted, {"a": np.ones(2), "b": np.zeros(2)})
     with_dicts_in_another_order(LESSON, host, [calls], {"f"})
+    assert asked == [["a", "b"], ["b", "a"]]
 
 
 @pytest.mark.parametrize(("f", "does"), [(in_place, "wrote into"), (returned, "returned memory of")])

@@ -61,8 +61,10 @@ def is_half(value):
 
 
 def once_more(lesson, host, asked, changed, functions, judge):
-    """Raise Wrong where judge(lesson, call, answer) does, for a call of one of these functions. changed: what is asked
-    in the place of each call"""
+    """Ask the changed calls, and judge each answer. Raise what judge raises, if the call is of one of these functions.
+
+    asked, changed: the calls as they were, and as they are now   judge(lesson, call, answer): raises Wrong, or does not
+    """
     for call, answer in zip(asked, host.in_turn(steps_of(lesson, changed)), strict=True):
         try:
             judge(lesson, call, answer)
