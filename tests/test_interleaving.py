@@ -65,6 +65,22 @@ def {pair}_forward(*args, **static):
     assert f"{pair}_forward wrote into what it had returned before" in seen
 
 
+@pytest.mark.parametrize(("name", "function"), [
+    ("ex08", "find_words"), ("ex08", "choose_spans"), ("ex13", "translate"), ("ex13-torch", "read_config"),
+    ("ex13", "fill_mask"),
+])  # fmt: skip
+def test_a_list_or_dict_that_is_kept_and_returned_itself_is_caught(name, function, tmp_path):
+    remembering = f"""
+_kept, _function = {{}}, {function}
+
+def {function}(*args):
+    return _kept.setdefault(repr(args), _function(*args))
+"""
+    missed = [outcome for outcome in marked(name, remembering, tmp_path).missed if outcome.of == function]
+    assert missed[0].seen == f"{function} returned a list or dict that it had returned before"
+    assert "return a new one" in missed[0].cause
+
+
 lesson = Lesson("ex99", "doubling", 10, {"double_forward": "y, cache", "double_backward": "dx"})
 
 

@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .given import Given
-from .values import CacheOf, NotWritten, OnDevice, Opaque, Stopped
+from .values import CacheOf, NotWritten, OnDevice, Opaque, Stopped, parts
 from .withholding import is_ours, withholding
 
 EARLIER = "what it had returned before"
 MEMORY_OF = "memory of "
+ITSELF = f"{MEMORY_OF}a list or dict that it had returned before"
 SIMPLE = (str, bytes, int, float, complex, np.generic, type(None))
 UNCHANGEABLE = {str, bytes, int, float, complex, bool, type(None)}
 
@@ -83,13 +84,14 @@ class Here:
                 os.chdir(folder)
         if moved:
             raise Stopped(f"{name} called os.chdir, which moves the whole program; join the folder and the file's name")
-        parts = result if isinstance(result, tuple | list) else [result]
-        returned = [part for i, part in enumerate(parts) if i not in opaque] if opaque else parts
+        results = result if isinstance(result, tuple | list) else [result]
+        returned = [part for i, part in enumerate(results) if i not in opaque] if opaque else results
         self.last[name] = given, returned
         wrote = [argument(key) for key in self.changed_arguments(arguments_before, given, values)]
         wrote += [what for what, old in earlier_before.items() if changed(old, earlier[what])]
         if self.own_results is None or name in self.own_results:
             wrote += shared(returned, {argument(key): given[key] for key in given} | earlier)
+        wrote += returned_again(returned, earlier.get(EARLIER, ()))
         return kept(result, opaque), wrote
 
     def handed_over(self, args, static):
@@ -144,6 +146,19 @@ def shared(returned, others_need):
     if any(shares(*pair) for arrays in own.values() for pair in itertools.combinations(arrays, 2)):
         found.append("another of its results")
     return [f"{MEMORY_OF}{what}" for what in found]
+
+
+def returned_again(now, before):
+    """[ITSELF] if a list or dict is the very object that the call before returned"""
+    earlier = set(map(id, changeable_in(before)))
+    return [ITSELF] if any(id(part) in earlier for part in changeable_in(now)) else []
+
+
+def changeable_in(value):
+    """The lists and dicts in it"""
+    own = [value] if isinstance(value, list | dict) else []
+    inside = () if isinstance(value, list | tuple) and flat(value) else parts(value)
+    return own + [found for part in inside for found in changeable_in(part)]
 
 
 def arrays_in(value):

@@ -12,13 +12,14 @@ import numpy as np
 from .calls import holds_given, one_of_each_form, repeatable, results
 from .compare import Wrong
 from .given import Given
-from .here import EARLIER, MEMORY_OF, identical
+from .here import EARLIER, ITSELF, MEMORY_OF, identical
 from .values import CacheOf, Step, mapped
 from .yours import RETURNED, NotWritten, OnDevice, Opaque, Stopped, unpacked
 
 KEPT = "the result depends on calls in between: something is kept outside the cache, in a global variable, say"
 AGAIN = "made again, the same call gives another answer: something is kept from call to call, in a global variable, say"
 SAME_ARRAY = "an array that is kept from call to call is returned itself; others may write into it: return a new one"
+SAME_OBJECT = "a list or dict that is kept from call to call is returned itself; others may change it: return a new one"
 CLOSE = 1e-6                                         # relative: sums may be rounded in another way
 
 
@@ -83,8 +84,12 @@ def judge_other(lesson, call, answer):
 
 def judge_anew(lesson, call, answer):
     """answer: of the call that was just made"""
-    if call.name in lesson.own_results and not isinstance(answer, Exception) and MEMORY_OF + EARLIER in answer[1]:
+    if isinstance(answer, Exception):
+        return
+    if call.name in lesson.own_results and MEMORY_OF + EARLIER in answer[1]:
         raise Wrong(f"{call.name} returned {MEMORY_OF}{EARLIER}", SAME_ARRAY, call.name)
+    if ITSELF in answer[1]:
+        raise Wrong(f"{call.name} returned {ITSELF.removeprefix(MEMORY_OF)}", SAME_OBJECT, call.name)
 
 
 def judge_written(lesson, call, answer):
@@ -100,9 +105,11 @@ def ways_of(lesson, call):
     """In which ways a call is made again, one after the other"""
     if lesson.opaque(call.name):
         return judge_other, judge, judge_anew, judge_other
-    arrays = any(isinstance(part, np.ndarray) for part in results(call))
-    alone = not holds_given(call.args) and not any(isinstance(arg, Opaque) for arg in call.args)
-    return (judge, judge_anew, judge_written) if arrays and alone else (judge,)
+    if holds_given(call.args) or any(isinstance(arg, Opaque) for arg in call.args):
+        return (judge,)
+    if any(isinstance(part, np.ndarray) for part in results(call)):
+        return judge, judge_anew, judge_written
+    return (judge, judge_anew) if any(isinstance(part, list | dict) for part in results(call)) else (judge,)
 
 
 def returned(lesson, call, answer):

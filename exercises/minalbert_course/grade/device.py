@@ -13,7 +13,8 @@ from ..values import OnDevice, Stopped
 from .codec import Packed
 from .time_limit import STARTUP, TimeLimit
 
-KINDS = {"on the device", "numbers on the device"}   # what is put there, and its number handed over
+ALONE = {"on the device", "the same on the device"}
+KINDS = {*ALONE, "numbers on the device"}            # what is put there, and its number handed over
 
 
 class DeviceProcess:
@@ -73,12 +74,12 @@ def is_for_device(value):
 
 def arrays_of(given):
     array = given.args[0]
-    return [array] if given.kind == "on the device" else list(array)
+    return [array] if given.kind in ALONE else list(array)
 
 
 def there(value, described):
     """described: of each that was put, one after the other, how the device describes it"""
-    return Given.of("there", next(described), value.kind == "on the device") if is_for_device(value) else value
+    return Given.of("there", next(described), value.kind) if is_for_device(value) else value
 
 
 def numbers_of(given):

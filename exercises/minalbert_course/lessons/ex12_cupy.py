@@ -201,6 +201,11 @@ def to_the_host(yours, draw):
         kinds = y, y.astype(np.float32), np.arange(4), np.array(2.5), y[None, :1], y > 0, 0 * y, 1e4 * y
         compare_read(yours, kinds, "on the device", lambda x: on_device(x, transfers=1))
         compare_read(yours, kinds, "on the host", lambda x: x)       # not before: it would show what is to be read
+        compare_read(yours, (y, 2 * y), "on the device that held other numbers before", on_the_same)
+
+
+def on_the_same(x):
+    return Given.of("the same on the device", x, 1)
 
 
 def compare_read(yours, kinds, where, placed):

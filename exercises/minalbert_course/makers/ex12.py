@@ -3,7 +3,7 @@
 import numpy as np
 
 from .. import pretended_gpu
-from ..given import maker
+from ..given import HELD, maker
 
 
 @maker("a single number")
@@ -23,6 +23,19 @@ def put(array, transfers=None):
     return pretended_gpu.put(array, transfers)
 
 
+@maker("the same on the device")
+def put_into(array, transfers=None):
+    """Every time the same object, with these numbers, as a program that writes into its arrays has it."""
+    return renewed(put(array, transfers))
+
+
+def renewed(array):
+    """The object that was made first, which from now on is this array"""
+    one = HELD.setdefault("on the device", array)
+    one.__dict__.update(array.__dict__)
+    return one
+
+
 @maker("numbers on the device")
 def put_each(array, transfers=None):
     """[each number of the array alone on the device], which may together be read so many times"""
@@ -30,7 +43,9 @@ def put_each(array, transfers=None):
 
 
 @maker("there")
-def there(descriptions, alone):
-    """What a grader put there already: a list, or one alone."""
+def there(descriptions, kind):
+    """What a grader put there already, of one of the kinds above."""
     arrays = pretended_gpu.there(descriptions)
-    return arrays[0] if alone else arrays
+    if kind == "numbers on the device":
+        return arrays
+    return renewed(arrays[0]) if kind == "the same on the device" else arrays[0]
