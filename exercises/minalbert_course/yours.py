@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from .calls import form, form_of, large_arguments, repeatable, with_starts
 from .compare import Wrong, shown
 from .here import EARLIER, MEMORY_OF
+from .narrow import has_narrow_integers
 from .values import CacheOf, NotWritten, Opaque, Step, Stopped
 from .values import OnDevice as OnDevice  # for the lessons
 
@@ -104,6 +105,11 @@ class Yours:
         found = {key: pair for key, pair in self._forms.items() if pair and pair[0].name in names}
         self._forms |= dict.fromkeys(found)
         return list(found.values())
+
+    @property
+    def has_narrow_integers(self):
+        """Does the file name integers of 16 bits? See `narrow`."""
+        return has_narrow_integers(self.host.path)
 
     def forget(self):
         """A new check begins."""

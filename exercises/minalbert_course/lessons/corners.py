@@ -15,6 +15,7 @@ import numpy as np
 from minalbert.gradcheck.diagnose import certain
 
 from ..compare import Wrong
+from ..narrow import where_memory_allows
 from ..own_forward import YoursByOwnForward
 from ..yours import Stopped
 
@@ -69,11 +70,12 @@ class Corner:
     """kind    what numbers are like, one of KINDS; a lesson makes rows constant itself
     padding    "none", or "all but one" token of each sequence; otherwise as drawn
     guess      what may be wrong where nothing reproduces the student's numbers; or else what goes with the kind
+    narrow     is it only for files that have integers of 16 bits?
     sizes      by name; others are those of the first draw
     """
 
-    def __init__(self, kind="usual", padding="", guess="", **sizes):
-        self.kind, self.padding, self.own_guess, self.sizes = kind, padding, guess, sizes
+    def __init__(self, kind="usual", padding="", guess="", narrow=False, **sizes):
+        self.kind, self.padding, self.own_guess, self.narrow, self.sizes = kind, padding, guess, narrow, sizes
 
     @property
     def guess(self):
@@ -139,8 +141,11 @@ def also(*corners):
             if not draw.first or isinstance(yours, YoursByOwnForward):
                 return
             for corner in corners:
+                if corner.narrow and not yours.has_narrow_integers:
+                    continue
+                allowed = where_memory_allows() if corner.narrow else contextlib.nullcontext()
                 try:
-                    with guessing(corner.guess, np.inf if corner.kind in ("constant", "still") else FEW):
+                    with allowed, guessing(corner.guess, np.inf if corner.kind in ("constant", "still") else FEW):
                         run(yours, CornerDraw(draw, corner))
                 except Wrong as error:
                     error.seen = f"{error.seen} ({corner})"

@@ -2,6 +2,9 @@
 
 import numpy as np
 
+from ..narrow import ROWS
+from .many_rows import last_rows
+
 EPS = 0.1
 
 
@@ -30,6 +33,11 @@ def norm_points(draw):
     yield np.zeros((B, T, H)), gain, bias, EPS
     yield draw.normal(70, 300), draw.gain(300), draw.normal(300), EPS
     yield draw.normal(4, 4), draw.gain(4), draw.normal(4), EPS
+
+
+def many_rows(draw):
+    """shape, rows, updates: the numbers of the last rows need more than 16 bits"""
+    return (ROWS, 1), last_rows(draw, 3), draw.normal(3, 1)
 
 
 def updates_of(draw):

@@ -19,9 +19,22 @@ from minalbert.layers import (
 from ..compare import Wrong, same
 from ..interleaving import alike
 from ..lesson import Lesson
+from ..narrow import ROWS
 from ..outside import numbers as stored
 from .checks import Later, alive
-from .loss_draws import STEPS, every_place, every_state, kinds, pairs, places, slots, states, torch_case
+from .loss_draws import (
+    STEPS,
+    every_place,
+    every_state,
+    far_places,
+    kinds,
+    many_words,
+    pairs,
+    places,
+    slots,
+    states,
+    torch_case,
+)
 from .loss_mistakes import (
     decoder_mistakes,
     gather_mistakes,
@@ -32,6 +45,7 @@ from .loss_mistakes import (
     scatter_mistakes,
     tied_mistakes,
 )
+from .many_rows import beyond_16_bits, last_rows
 
 
 def word_gradient(ids, dy, x, dlogits, vocab_size):
@@ -71,6 +85,9 @@ def loss_value(yours, draw):
         loss, _ = yours.cross_entropy_forward(logits, labels, weights)
         expected = cross_entropy_forward(logits, labels, weights)[0]
         number(loss, expected, Later(loss_mistakes, logits, labels, weights) if labels.ndim else None)
+    if yours.has_narrow_integers:
+        given = many_words(draw)
+        beyond_16_bits("loss", lambda: yours.cross_entropy_forward(*given)[0], cross_entropy_forward(*given)[0])
 
 
 def number(loss, expected, suspects=None, name="loss"):
@@ -134,6 +151,10 @@ def loss_gradient(yours, draw):
         same("dlogits", dlogits, expected, AXES[logits.ndim], laws=(SHIFT,), known=known, suspects=suspects)
         nothing("dlabels", dlabels)
         nothing("dweights", dweights)
+    if yours.has_narrow_integers:
+        given = many_words(draw)
+        right = cross_entropy_backward(1.5, cross_entropy_forward(*given)[1])[0]
+        beyond_16_bits("dlogits", lambda: yours.forward_and_back("cross_entropy", 1.5, *given)[0], right)
 
 
 AXES = {1: "k", 2: "bk", 3: "bpk", 4: "abpk"}
@@ -171,6 +192,9 @@ def gather_value(yours, draw):
     for x, positions, _ in every_place(draw):
         y, _ = yours.gather_forward(x, positions)
         same("y", y, gather_forward(x, positions)[0], "bph", suspects=Later(gather_mistakes, x, positions))
+    if yours.has_narrow_integers:
+        x, positions, _ = far_places(draw)
+        beyond_16_bits("y", lambda: yours.gather_forward(x, positions)[0], gather_forward(x, positions)[0])
 
 
 @lesson.check(1, "gather's dx", of="gather_backward", formula="dx[b, positions[b, p]] += dy[b, p]")
@@ -180,6 +204,10 @@ def gather_gradient(yours, draw):
         right = gather_backward(dy, gather_forward(x, positions)[1])[0]
         same("dx", dx, right, "bth", suspects=Later(scatter_mistakes, x, positions, dy))
         nothing("dpositions", dpositions)
+    if yours.has_narrow_integers:
+        x, positions, dy = far_places(draw)
+        right = gather_backward(dy, gather_forward(x, positions)[1])[0]
+        beyond_16_bits("dx", lambda: yours.forward_and_back("gather", dy, x, positions)[0], right)
 
 
 @lesson.check(1.5, "the tied table", of="word_gradient", formula="dword[ids[b, t]] += dy[b, t]; dword += dlogitsᵀ x")
@@ -194,6 +222,9 @@ def tied(yours, draw):
         answer = yours.word_gradient(ids, dy, x, dlogits, V)
         right = word_gradient(ids, dy, x, dlogits, V)
         same("dword", answer, right, "ve", suspects=Later(tied_mistakes, ids, dy, x, dlogits))
+    if yours.has_narrow_integers:
+        given = last_rows(draw, 1, 4), draw.normal(1, 4, 1), draw.normal(1, 2, 1), draw.normal(1, 2, ROWS), ROWS
+        beyond_16_bits("dword", lambda: yours.word_gradient(*given), word_gradient(*given))
 
 
 @lesson.check(0.5, "ln V at first", of="cross_entropy_forward", formula="all words alike: loss = ln V")

@@ -10,8 +10,9 @@ from ..lesson import Lesson
 from ..outside import numbers as stored
 from . import ex09_losses
 from .checks import Later, alive
-from .loss_draws import STEPS, kinds, pairs, places, slots, states, torch_case
+from .loss_draws import STEPS, kinds, many_words, pairs, places, slots, states, torch_case
 from .loss_mistakes import tied_mistakes
+from .many_rows import beyond_16_bits
 from .smoothing import (
     far_mistakes,
     gradient_mistakes,
@@ -55,6 +56,9 @@ def loss_value(yours, draw):
         loss, _ = yours.smoothed_loss_forward(*given)
         right = smoothed_loss_forward(*given)[0]
         ex09_losses.number(loss, right, Later(smoothing_mistakes, *given) if given[1].ndim else None)
+    if yours.has_narrow_integers:
+        given = *many_words(draw), 0.2
+        beyond_16_bits("loss", lambda: yours.smoothed_loss_forward(*given)[0], smoothed_loss_forward(*given)[0])
 
 
 @variant.check(0.5, "large logits", of="smoothed_loss_forward", formula="log p_i = x_i - m - log Σ_j exp(x_j - m)")
@@ -96,6 +100,10 @@ def loss_gradient(yours, draw):
         ex09_losses.nothing("dlabels", dlabels)
         ex09_losses.nothing("dweights", dweights)
     compare_far(yours, draw)
+    if yours.has_narrow_integers:
+        given = *many_words(draw), 0.2
+        right = smoothed_loss_backward(1.5, smoothed_loss_forward(*given)[1])[0]
+        beyond_16_bits("dlogits", lambda: yours.forward_and_back("smoothed_loss", 1.5, *given)[0], right)
 
 
 def compare_far(yours, draw):

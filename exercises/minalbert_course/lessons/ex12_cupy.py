@@ -12,9 +12,10 @@ from ..lesson import Lesson
 from ..makers import ex12 as ex12  # what this exercise hands out
 from ..outside import numbers, ramp
 from .checks import Later, alive
-from .device_draws import EPS, gelu_points, norm_points, updates_of
+from .device_draws import EPS, gelu_points, many_rows, norm_points, updates_of
 from .device_mistakes import gelu_mistakes, mean_mistakes, norm_mistakes, norm_of_squares, row_laws, scatter_mistakes
 from .devices import ONCE, as_pytorch, both_live, explained, here, keeps_dtype, on_device, there
+from .many_rows import beyond_16_bits
 
 
 def gelu(x):
@@ -178,6 +179,9 @@ def scatter_here(yours, draw):
         both_live(yours)
         for shape, rows, updates in updates_of(draw):
             compare_scattered(here("table", yours.scatter_add(shape, rows, updates)), shape, rows, updates)
+        if yours.has_narrow_integers:
+            given = many_rows(draw)
+            beyond_16_bits("table", lambda: here("table", yours.scatter_add(*given)), scatter_add(*given))
     yours.untouched()
 
 
@@ -187,6 +191,12 @@ def scatter_there(yours, draw):
         with explained():
             table = there("table", yours.scatter_add(shape, on_device(rows), on_device(updates)))
         compare_scattered(table, shape, rows, updates)
+    if yours.has_narrow_integers:
+        shape, rows, updates = many_rows(draw)
+        there_too = shape, on_device(rows), on_device(updates)
+        with explained():
+            right = scatter_add(shape, rows, updates)
+            beyond_16_bits("table", lambda: there("table", yours.scatter_add(*there_too)), right)
     yours.untouched()
 
 

@@ -11,7 +11,7 @@ from ..lesson import Lesson
 from ..outside import numbers, ramp
 from . import ex12_cupy
 from .checks import Later, alive
-from .device_draws import gelu_points, updates_of
+from .device_draws import gelu_points, many_rows, updates_of
 from .device_mistakes import row_laws
 from .devices import ONCE, as_pytorch, both_live, explained, here, keeps_dtype, on_device, there
 from .guard_mistakes import (
@@ -23,6 +23,7 @@ from .guard_mistakes import (
     silu,
     silu_mistakes,
 )
+from .many_rows import beyond_16_bits
 from .two_models import compare_place, plain
 
 base = ex12_cupy.lesson
@@ -183,6 +184,9 @@ def scatter_here(yours, draw):
         both_live(yours)
         for given in means_of(draw):
             compare_means(here("table", yours.scatter_mean(*given)), *given)
+        if yours.has_narrow_integers:
+            given = many_rows(draw)
+            beyond_16_bits("table", lambda: here("table", yours.scatter_mean(*given)), scatter_mean(*given))
     yours.untouched()
 
 
@@ -192,6 +196,12 @@ def scatter_there(yours, draw):
         with explained():
             table = there("table", yours.scatter_mean(shape, on_device(rows), on_device(updates)))
         compare_means(table, shape, rows, updates)
+    if yours.has_narrow_integers:
+        shape, rows, updates = many_rows(draw)
+        there_too = shape, on_device(rows), on_device(updates)
+        with explained():
+            right = scatter_mean(shape, rows, updates)
+            beyond_16_bits("table", lambda: there("table", yours.scatter_mean(*there_too)), right)
 
 
 # Back to the host

@@ -2,7 +2,9 @@
 
 import numpy as np
 
+from ..narrow import ROWS
 from ..outside import ramp
+from .many_rows import last_rows
 
 SINGLES = {}, {"B": 1}, {"P": 1}, {"B": 1, "P": 1}, {"E": 1}, {"V": 1}, {"V": 300}, {"E": 5, "V": 5}
 PLACES = {}, {"B": 1}, {"P": 1}, {"P": 9, "T": 4}, {"T": 1}, {"H": 1}, {"P": 12, "T": 300}
@@ -49,6 +51,11 @@ def kinds(draw):
     yield logits, np.maximum(labels, 256), weights
 
 
+def many_words(draw):
+    logits, labels, weights = slots(draw, B=1, P=3, K=ROWS)
+    return logits, last_rows(draw, *labels.shape), weights
+
+
 def pairs(draw):
     """As SOP has them: logits (B, 2), labels (B,), weights of one."""
     B = 3 + draw.number
@@ -88,6 +95,11 @@ def places(draw, **fixed):
     positions[:, 0] = positions[:, -1] = 0  # as empty slots have
     positions[-1, -1] = T - 1
     return draw.normal(B, T, H), positions, draw.normal(B, P, H)
+
+
+def far_places(draw):
+    """As places, of so many that the numbers of the last ones need more than 16 bits"""
+    return draw.normal(1, ROWS, 1), last_rows(draw, 1, 4), draw.normal(1, 4, 1)
 
 
 def torch_case():

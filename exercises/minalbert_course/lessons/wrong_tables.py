@@ -4,6 +4,7 @@ import numpy as np
 
 from minalbert.layers import embedding_backward, embedding_forward
 
+from ..narrow import CAUSE, ROWS
 from .corners import Corner, upstream
 from .wrong_rows import means, sequences
 
@@ -20,9 +21,11 @@ LOOKUP = (
     Corner(B=3, T=3, E=3, V=3, M=3),
     Corner(B=1, T=9, E=1, V=VOCABULARY, M=9),
     Corner(B=70, T=2, E=300, V=4, M=2),
+    Corner(B=1, T=9, E=1, V=ROWS, M=9, narrow=True, guess=CAUSE),
 )
 
-ROOMY = tuple(Corner(corner.kind, **corner.sizes | {"M": corner.sizes["M"] + 1}) for corner in LOOKUP)
+ROOMY = tuple(Corner(corner.kind, narrow=corner.narrow, guess=corner.own_guess,
+                      **corner.sizes | {"M": corner.sizes["M"] + 1}) for corner in LOOKUP)
 
 
 def lookup(draw):
