@@ -35,14 +35,18 @@ def names(weights):
     return list(weights)
 
 
+def of_32_bits(x):
+    return np.asarray(x, np.float32 if x.dtype.kind == "f" else np.int32)
+
+
 def in_place(x):
-    x = np.asarray(x, np.float32)
+    x = of_32_bits(x)
     x += 1
     return x.copy()
 
 
 def returned(x):
-    return np.asarray(x, np.float32)
+    return of_32_bits(x)
 
 
 KEPT = {}
@@ -79,9 +83,10 @@ def test_a_right_answer_has_any_order(f):
 
 
 @pytest.mark.parametrize(("f", "does"), [(in_place, "wrote into"), (returned, "returned memory of")])
-def test_float32_is_left_alone(f, does):
-    host, calls = calls_of(f, np.ones(3))
-    with pytest.raises(Wrong, match=f"given arrays of float32, f {does} its argument x"):
+@pytest.mark.parametrize("kind", [float, int])
+def test_32_bits_are_left_alone(kind, f, does):
+    host, calls = calls_of(f, np.ones(3, kind))
+    with pytest.raises(Wrong, match=f"given arrays of 32 bits, f {does} its argument x"):
         in_single_precision(LESSON, host, calls)
 
 

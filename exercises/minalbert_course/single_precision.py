@@ -1,4 +1,4 @@
-"""The calls of a check once more, with arrays of float32: no function may write into them, either.
+"""The calls of a check once more, with arrays of float32 and int32: no function may write into them, either.
 
 `np.asarray(x, np.float32)` is a new array where x is of float64, and x itself where it is of float32.
 """
@@ -20,9 +20,9 @@ def in_single_precision(lesson, host, calls):
 
 
 def single(array):
-    """As float32, if it has floats"""
+    """As float32 or int32, if it has floats or whole numbers"""
     with np.errstate(over="ignore"):                 # what float32 makes of a number matters to nobody here
-        return array.astype(np.float32) if array.dtype.kind == "f" else array
+        return array.astype({"f": np.float32, "i": np.int32}.get(array.dtype.kind, array.dtype))
 
 
 def judge(lesson, call, answer):
@@ -30,4 +30,4 @@ def judge(lesson, call, answer):
         lent = what.startswith(MEMORY_OF)
         if not lent or call.name in lesson.own_results:
             does = "returned" if lent else "wrote into"
-            raise Wrong(f"given arrays of float32, {call.name} {does} {what}", cause_of(what), call.name)
+            raise Wrong(f"given arrays of 32 bits, {call.name} {does} {what}", cause_of(what), call.name)
