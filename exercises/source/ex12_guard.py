@@ -98,7 +98,7 @@ def guarded_step(w, g, rate):
 #
 # A table of zeros, in whose row v stands the mean of those `updates[r]` with `rows[r]` = v. A row that nobody names
 # stays 0, without an `if` and without a division by 0. Make the table where rows and updates are, with the
-# updates' dtype.
+# updates' dtype; you may add and count in that dtype, too.
 
 # %%
 def scatter_mean(shape, rows, updates):

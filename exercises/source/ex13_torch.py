@@ -163,7 +163,7 @@ def first_difference(ours, theirs, limit):
 # ## A missing word
 #
 # The logits of one masked place, one for each word: which words does the model believe in? Logits may be of any size,
-# and `k` may be 0.
+# and far apart; none may overflow. `k` may be 0.
 
 # %%
 def fill_mask(logits, words, k):

@@ -54,5 +54,8 @@ def updates_of(draw):
     yield (4, 3), np.array([0, 0, 0]), draw.normal(3, 3)
     yield (4, 3), np.array([2, 0, 2]), np.ones((3, 3))
     yield (4, 3), np.array([2, 0, 2]), np.ones((3, 3), np.float16)
+    zeros = draw.normal(5, 3)                        # updates of zeros count, too
+    zeros[1], zeros[2, 0] = 0, 0
+    yield (4, 3), np.array([2, 2, 2, 0, 0]), zeros
     for dtype in (np.float64, np.float32):           # no row is named
         yield (4, 3), np.zeros(0, int), np.zeros((0, 3), dtype)

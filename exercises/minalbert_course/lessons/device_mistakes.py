@@ -163,6 +163,7 @@ def mean_mistakes(losses):
         "divided by one less than their number": losses.sum() / max(n - 1, 1),
         "divided by one more than their number": losses.sum() / (n + 1),
         "the median": np.median(losses),
+        "equal losses count once": np.unique(losses).mean(),
         "the number of losses": n,
         **{f"only the last {k} losses are used": losses[-k:].mean() for k in range(2, n)},
         **{f"only the first {k} losses are used": losses[:k].mean() for k in range(2, n)},

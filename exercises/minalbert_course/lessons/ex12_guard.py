@@ -222,6 +222,7 @@ def histories(draw):
     yield np.array([np.nan]), 0
     yield np.array([1e30, np.inf, 2.0, np.nan, -1e30]), 1
     yield np.array([0.0, -2.0, 1e300]), None
+    yield np.array([2.0, 2.0, np.inf, 2.0, np.inf]), 2
     yield np.array([1.5e308, 1.2e308, 3.0]), None    # their sum is infinite
 
 

@@ -16,7 +16,7 @@ from ..makers import ex13 as ex13  # what this exercise hands out
 from ..yours import Stopped
 from .checks import alive
 from .config_files import compare_config, compare_refusal, config_text
-from .released import as_dict, compare_arrays, compare_names, file_of, orders
+from .released import as_dict, compare_arrays, compare_constant, compare_names, file_of, orders
 from .released_directory import compare_computed, compare_read, compare_written, stored
 from .two_models import (
     compare_guesses,
@@ -70,6 +70,7 @@ def names(yours, draw):
     state["classifier.weight"], state["classifier.bias"] = np.ones((3, 4), np.float32), np.ones(3, np.float32)
     for ordered in orders(draw, state):
         compare_names(as_dict("params", yours.translate(ordered)), right)
+    compare_constant(lambda state: as_dict("params", yours.translate(state)), state)
     state, right = file_of(draw, heads=("mlm",))     # an AlbertForMaskedLM has no other
     compare_names(as_dict("params", yours.translate(state)), right)
 
@@ -85,9 +86,11 @@ def matrices(yours, draw):
 def squares(yours, draw):
     state, right = file_of(draw)
     for ordered in orders(draw, state):
-        compare_arrays(as_dict("params", yours.translate(ordered)), right, is_square)
+        params = as_dict("params", yours.translate(ordered))
+        compare_arrays(params, right, is_square)
+    others = {name for name in filter(is_matrix, right) if np.array_equal(params.get(name), right[name])}
     state, right = file_of(draw, square=True)        # with a projection all the same
-    compare_arrays(as_dict("params", yours.translate(state)), right, lambda name: name == "embeddings.projection.w")
+    compare_arrays(as_dict("params", yours.translate(state)), right, others.__contains__)
 
 
 @lesson.check(0.5, "tables, norms, biases", of="translate", formula="as they are: a table's row is a word, as ours")
@@ -244,6 +247,7 @@ def missing_word(yours, draw):
     compare_guesses(yours, draw, draw.rng.permutation([*three, *np.full(6, -2000.0)]), 3)
     far = [0.0, -1.0, -800.0, -900.0, -1000.0, -1100.0]      # four have probability 0, and come in any order
     compare_guesses(yours, draw, draw.rng.permutation(far), len(far))
+    compare_guesses(yours, draw, -3000 + np.round(draw.normal(9, scale=64)) / 64, 4)         # e to each is 0
     yours.untouched()
 
 

@@ -15,7 +15,7 @@ from .checks import alive
 from .config_files import FIELDS, compare_config, config_text
 from .ex13_released_model import is_matrix, is_square
 from .lost_names import why_lost
-from .released import as_dict, compare_arrays, compare_names, file_of, orders
+from .released import as_dict, compare_arrays, compare_constant, compare_names, file_of, orders
 from .released_directory import REPEATED, alike, compare_computed, from_own_parts, is_translation
 from .torch_names import FOLDER, as_torch, divided, from_torch, indexed, readings, stored, with_prefix
 from .two_models import compare_guesses
@@ -85,6 +85,7 @@ def names(yours, draw):
                 raise Wrong(f"with {name} in the file, params are others than without", A_LEAF if "." in name else BARE)
         for found in (params, translated(yours, more | state)):
             compare_averages(found, plain)
+    compare_constant(lambda state: translated(yours, state), state)
     for state, right in files(draw, ("mlm",)):       # without other heads
         params = translated(yours, state)
         compare_translated(params, right, state, plain)
@@ -120,7 +121,8 @@ def matrices(yours, draw):
         compare_arrays(translated(yours, state), right,
                        lambda name: (is_matrix(name) or is_square(name)) and not name.endswith(JOINED))  # fmt: skip
     _, right = file_of(draw, square=True)            # with a projection all the same
-    compare_arrays(translated(yours, as_torch(right)), right, lambda name: name == "embeddings.projection.w")
+    compare_arrays(translated(yours, as_torch(right)), right,
+                   lambda name: name.endswith(".w") and not name.endswith(JOINED))  # fmt: skip
 
 
 @variant.check(1, "tables, norms, biases", of="translate", formula="as they are; in_proj_bias has q, k and v in a row")

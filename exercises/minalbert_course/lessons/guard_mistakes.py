@@ -71,6 +71,7 @@ def mean_mistakes(shape, rows, updates):
     last, total, right = np.zeros(shape), scatter_add(shape, rows, updates), scatter_mean(shape, rows, updates)
     last[rows] = updates
     counts = np.bincount(rows, minlength=shape[0])[:, None]
+    of_some = np.bincount(rows, (updates != 0).any(axis=1), minlength=shape[0])[:, None]
     wrapped = counts.astype(np.int8)
     of_bytes = {"the number of a row's updates has eight bits, and ends at 127": total / np.maximum(wrapped, 1)}
     return (of_bytes if (wrapped != counts).any() else {}) | {
@@ -82,6 +83,7 @@ def mean_mistakes(shape, rows, updates):
         "divided by one more than the number of a row's updates": total / (counts + 1),
         "divided by the number of rows": total / shape[0],
         "divided by the largest of the numbers": total / counts.max(),
+        "updates of zeros are not counted": total / np.maximum(of_some, 1),
         "divided by the number twice": right / np.maximum(counts, 1),
         "row 0 is left out; it is a row like others": right * (np.arange(shape[0]) > 0)[:, None],
         "the rows that nobody names have the mean of all updates; they must be 0":

@@ -13,10 +13,10 @@ from ..compare import NOTHING, PERHAPS, Wrong, numbers, same, shown
 def file_of(draw, heads=parameters.HEADS, square=False):
     """(state under their names, arrays under ours), numbers of no model   heads: those that the file has
 
-    square: is E equal to H?
+    square: are E and F equal to H?
     """
     V, E, H, F, M, S = draw.sizes(V=11, E=4, H=6, F=7, M=5, S=2, least=3)
-    E = H if square else E
+    E, F = (H, H) if square else (E, F)
     config = AlbertConfig(
         vocab_size=V, embedding_size=E, hidden_size=H, intermediate_size=F, max_position_embeddings=M,
         num_hidden_layers=2, num_attention_heads=1, type_vocab_size=S, embedding_projection=True,
@@ -77,6 +77,16 @@ def compare_names(params, right):
             more = f" and {len(names) - 3} more" if len(names) > 3 else ""
             beside = f" ({extra[0]!r} instead?)" if what == "lacks" and extra else ""
             raise Wrong(f"params {what} {', '.join(names[:3])}{more}{beside}", cause)
+
+
+def compare_constant(translated, state):
+    """Are the names those of this file where all its numbers are 0, or 1? translated: params of a state"""
+    usual = translated(state)
+    for number in (0, 1):
+        params = translated({name: np.full_like(array, number) for name, array in state.items()})
+        if lost := sorted(usual.keys() - params.keys()):
+            raise Wrong(f"where all numbers of the file are {number}, params lacks {', '.join(lost[:3])}",
+                        "seen: a name decides what is left out, not the numbers; a new bias has zeros alone")
 
 
 LEAVES = {
