@@ -11,8 +11,8 @@
 #
 # A backward function is handed `dy`, how the loss changes with the output, and whatever you put into `cache`; it
 # returns how the loss changes with each input, in the order of forward's arguments. Arrays may be transposed, or parts
-# of larger ones: then `reshape` may return a copy. Do not write into arguments: others still need them. Return arrays
-# of their own, no views of arguments or of each other.
+# of larger ones: then `reshape` may return a copy. Do not write into arguments: others still need them. The cache is
+# your own, and is used once. Return arrays of their own, no views of arguments or of each other.
 
 # %%
 import numpy as np
