@@ -24,6 +24,7 @@ from .model_sizes import (
     CORNERS,
     LARGEST,
     MANY,
+    OPERATIONS,
     PAIRS,
     PAPER,
     another,
@@ -206,7 +207,7 @@ def of_operations(yours, draw):
     known = operation_mistakes(H, F, L, T, right)
     whole(f"flops_per_token({H}, {F}, {L}, {T})", yours.flops_per_token(H, F, L, T), right, known, found=asked)
     whole_in_turn("flops_per_token", yours.flops_per_token, operations, (H, F, L, T))
-    for _, T, H, _, F, L in CORNERS if draw.first else ():
+    for H, F, L, T in OPERATIONS if draw.first else ():
         right = operations(H, F, L, T)
         whole_in_corner(f"flops_per_token({H}, {F}, {L}, {T})", yours.flops_per_token(H, F, L, T), right)
 

@@ -198,7 +198,8 @@ def of_operations(yours, draw):
     def asked(sizes, T):
         return sizes.H, sizes.F, sizes.L, sizes.N, sizes.K, sizes.D, T
 
-    others = [asked(sizes, T) for T, sizes in zip(LENGTHS, CORNERS, strict=True)] if draw.first else ()
+    lengths = [T if T < 10**6 else 1 for T in LENGTHS]           # a sequence's count is below 2⁶³, too
+    others = [asked(sizes, T) for T, sizes in zip(lengths, CORNERS, strict=True)] if draw.first else ()
     sizes = asked(drawn(draw), 512 if draw.first else int(draw.integers(101, 999)))
     compare(yours, "flops_per_token", operations, operation_mistakes, "HFLNKDT", sizes, others, degree=4)
 
