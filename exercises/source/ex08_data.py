@@ -10,7 +10,8 @@
 #
 # `rng` is a NumPy generator (`np.random.default_rng(seed)`). Draw from it alone, in whatever way you like: your answer
 # is judged by what holds for every draw, and by how often things happen in many. Ids may come back as a list or an
-# array, a label as 0 and 1 or False and True. Do not write into arguments.
+# array, a label as 0 and 1 or False and True. Arrays of ids that you are given are of int64 or int32. Do not write
+# into arguments.
 
 # %%
 import numpy as np
@@ -46,8 +47,8 @@ def order_pair(document, rng):
 # ## One input of two parts
 #
 # `[CLS] first [SEP] second [SEP]`, at most `max_length` tokens. While that is too long, the longer of the two parts
-# loses its last token; where both are equally long, the second does. (`max_length` is at least 5.) The token types
-# are 0 from `[CLS]` to the first `[SEP]`, and 1 after it.
+# loses its last token; where both are equally long, the second does. (`max_length` is at least 5, and a part may have
+# thousands of tokens.) The token types are 0 from `[CLS]` to the first `[SEP]`, and 1 after it.
 
 # %%
 def assemble(first, second, max_length):

@@ -13,9 +13,9 @@ from .altered import other_number
 from .chances import pairs_alike, repeats, rng, rngs, share, shares
 from .documents import compare_draws, joined, repeating, starts, two_parts, written
 from .inputs import ASSEMBLE, MASK_TOKENS, add_inputs
-from .masked_words import text
-from .sentences import flag, whole
-from .word_spans import compare_library, compare_spans, compare_words, spans_of, words_of
+from .masked_words import narrow_untouched, text
+from .sentences import ORDINARY, flag, whole
+from .word_spans import bare, compare_library, compare_spans, compare_words, spans_of, words_of
 
 lesson = Lesson(
     "ex08", "masked words and sentence order", minutes=90,
@@ -78,6 +78,17 @@ def fair(yours, draw):
 
     causes = "the parts are never swapped", "the parts are always swapped"
     compare_draws(draw, pairs_of, "swapped", causes)
+    compare_equal_parts(yours, draw)
+
+
+def compare_equal_parts(yours, draw):
+    """A label says what was drawn, also where both parts have the same tokens."""
+    token, calls = int(draw.integers(ORDINARY, 1000)), 80
+    answers = yours.each("order_pair", [([[token], [token]], seeded) for seeded in rngs(draw, calls)])
+    count = sum(flag("swapped", swapped) for _, _, swapped in answers)
+    cause = "the label is found by comparing tokens: swapped parts may look as the document does"
+    says = "swapped, where both parts have the same tokens"
+    share(says, count, calls, 1 / 2, cause if count in (0, calls) else None)
 
 
 add_inputs(lesson, points=(1, 0.5, 0.5, 0.5, 0.5, 1))
@@ -139,7 +150,7 @@ LENGTHS = {
 @lesson.check(1, "words of pieces", of="find_words", formula="ordinary tokens up to the next that begins a word")
 def words(yours, draw):
     compare_words(yours, draw)
-    yours.untouched()
+    narrow_untouched(yours, "find_words", *bare(draw))
 
 
 SPAN = "neighbouring words, shortened while they have more tokens than are left; left out if one is taken"
@@ -163,4 +174,4 @@ def purity(yours, draw):
     repeats("mask_tokens", lambda rngs: yours.each("mask_tokens", [(ids, rng, 1000) for rng in rngs]), draw, True)
     repeats("ngram_lengths", lambda rngs: yours.each("ngram_lengths", [(50, rng) for rng in rngs]), draw)
     yours.assemble([5] * 15, [6] * 10, 12)
-    yours.untouched()
+    narrow_untouched(yours, "mask_tokens", ids, rng(draw), 1000)

@@ -2,10 +2,10 @@
 
 from ..compare import Wrong, shown
 from ..lesson import Lesson
-from .chances import even, likely, repeats, rng, rngs, share, shares, unrelated
+from .chances import even, likely, repeats, rng, rngs, share, shares, surprise, unrelated
 from .documents import compare_draws, joined, starts, two_parts, written
 from .inputs import ASSEMBLE, MASK_TOKENS, add_inputs
-from .masked_words import text
+from .masked_words import narrow_untouched, text
 from .sentences import flag
 
 variant = Lesson(
@@ -76,21 +76,27 @@ def fair_next(yours, draw):
     compare_draws(draw, pairs_of, "second parts of another document", causes)
 
 
+DOUBT = 6.0                                          # surprise at which more calls are asked for
 DEPENDENT = "where the second part begins depends on where the first ends; each needs a draw of its own"
 
 
 @variant.check(1, "another document", of="nsp_pair", formula="each other document, and each of its sentences, alike")
 def elsewhere(yours, draw):
     if draw.first:
-        compare_elsewhere(yours, draw, [3, 3, 3, 3], 1, 1600)
+        doubtful = compare_elsewhere(yours, draw, [3, 3, 3, 3], 1, 1600)
         compare_equal_texts(yours, draw)
+        if doubtful:                                 # of right answers, fewer than one in a hundred
+            compare_elsewhere(yours, draw, [3, 3, 3, 3], 1, 6400)
     else:
         compare_elsewhere(yours, draw, [5] * 11 + [2], 11, 400)
         compare_elsewhere(yours, draw, [3, *draw.rng.permutation([1, 2, 8]).tolist()], 0, 400)
 
 
 def compare_elsewhere(yours, draw, sizes, number, calls):
-    """The second parts, in so many calls, for the document of this number; sizes: the sentences of each document"""
+    """The second parts, in so many calls, for the document of this number; sizes: the sentences of each document
+
+    Returns whether a document, or a sentence, was drawn so often, or so seldom, that more calls must tell.
+    """
     documents, D = [written(draw, size, start=100 * (i + 1)) for i, size in enumerate(sizes)], len(sizes)
     homes, begins = {i: 0 for i in range(D) if i != number}, {i: [] for i in range(D)}
     places = {tuple(tail): place for document in documents for place, tail in enumerate(tails(document))}
@@ -112,11 +118,12 @@ def compare_elsewhere(yours, draw, sizes, number, calls):
         raise Wrong(f"{found} of {calls} second parts are another document's sentences up to its end; "
                     "it must be about half of them")  # fmt: skip
     by_length = [sizes[i] / (sum(sizes) - sizes[number]) for i in homes]
-    doubled = [(2 if i == (number + 1) % D else 1) / D for i in homes]
+    twice = {j: [(2 if i == j else 1) / D for i in homes] for j in homes}
+    stands = "where the own number is drawn {} stands for it, which then has twice the chance".format
     known = {
         "long documents are drawn more often; each must have the same chance": by_length,
-        "where the own number is drawn the next one stands for it, which then has twice the chance": doubled,
-    }
+        stands("the next one"): twice[(number + 1) % D],
+    } | {stands(f"document {j}"): chances for j, chances in twice.items()}
     shares(f"from document {{}}, of {D - 1} others", homes, [1 / (D - 1)] * (D - 1), known)
     even(f"from {D - 1} other documents", list(homes.values()))
     for i, found in begins.items():
@@ -131,6 +138,8 @@ def compare_elsewhere(yours, draw, sizes, number, calls):
     unrelated("from document {}, where first has {} sentences", [(cut, other) for cut, other, _ in cuts], DEPENDENT)
     of_one_size = [(cut, place + 1) for cut, other, place in cuts if sizes[other] == size]
     unrelated(f"from sentence {{}} of {size} on, where first has {{}} sentences", of_one_size, DEPENDENT)
+    rows = list(homes.values()), [together.count(sentence) for sentence in range(size)]
+    return any(surprise(count / sum(row), 1 / len(row), sum(row)) > DOUBT for row in rows if any(row) for count in row)
 
 
 def compare_equal_texts(yours, draw):
@@ -159,4 +168,4 @@ def purity_next(yours, draw):
     repeats("nsp_pair", lambda rngs: yours.each("nsp_pair", [(documents, last, rng) for rng in rngs]), draw)
     repeats("mask_tokens", lambda rngs: yours.each("mask_tokens", [(ids, rng, 1000) for rng in rngs]), draw, True)
     yours.assemble([5] * 15, [6] * 10, 12)
-    yours.untouched()
+    narrow_untouched(yours, "mask_tokens", ids, rng(draw), 1000)

@@ -32,6 +32,17 @@ def crowded(draw, token):
     return ids
 
 
+NARROW = "an array of int32 is not copied: astype(..., copy=False) and asarray may give the array itself; take a copy"
+
+
+def narrow_untouched(yours, name, ids, *others):
+    """`untouched`, then for the ids as an array of int32."""
+    yours.untouched()
+    getattr(yours, name)(ids.astype(np.int32), *others)
+    if yours.wrote:
+        raise Wrong(yours.wrote, NARROW, name)
+
+
 def ask_each(yours, draw, texts, vocab_size=25):
     pairs = zip(texts, rngs(draw, len(texts)), strict=True)
     answers = yours.each("mask_tokens", [(ids, seeded, vocab_size) for ids, seeded in pairs])

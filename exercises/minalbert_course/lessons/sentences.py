@@ -5,6 +5,7 @@ import numpy as np
 from ..compare import Wrong, equal, numbers, shown
 from ..given import Given
 from ..outside import numbers as stored
+from ..yours import Stopped
 from .altered import altered, exchanged_numbers
 
 UNK, CLS, SEP, MASK, ORDINARY = 1, 2, 3, 4, 5
@@ -39,8 +40,16 @@ def assembled(first, second, max_length):
 
 def compare_inputs(yours, asked):
     """Compare what assemble returns for each (first, second, max_length), and name the cause if it is known."""
-    for given, answer in zip(asked, yours.each("assemble", asked), strict=True):
-        compare_assembled(*answer, *given)
+    try:
+        for given, answer in zip(asked, yours.each("assemble", asked), strict=True):
+            compare_assembled(*answer, *given)
+    except Stopped as error:
+        if "RecursionError" in str(error):
+            raise Wrong(str(error), DEEP, "assemble") from error
+        raise
+
+
+DEEP = "a function calls itself for each token too many; a part may have thousands of tokens"
 
 
 def compare_assembled(ids, types, first, second, max_length):
@@ -171,6 +180,8 @@ def check_too_long(yours, draw):
     asked.append((*two_texts(draw, (300, 290), 1000), 300))
     asked.append(([6, UNK, 7, UNK, UNK], [UNK, 8, UNK, UNK], 8))
     asked.append((list(range(5, 3005)), list(range(3005, 5005)), 4100))
+    long, short = list(range(5, 4005)), [5, 6, 7]
+    asked += [(long, short, 64), (short, long, 64)]
     compare_inputs(yours, asked)
     compare_one_list(yours, [5, 6, 7, 8], 8)
 
