@@ -214,7 +214,7 @@ def gather_gradient(yours, draw):
 def tied(yours, draw):
     for x, table, bias, dlogits in every_state(draw):
         (V, E), (B, P) = table.shape, x.shape[:2]
-        T = 1 if P == 1 else P + 3
+        T = 1 if P == 1 else P if P == V else P + 3
         ids = draw.integers(0, max(1, V - 1), B, T)  # the last word is looked up by every second
         ids[:, -1] = V - 1 if P % 2 else ids[:, -1]
         ids[:, min(1, T - 1)] = ids[0, 0]

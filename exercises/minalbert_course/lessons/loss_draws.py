@@ -9,7 +9,8 @@ from .many_rows import last_rows
 SINGLES = {}, {"B": 1}, {"P": 1}, {"B": 1, "P": 1}, {"E": 1}, {"V": 1}, {"V": 300}, {"E": 5, "V": 5}
 PLACES = {}, {"B": 1}, {"P": 1}, {"P": 9, "T": 4}, {"T": 1}, {"H": 1}, {"P": 12, "T": 300}
 SCALES = (0, 1, 1, 1), (1, 0, 1, 1), (1, 1, 0, 1), (1, 1, 1, 0), (30, 1, 1, 30), (1, 30, 30, 1)
-STEPS = (1.0, -3.0, 0.0, 25.0, 2000.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 2.0, 1.0)
+STEPS = (1.0, -3.0, 0.0, 25.0, 2000.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 2.0, 1.0,
+         1.0, 1.0)  # fmt: skip
 
 
 def slots(draw, scale=2.0, **fixed):
@@ -49,6 +50,9 @@ def kinds(draw):
     yield logits[0, 0], np.array(labels[0, 0]), np.array(weights[0, 0])               # one target alone
     logits, labels, weights = slots(draw, K=300)
     yield logits, np.maximum(labels, 256), weights
+    yield slots(draw, B=4, P=4, K=4)
+    logits, labels, weights = slots(draw, B=3, P=3)
+    yield logits[0, :, :3], labels[0] % 3, weights[0]        # as many targets as words
 
 
 def many_words(draw):
@@ -74,6 +78,8 @@ def every_state(draw):
     for scales in SCALES:
         yield tuple(scale * array for scale, array in zip(scales, states(draw), strict=True))
     yield states(draw, B=70)
+    yield states(draw, P=6, V=6)
+    yield states(draw, **dict.fromkeys("BPEV", 4))   # equal sizes: an axis is not known by its size
 
 
 def every_place(draw):
@@ -86,6 +92,8 @@ def every_place(draw):
     yield x, 0 * positions, dy
     yield x, positions, np.ones_like(dy)
     yield places(draw, B=70, H=300)
+    yield places(draw, **dict.fromkeys("BTPH", 4))
+    yield places(draw, B=5, P=5)
 
 
 def places(draw, **fixed):

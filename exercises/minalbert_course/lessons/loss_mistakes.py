@@ -137,6 +137,9 @@ def nearest(loss, each):
     return np.asarray(loss, float).reshape(1) if found else np.array([np.nan])
 
 
+ALONG = "where {} = V, the bias is added along the wrong axis; it has a number for each word, so it goes along the last"
+
+
 def logits_mistakes(x, table, bias):
     right = x @ table.T
     return {
@@ -144,7 +147,8 @@ def logits_mistakes(x, table, bias):
         "the bias is subtracted": right - bias,
         "this is the bias alone": 0 * right + bias,
         "the bias is added twice": right + 2 * bias,
-    }
+    } | {says.format(letter): right + bias.reshape(shape) for letter, says, size, shape in (
+        ("P", ALONG, x.shape[1], (-1, 1)), ("B", ALONG, len(x), (-1, 1, 1))) if size == len(bias)}  # fmt: skip
 
 
 def decoder_mistakes(x, table, dlogits):
@@ -160,6 +164,9 @@ def decoder_mistakes(x, table, dlogits):
     }  # fmt: skip
 
 
+OWN = "where B = P, slot p belongs to sequence p: the numbers of the sequences must go along the first axis"
+
+
 def gather_mistakes(x, positions):
     return {
         "all sequences are read at the first one's positions": x[:, positions[0]],
@@ -167,7 +174,7 @@ def gather_mistakes(x, positions):
         "the places after the right ones are read": x[np.arange(len(x))[:, None], (positions + 1) % x.shape[1]],
         "slots at position 0 are left out; 0 is a position like others": 
             x[np.arange(len(x))[:, None], positions] * (positions > 0)[..., None],
-    }  # fmt: skip
+    } | ({OWN: x[np.arange(len(x)), positions]} if 1 < len(x) == positions.shape[1] else {})  # fmt: skip
 
 
 def scatter_mistakes(x, positions, dy):
@@ -184,7 +191,14 @@ def scatter_mistakes(x, positions, dy):
         "slots at position 0 are left out; 0 is a position like others":
             np.stack([scatter_add(x[0].shape, at, one * (at > 0)[:, None])
                       for at, one in zip(positions, dy, strict=True)]),
-    } | (short if 1 < T < positions.shape[1] else {})  # fmt: skip
+    } | (short if 1 < T < positions.shape[1] else {}) | (
+        {OWN: own_slots(x, positions, dy)} if 1 < len(x) == positions.shape[1] else {})  # fmt: skip
+
+
+def own_slots(x, positions, dy):
+    dx = np.zeros_like(x)
+    np.add.at(dx, (np.arange(len(x)), positions), dy)
+    return dx
 
 
 def tied_mistakes(ids, dy, x, dlogits):
