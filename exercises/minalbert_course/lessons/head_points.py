@@ -108,6 +108,8 @@ def labelled(draw):
     yield draw.normal(2, 13), np.array([-1, 12])
     yield draw.normal(4, 9), np.array([-7, 8, -2, 3])
     yield scores[1:2], labels[1:2]
+    yield draw.normal(4, 4), np.array([2, -1, 0, 3])  # as many examples as names
+    yield draw.normal(3, 3, 3), np.array([[0, 2, 1], [1, -1, -1], [2, 0, -1]])
 
 
 def rated(draw):

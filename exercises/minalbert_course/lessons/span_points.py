@@ -49,7 +49,7 @@ def point(draw):
 def answered(draw):
     """(scores, spans): all answers inside, at places that are not barred; some sizes and scores beside the usual."""
     B, T = draw.sizes(B=3, T=7, least=3)
-    for batch, length, scale in ((B, T, 2), (1, T, 2), (B, 1, 2), (4, 4, 30), (40, 300, 1), (2, T, 0)):
+    for batch, length, scale in ((B, T, 2), (1, T, 2), (B, 1, 2), (4, 4, 30), (40, 300, 1), (2, T, 0), (2, 2, 1)):
         scores, spans = draw.normal(batch, length, 2, scale=scale), np.sort(draw.integers(0, length, batch, 2))
         spans[0] = 0, length - 1
         spans[-1] = length - 1
