@@ -3,7 +3,7 @@ def central_difference(f, x, h):
     return np.reshape([(f(x + h * e) - f(x - h * e)) / (2.0 * h) for e in units], x.shape)
 
 
-def complex_step(f, x, h=1e-8):
+def complex_step(f, x, h=1e-12):
     units = np.eye(x.size).reshape(x.size, *x.shape)
     return np.reshape([(f(x + 1j * h * e) / h).imag for e in units], x.shape)
 

@@ -41,6 +41,12 @@ def points(draw):
         yield " at x of shape (20, 15)", *point(draw, 0.0, (20, 15))
 
 
+def fast(draw):
+    """(what the student's function is given for a function that changes fast, x, its gradient at x)"""
+    x = draw.normal(3)
+    return Given.of("function", "ripples"), x, 10000 * np.cos(10000 * x)
+
+
 def central_difference(f, x, h):
     return np.array([(f(x + step) - f(x - step)) / (2 * h) for step in h * units(x)]).reshape(x.shape)
 

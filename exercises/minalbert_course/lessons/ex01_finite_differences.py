@@ -19,6 +19,7 @@ from .differences import (
     central_difference,
     complex_step,
     exactly,
+    fast,
     gradient_of,
     moved,
     order_cause,
@@ -108,6 +109,8 @@ def complex_value(yours, draw):
     for where, given, _, x, exact in points(draw):
         with guessing(guess_at(where)):
             exactly(f"the gradient{where}", x, yours.complex_step(given, x), exact, 1e-12)
+    given, x, exact = fast(draw)
+    exactly("the gradient of Σ sin(10000 x)", x, yours.complex_step(given, x), exact, 1e-12)
 
 
 @lesson.check(0.5, "Squire and Trapp's", of="complex_step", formula=f"{STEP}; f = exp(x) / (sin³x + cos³x), x = 1.5")
@@ -198,6 +201,9 @@ def find(yours, draw):
                         f"{sorted(wrong) or 'none'}", "each name is judged: two may have the very same array")
     if found := named(yours.find_wrong(given, {}, x), {}):
         raise Wrong(f"of no candidates, {found} are called wrong")
+    given, x, exact = fast(draw)
+    with guessing("perhaps: the judge's step is too wide for an f that changes fast; a complex step may be 1e-30"):
+        judged(yours, draw, given, x, exact, near_the_limit(exact), ", where f is Σ sin(10000 x)")
 
 
 @lesson.check(1, "nan and shapes", of="find_wrong", formula=NAMED)
