@@ -28,6 +28,7 @@ KINDS = {
     "large": "some numbers above 10",
     "initial": "gains of one and biases of zero, as at the beginning",
     "constant": "a row of one number, and a gain of 0",
+    "one sign": "rows of one sign, and zeros in rows",
     "outlier": "a row of many numbers, one of them far out",
     "still": "weights with which a block changes nothing",
     "again": "the first weights of the list and the last are one object",
@@ -46,6 +47,8 @@ GUESSES = {
     "large": f"perhaps: {BEFORE}; numbers are cut off, or exp overflows{SIZES}",
     "initial": f"perhaps: {BEFORE}; a gain of one, or a bias of zero, is a case of its own",
     "constant": f"perhaps: {BEFORE}; a row without variance is a case of its own, or a gain of 0",
+    "one sign": f"perhaps: {BEFORE}; a row is divided by one of its numbers, which may be 0: its first, say, or its "
+                "largest, where no number of the row is above 0",
     "outlier": f"perhaps: {BEFORE}; numbers are cut off, or a size is written in",
     "still": f"perhaps: {BEFORE}; the layers end early where x stays as it is{SIZES}",
     "again": f"perhaps: {BEFORE}; something is kept for an object, by its id, which may be there twice",

@@ -13,6 +13,7 @@ from .corners import MANY, Corner, also, guessing, something
 from .matches import matches
 from .norms import (
     NO_EPS,
+    ONE_SIGN,
     ROWS,
     SHIFT,
     SMALL_EPS,
@@ -60,7 +61,7 @@ BACKWARD = "dx = r (g - mean(g) - xhat mean(g xhat)), with g = dy gain and means
 
 
 @lesson.check(2, "y", of="layer_norm_forward", formula=FORWARD)
-@also(*ROWS, *SMALL_EPS, NO_EPS)
+@also(*ROWS, *SMALL_EPS, NO_EPS, ONE_SIGN)
 def value(yours, draw):
     given = x, gain, bias, eps, _ = point(draw)
     y, _ = yours.layer_norm_forward(*given[:4])
@@ -108,7 +109,7 @@ def compare_far_back(yours, x_near, x_far, *others):
 
 
 @lesson.check(2, "dx", of="layer_norm_backward", formula=BACKWARD)
-@also(*ROWS)
+@also(*ROWS, ONE_SIGN)
 def input_gradient(yours, draw):
     given = x, gain, _, eps, dy = point(draw)
     dx, _, _ = gradients_of(yours, *given)
@@ -143,7 +144,7 @@ def laws(yours, draw):
 
 
 @lesson.check(1.5, "dgain", of="layer_norm_backward", formula="dgain = Σ over rows of dy xhat")
-@also(*ROWS)
+@also(*ROWS, ONE_SIGN)
 def gain_gradient(yours, draw):
     x, gain, bias, _, dy = point(draw)
     _, dgain, _ = gradients_of(yours, x, gain, bias, TINY, dy)
@@ -161,7 +162,7 @@ def gain_gradient(yours, draw):
 
 
 @lesson.check(1, "dbias", of="layer_norm_backward", formula="dbias = Σ over rows of dy")
-@also(*ROWS)
+@also(*ROWS, ONE_SIGN)
 def bias_gradient(yours, draw):
     given = x, gain, bias, eps, dy = point(draw)
     _, _, dbias = gradients_of(yours, *given)

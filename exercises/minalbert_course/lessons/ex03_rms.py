@@ -15,6 +15,7 @@ from .corners import MANY, Corner, also, something
 from .matches import matches
 from .norms import (
     NO_EPS,
+    ONE_SIGN,
     ROWS,
     SMALL_EPS,
     TINY,
@@ -77,7 +78,7 @@ def rms_point(draw, *axes):
 
 
 @variant.check(2, "y", of="rms_norm_forward", formula=RMS)
-@also(*ROWS, *SMALL_EPS, NO_EPS)
+@also(*ROWS, *SMALL_EPS, NO_EPS, ONE_SIGN)
 def rms_forward(yours, draw):
     x, gain, eps, _ = rms_point(draw)
     y, _ = yours.rms_norm_forward(x, gain, eps)
@@ -91,7 +92,7 @@ def rms_forward(yours, draw):
 
 
 @variant.check(3, "dx", of="rms_norm_backward", formula=f"{RMS}; x_j reaches y_j directly, and every y_i through r")
-@also(*ROWS)
+@also(*ROWS, ONE_SIGN)
 def rms_input_gradient(yours, draw):
     given = x, gain, eps, dy = rms_point(draw)
     dx, _ = rms_gradients(yours, *given)
@@ -123,7 +124,7 @@ def rms_law(yours, draw):
 
 
 @variant.check(2, "dgain", of="rms_norm_backward", formula="dgain = Σ over rows of dy times what gain multiplies")
-@also(*ROWS)
+@also(*ROWS, ONE_SIGN)
 def rms_gain_gradient(yours, draw):
     x, gain, _, dy = rms_point(draw)
     _, dgain = rms_gradients(yours, x, gain, TINY, dy)

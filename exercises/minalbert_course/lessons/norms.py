@@ -29,6 +29,7 @@ ROWS = (
 TINY = 1e-12                                         # the model's eps; elsewhere it is about 0.1, where it is seen
 SMALL_EPS = Corner("tiny", B=2, T=2, H=5, eps=TINY), Corner("least", B=2, T=2, H=5)
 NO_EPS = Corner("least", B=2, T=2, H=5, eps=0.0)     # where any eps shows
+ONE_SIGN = Corner("one sign", B=2, T=2, H=4)
 CUT_OFF = "perhaps: r is cut off where rows are small, or dx is a difference with too wide a step"
 SHIFT = (
     "the rows of dx do not sum to zero, as they must: adding a constant to a row of x changes nothing. Perhaps the "
@@ -56,6 +57,10 @@ def point(draw, *axes):
         bias = np.zeros_like(bias)
     if kind == "outlier":
         x[-1, -1, 0] = 100.0
+    if kind == "one sign":
+        x = np.stack([-np.abs(x[0]), np.abs(x[1])])
+        x[0, 0, 0] = x[1, 0, -1] = 0.0
+        x[1, 1] = 0.0, 2.0, -2.0, 0.0                # the first number is the mean, too
     return x, gain, bias, eps_of(draw, kind, sizes), upstream(draw, *x.shape)
 
 
