@@ -6,10 +6,10 @@
 #
 # Both act on each number alone, so `x`, `y`, `dy` and `dx`, arrays of floats, have one shape, whatever it is. A
 # backward function is handed `dy`, how the loss changes with the output, and whatever you put into `cache`; it returns
-# `dx`, an array, how the loss changes with the input. Numbers near ±1000 must have finite results. Arrays may be
-# transposed, or parts of larger ones: then `reshape` may return a copy. Do not write into arguments, nor into what
-# forward was given or has returned: others still need them. Return arrays of their own, no views of arguments. The
-# cache is your own, and is used once.
+# `dx`, an array, how the loss changes with the input. Numbers near ±1000 must have right results, too, also beside
+# small ones. What rounding near 1 leaves, some $10^{-16}$, is no error. Arrays may be transposed, or parts of larger
+# ones: then `reshape` may return a copy. Do not write into arguments, nor into what forward was given or has returned:
+# others still need them. Return arrays of their own, no views of arguments. The cache is your own, and is used once.
 
 # %%
 import numpy as np

@@ -11,7 +11,7 @@ from ..compare import same
 from ..lesson import Lesson
 from ..outside import numbers, ramp
 from .corners import also, something
-from .gate_points import FAR_OUT, SHAPES, all_open, compared, far, far_out, point, with_many
+from .gate_points import FAR_OUT, SHAPES, all_open, beside_large, compared, far, far_out, point, with_many
 from .matches import matches
 from .wrong_gates import NO_DY, cdf, of_erf, pdf, slopes_of_erf
 
@@ -40,6 +40,8 @@ def Phi_value(yours, draw):
     matches("Φ", yours.Phi(x), cdf(x), "btk", lambda: of_erf(x), lambda: terms, given=(cdf, {"x": x}))
     for name, other, limit in far(x):
         compared(f"Φ {name}", other, yours.Phi(other), cdf(other), limit)
+    if draw.first:
+        beside_large("Φ", "Phi", yours.Phi)
 
 
 @variant.check(1.5, "phi", of="phi", formula="φ(x) = exp(-x²/2) / √(2π), the derivative of Φ")
@@ -65,6 +67,8 @@ def phi_value(yours, draw):
         compared(f"φ {name}", other, yours.phi(other), pdf(other), limit)
     cut = {"beyond some number φ is 0": 0 * TAIL}
     same("φ for x of 5.2 to 8", yours.phi(TAIL), pdf(TAIL), suspects=cut, limit=1e-4)
+    if draw.first:
+        beside_large("φ", "phi", yours.phi)
 
 
 @variant.check(2, "GELU", of="gelu_erf_forward", formula="y = x Φ(x)")
@@ -122,6 +126,8 @@ def erf_large(yours, draw):
     far_out("y", y, x * (x > 0), "gelu_erf_forward")
     far_out("dx", yours.gelu_erf_backward(dy, cache), dy * (x > 0), "gelu_erf_backward")
     all_open(yours.gelu_erf_forward, yours.gelu_erf_backward, dy)
+    beside_large("y", "gelu_erf_forward", lambda x: yours.gelu_erf_forward(x)[0])
+    beside_large("dx", "gelu_erf_backward", lambda x: yours.forward_and_back("gelu_erf", x + 7, x))
 
 
 @variant.check(0.5, "as PyTorch", of="gelu_erf_backward", formula="PyTorch's gelu and its gradient")

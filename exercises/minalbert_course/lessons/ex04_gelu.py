@@ -15,7 +15,7 @@ from ..compare import same
 from ..lesson import Lesson
 from ..outside import numbers, ramp
 from .corners import also, something
-from .gate_points import FAR_OUT, SHAPES, all_open, compared, far, far_out, point, with_many
+from .gate_points import FAR_OUT, SHAPES, all_open, beside_large, compared, far, far_out, point, with_many
 from .matches import matches
 from .wrong_gates import NO_DY, A, C, constants_found, gates, slopes, wrong_tanh, wrong_tanh_slopes
 
@@ -116,6 +116,10 @@ def large(yours, draw):
     far_out("y", y, x * (x > 0), "gelu_forward", TANH)
     far_out("dx", yours.gelu_backward(dy, cache), dy * (x > 0), "gelu_backward", TANH)
     all_open(yours.gelu_forward, yours.gelu_backward, dy)
+    beside_large("y of tanh", "tanh_forward", lambda x: yours.tanh_forward(x)[0])
+    beside_large("dx of tanh", "tanh_backward", lambda x: yours.forward_and_back("tanh", x + 7, x))
+    beside_large("y", "gelu_forward", lambda x: yours.gelu_forward(x)[0])
+    beside_large("dx", "gelu_backward", lambda x: yours.forward_and_back("gelu", x + 7, x))
 
 
 @lesson.check(0.5, "as PyTorch", of="gelu_backward", formula='PyTorch\'s tanh and gelu(approximate="tanh")')

@@ -11,6 +11,12 @@ from .corners import MANY, Corner, upstream
 from .matches import matches
 
 FAR_OUT = np.array([[-1000.5, -200.25], [200.25, 1000.5]])
+BESIDE_LARGE = [1000.5, 0.5, -0.7, 1.2, -0.3], [-1000.5, 0.02, -0.01, 0.015, -0.02]
+WHOLE = "these are whole numbers: np.vectorize gives all of them the dtype of the first, so let it be 1.0, not 1"
+BESIDE = (
+    "seen: these have other answers beside a large x than alone. Is one rule taken for the whole array, or has it the "
+    "dtype of its first number?"
+)
 FINE = 5e-7
 SHAPES = (
     Corner(B=1, T=1, K=1),
@@ -76,6 +82,23 @@ def far_out(name, answer, expected, of, instead=""):
     elif np.abs(first).max() > 1e-9:
         raise Wrong(f"{name} begins with {first[0]:.3g}, {first[1]:.3g}; both must be 0",
                     "perhaps: x is cut off, and a gate that is nearly 0 is multiplied with a large x", of)  # fmt: skip
+
+
+def beside_large(name, of, answers):
+    """Beside a large x the others have the answers that they have alone, be these right or not.
+
+    answers    the student's function of x
+    """
+    for first, *others in BESIDE_LARGE:
+        x, seen = np.array([first, *others]), f"{name} at {', '.join(f'{number:g}' for number in others)}"
+        alone, mixed = array_of(name, answers(x[1:])), array_of(name, answers(x))
+        if alone.shape == x[1:].shape and np.isfinite(alone).all():
+            try:
+                same(f"{seen} beside {first:g}", mixed[1:] if mixed.shape == x.shape else mixed, alone)
+            except Wrong as error:
+                error.cause, error.of = WHOLE if mixed.dtype.kind in "iu" else BESIDE, of
+                error.final, error.exact = True, False
+                raise
 
 
 def all_open(forward, backward, dy):
