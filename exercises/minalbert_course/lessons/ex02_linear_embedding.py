@@ -108,6 +108,7 @@ def leading_axes(yours, draw):
     w, b = draw.matrix(I, O), draw.gain(O)
     for axes in ((R,), (1,), (1, S, T), (S, 1, R, 2)):
         x, dy = draw.normal(*axes, I), draw.normal(*axes, O)
+        x.flat[:: I + 1] = 0                         # rows with a zero have a gradient for it, too
         x[1:2], x[2:3] = 0, x[:1]                    # a row of zeros has y = b, and equal rows count each
         w[0], b[0] = 0, 0
         dy.flat[::O + 1] = 0                         # and such entries no gradient; others of their rows may
