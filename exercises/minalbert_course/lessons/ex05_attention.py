@@ -304,6 +304,7 @@ def padding(yours, draw):
     if np.shape(context) != v.shape or not (np.abs(context - middle) <= reach + 1e-3).all():
         raise Wrong("context is no weighted mean of the values where all keys are padding", of="attention_forward")
     compare_far_mask(yours, q, k, v)
+    compare_beside_padding(yours.attention_forward, yours.attention_backward, given, of="attention_forward")
 
 
 def compare_padded(forward, backward, given, of):
@@ -319,6 +320,27 @@ def compare_padded(forward, backward, given, of):
     if not np.isfinite(np.asarray(context, float)).all():
         raise Wrong("context is not finite where scores are above 1000", "exp of a large number overflows: subtract "
                     "each row's largest first, here as in softmax", of)  # fmt: skip
+
+
+def compare_beside_padding(forward, backward, given, of):
+    """The others have the same answers where the last sequence is padding alone as where it has no padding."""
+    q, k, v, mask, dcontext = given
+    usual, padded = np.zeros_like(mask), np.zeros_like(mask)
+    usual[:-1, ..., -1:], padded[:-1, ..., -1:], padded[-1] = -10000.0, -10000.0, -10000.0
+
+    def answers(mask):
+        context, cache = forward(q, k, v, mask)
+        return [np.asarray(array, float)[:-1] for array in (context, *backward(dcontext, cache)[:3])]
+
+    with guessing("perhaps: one rule is taken for all sequences where one of them is padding alone", few=np.inf):
+        for name, mine, before in zip(("context", "dq", "dk", "dv"), answers(padded), answers(usual), strict=True):
+            if not np.isfinite(before).all():        # other checks say what is wrong
+                return
+            try:
+                same(f"{name} beside a sequence that is padding alone", mine, before)
+            except Wrong as error:
+                error.of = of if name == "context" else None
+                raise
 
 
 def compare_padded_later(forward, right, given, of):

@@ -16,6 +16,7 @@ from .ex05_attention import (
     ROUNDED,
     ROWS,
     SCORES,
+    compare_beside_padding,
     compare_large,
     compare_padded,
     compare_padded_later,
@@ -276,6 +277,7 @@ def padding(yours, draw):
     dq, dk, dv, _ = yours.grouped_backward(given[-1], cache)
     for name, gradient, argument in (("dq", dq, q), ("dk", dk, k), ("dv", dv, v)):
         same(f"{name} where all keys are padding", gradient, np.zeros_like(argument))
+    compare_beside_padding(yours.grouped_forward, yours.grouped_backward, given, of="grouped_forward")
 
 
 @variant.check(0.5, "as PyTorch", of="grouped_backward", formula="PyTorch's scaled_dot_product_attention, enable_gqa")
