@@ -59,3 +59,4 @@ def updates_of(draw):
     yield (4, 3), np.array([2, 2, 2, 0, 0]), zeros
     for dtype in (np.float64, np.float32):           # no row is named
         yield (4, 3), np.zeros(0, int), np.zeros((0, 3), dtype)
+    yield (4, 3), np.array([3, 1, 1, 1]), zeros[[0, 3, 3, 4]]       # a row has two equal updates and another

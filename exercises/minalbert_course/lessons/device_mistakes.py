@@ -134,7 +134,14 @@ def scatter_mistakes(shape, rows, updates):
         "the table begins with ones": right + 1,
         "the updates are subtracted": -right,
         "each update goes to the row after its own": scatter_add(shape, (rows + 1) % shape[0], updates),
+        "equal updates of a row count once": scatter_add(shape, *different(rows, updates)),
     }
+
+
+def different(rows, updates):
+    """The same rows and updates, where equal updates of a row stand once."""
+    _, first = np.unique(np.column_stack([rows, updates]), axis=0, return_index=True)
+    return rows[first], updates[first]
 
 
 def row_laws(rows, right, several):
@@ -164,6 +171,7 @@ def mean_mistakes(losses):
         "divided by one more than their number": losses.sum() / (n + 1),
         "the median": np.median(losses),
         "equal losses count once": np.unique(losses).mean(),
+        "losses of 0 are not counted": losses.sum() / max(np.count_nonzero(losses), 1),
         "the number of losses": n,
         **{f"only the last {k} losses are used": losses[-k:].mean() for k in range(2, n)},
         **{f"only the first {k} losses are used": losses[:k].mean() for k in range(2, n)},

@@ -209,6 +209,7 @@ def to_the_host(yours, draw):
     with explained(ONCE):
         both_live(yours)
         kinds = y, y.astype(np.float32), np.arange(4), np.array(2.5), y[None, :1], y > 0, 0 * y, 1e4 * y, y[:0]
+        kinds += (np.array([np.inf, -np.inf, 0.5], np.float16),)
         compare_read(yours, kinds, "on the device", lambda x: on_device(x, transfers=1))
         compare_read(yours, kinds, "on the host", lambda x: x)       # not before: it would show what is to be read
         compare_read(yours, (y, 2 * y), "on the device that held other numbers before", on_the_same)
@@ -238,7 +239,7 @@ def one_transfer(yours, draw):
             losses = draw.uniform(2.0, 9.0, steps)
             cases += losses, 10 * losses.astype(np.float32)
         cases += 0 * losses, 0.01 * losses, 4 - losses               # the last as of log probabilities
-        cases.append(np.array([2.5, 4.0, 2.5, 2.5, 7.25]))
+        cases += np.array([2.5, 4.0, 2.5, 2.5, 7.25]), np.array([2.0, 0.0, 5.0, 0.0])
         compare_means(yours, cases, "device", lambda losses: Given.of("numbers on the device", losses, 1))
         compare_means(yours, cases, "host", lambda losses: list(map(np.array, losses)))
         for bad in (np.nan, np.inf):

@@ -114,6 +114,7 @@ def steps(draw):
     g = np.linspace(-1, 1, F)
     g[1] = np.finfo(g.dtype).max                     # the largest number is finite, too
     yield np.ones(F), g, 2.0**-1020
+    yield np.array([0.0, 2.0, 0.0]), np.array([1.0, -2.0, -3.0]), 0.5
 
 
 def compare_step(w, g, rate, found):

@@ -5,6 +5,8 @@ import numpy as np
 from minalbert.backend import scatter_add
 from minalbert.layers import gelu_forward
 
+from .device_mistakes import different
+
 
 def silu(x):
     with np.errstate(over="ignore"):
@@ -45,6 +47,7 @@ def guard_mistakes(w, g, rate):
         "whether the sum of g is finite is asked; it may be infinite where no entry is":
             w if not np.isfinite(g.sum()) else w - rate * g,
         "no step is made": w,
+        "weights of 0 stay 0; they are numbers like others": np.where(w == 0, w, guarded_step(w, g, rate)),
         "the rate is left out": w - g,
         "the gradient is divided by the rate": w - g / rate,
         "only the entries that are not finite are left out; the whole step must be": bare,
@@ -84,6 +87,7 @@ def mean_mistakes(shape, rows, updates):
         "divided by the number of rows": total / shape[0],
         "divided by the largest of the numbers": total / counts.max(),
         "updates of zeros are not counted": total / np.maximum(of_some, 1),
+        "equal updates of a row count once": scatter_mean(shape, *different(rows, updates)),
         "divided by the number twice": right / np.maximum(counts, 1),
         "row 0 is left out; it is a row like others": right * (np.arange(shape[0]) > 0)[:, None],
         "the rows that nobody names have the mean of all updates; they must be 0":
