@@ -16,7 +16,18 @@ from ..makers import ex13 as ex13  # what this exercise hands out
 from ..yours import Stopped
 from .checks import alive
 from .config_files import compare_config, compare_refusal, config_text
-from .released import as_dict, compare_arrays, compare_constant, compare_names, file_of, orders
+from .released import (
+    ONES,
+    TWOS,
+    WIDE,
+    as_dict,
+    compare_arrays,
+    compare_constant,
+    compare_names,
+    compare_small,
+    file_of,
+    orders,
+)
 from .released_directory import compare_computed, compare_read, compare_written, stored
 from .two_models import (
     compare_guesses,
@@ -73,6 +84,8 @@ def names(yours, draw):
     compare_constant(lambda state: as_dict("params", yours.translate(state)), state)
     state, right = file_of(draw, heads=("mlm",))     # an AlbertForMaskedLM has no other
     compare_names(as_dict("params", yours.translate(state)), right)
+    state, right = file_of(draw, sizes=ONES)
+    compare_small(as_dict("params", yours.translate(state)), right)
 
 
 @lesson.check(1, "matrices", of="translate", formula=TRANSPOSED)
@@ -89,7 +102,7 @@ def squares(yours, draw):
         params = as_dict("params", yours.translate(ordered))
         compare_arrays(params, right, is_square)
     others = {name for name in filter(is_matrix, right) if np.array_equal(params.get(name), right[name])}
-    state, right = file_of(draw, square=True)        # with a projection all the same
+    state, right = file_of(draw, sizes=TWOS)         # with a projection all the same
     compare_arrays(as_dict("params", yours.translate(state)), right, others.__contains__)
 
 
@@ -102,9 +115,9 @@ def vectors(yours, draw):
         compare_arrays(as_dict("params", yours.translate(ordered)), right, lambda name: not name.endswith(".w"))
     one = {"albert.pooler.bias": state["albert.pooler.bias"]}
     compare_arrays(as_dict("params", yours.translate(one)), {"pooler.b": right["pooler.b"]})
-    square = draw.normal(2, 2).astype(np.float32)    # a table all the same
-    params = as_dict("params", yours.translate({"albert.embeddings.token_type_embeddings.weight": square}))
-    compare_arrays(params, {"embeddings.token_type": square})
+    for sizes in (ONES, TWOS, WIDE):
+        state, right = file_of(draw, sizes=sizes)
+        compare_arrays(as_dict("params", yours.translate(state)), right, lambda name: not name.endswith(".w"))
 
 
 @lesson.check(0.5, "a bare trunk", of="translate", formula='the file of an AlbertModel has no prefix "albert."')
@@ -193,6 +206,11 @@ def first(yours, draw):
         ([30000 * abs(one) + 30000.01 for one in exact], [30000 * abs(one) + 30000 for one in exact], 1e-3, 0),
         ([theirs[0], theirs[1][..., :2]], [theirs[0], theirs[1][..., :2] + 3], 2.0, 1),   # other shapes
         ([array.astype(np.float32) for array in ours], theirs, 1e-3, None),
+        ([theirs[0], 0 * theirs[1]], theirs[:2], 1e-3, 1),                            # of zeros
+        (theirs[:2], [theirs[0], 0 * theirs[1]], 1e-3, 1),
+        ([np.ones((1, 1, 1)), np.ones((1, 1, 1))], [np.ones((1, 1, 1)), np.full((1, 1, 1), 3.0)], 1e-3, 1),
+        (exact, exact, 0.0, None),
+        ([exact[0], exact[1] + 2**-20], exact[:2], 0.0, 1),
     ])  # fmt: skip
 
 
@@ -247,7 +265,10 @@ def missing_word(yours, draw):
     compare_guesses(yours, draw, draw.rng.permutation([*three, *np.full(6, -2000.0)]), 3)
     far = [0.0, -1.0, -800.0, -900.0, -1000.0, -1100.0]      # four have probability 0, and come in any order
     compare_guesses(yours, draw, draw.rng.permutation(far), len(far))
-    compare_guesses(yours, draw, -3000 + np.round(draw.normal(9, scale=64)) / 64, 4)         # e to each is 0
+    for shift in (-15000, 15000):                    # e to each is 0, or infinite, also less the first or the last
+        logits = shift + np.round(draw.normal(9, scale=64)) / 64
+        logits[[0, -1, 4]] = shift - 800, shift - 1600, shift - 2400
+        compare_guesses(yours, draw, logits, 9)
     yours.untouched()
 
 

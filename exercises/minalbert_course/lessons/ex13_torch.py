@@ -15,7 +15,18 @@ from .checks import alive
 from .config_files import FIELDS, compare_config, config_text
 from .ex13_released_model import is_matrix, is_square
 from .lost_names import why_lost
-from .released import as_dict, compare_arrays, compare_constant, compare_names, file_of, orders
+from .released import (
+    ONES,
+    TWOS,
+    WIDE,
+    as_dict,
+    compare_arrays,
+    compare_constant,
+    compare_names,
+    compare_small,
+    file_of,
+    orders,
+)
 from .released_directory import REPEATED, alike, compare_computed, from_own_parts, is_translation
 from .torch_names import FOLDER, as_torch, divided, from_torch, indexed, readings, stored, with_prefix
 from .two_models import compare_guesses
@@ -89,6 +100,8 @@ def names(yours, draw):
     for state, right in files(draw, ("mlm",)):       # without other heads
         params = translated(yours, state)
         compare_translated(params, right, state, plain)
+    _, right = file_of(draw, sizes=ONES)
+    compare_small(translated(yours, as_torch(right)), right)
 
 
 def compare_translated(params, right, state, earlier=None):
@@ -120,7 +133,7 @@ def matrices(yours, draw):
     for state, right in files(draw):
         compare_arrays(translated(yours, state), right,
                        lambda name: (is_matrix(name) or is_square(name)) and not name.endswith(JOINED))  # fmt: skip
-    _, right = file_of(draw, square=True)            # with a projection all the same
+    _, right = file_of(draw, sizes=TWOS)             # with a projection all the same
     compare_arrays(translated(yours, as_torch(right)), right,
                    lambda name: name.endswith(".w") and not name.endswith(JOINED))  # fmt: skip
 
@@ -129,6 +142,9 @@ def matrices(yours, draw):
 def vectors(yours, draw):
     for state, right in files(draw):
         compare_arrays(translated(yours, state), right, lambda name: not name.endswith(".w"), mixed)
+    for sizes in (ONES, TWOS, WIDE):
+        _, right = file_of(draw, sizes=sizes)
+        compare_arrays(translated(yours, as_torch(right)), right, lambda name: not name.endswith(".w"), mixed)
 
 
 @variant.check(0.5, "a wrapped model", of="translate", formula='all names may begin with "module."')
@@ -189,6 +205,7 @@ def missing_word(yours, draw):
     ex13_released_model.missing_word(yours, draw)
     compare_guesses(yours, draw, draw.normal(7), 0)
     compare_guesses(yours, draw, draw.rng.permutation([1e17, 1e17, 0.0]), 2)
+    compare_guesses(yours, draw, draw.rng.permutation([-1e17, -1e17, -2e17]), 2)
     yours.untouched()
 
 

@@ -9,14 +9,15 @@ from minalbert.params import shapes
 
 from ..compare import NOTHING, PERHAPS, Wrong, numbers, same, shown
 
+ONES, TWOS, WIDE = (1,) * 6, (2,) * 6, (2, 3, 4, 5, 2, 2)    # every matrix is square by TWOS; a table is wide by WIDE
 
-def file_of(draw, heads=parameters.HEADS, square=False):
+
+def file_of(draw, heads=parameters.HEADS, sizes=None):
     """(state under their names, arrays under ours), numbers of no model   heads: those that the file has
 
-    square: are E and F equal to H?
+    sizes: V, E, H, F, M and S, if the draw does not choose them
     """
-    V, E, H, F, M, S = draw.sizes(V=11, E=4, H=6, F=7, M=5, S=2, least=3)
-    E, F = (H, H) if square else (E, F)
+    V, E, H, F, M, S = sizes or draw.sizes(V=11, E=4, H=6, F=7, M=5, S=2, least=3)
     config = AlbertConfig(
         vocab_size=V, embedding_size=E, hidden_size=H, intermediate_size=F, max_position_embeddings=M,
         num_hidden_layers=2, num_attention_heads=1, type_vocab_size=S, embedding_projection=True,
@@ -89,6 +90,13 @@ def compare_constant(translated, state):
                         "seen: a name decides what is left out, not the numbers; a new bias has zeros alone")
 
 
+def compare_small(params, right):
+    """Are all names there, where almost every array has one number? The projection is asked with the matrices."""
+    if lost := sorted(name for name in right.keys() - params.keys() if "projection" not in name):
+        raise Wrong(f"where all sizes of the model are 1, params lacks {', '.join(lost[:3])}",
+                    "seen: a name decides what is left out, not how many numbers an array has")  # fmt: skip
+
+
 LEAVES = {
     "as linear layers have them, w and b": (".w", ".b"),
     "as norms have them, gain and bias": (".gain", ".bias"),
@@ -118,6 +126,8 @@ def compare_shape(name, array, right, others):
         cause = next((says for says, other in others.items() if np.array_equal(array, other)), None)
         if not cause and array.ndim > 1 and array.shape == right.shape[::-1]:
             cause = f"{PERHAPS}transposed"
+        if not cause and array.shape == tuple(size for size in right.shape if size > 1):
+            cause = "axes of size 1 are taken off"
         raise Wrong(f"{name} has shape {array.shape}; it must be {right.shape}", cause, numbers=(array, right))
 
 

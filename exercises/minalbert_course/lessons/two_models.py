@@ -110,6 +110,8 @@ def mistaken_places(ours, theirs, limit):
             "the last token of each sequence alone is compared": above([d[:, -1:].max() for d in sizes]),
             "the first number of each token alone is compared": above([d[..., :1].max() for d in sizes]),
             "the last number of each token alone is compared": above([d[..., -1:].max() for d in sizes]),
+            "states of zeros are not compared": [i for i in right if np.any(ours[i]) and np.any(theirs[i])],
+            "states of one number are not compared": [i for i in right if np.size(ours[i]) > 1],
             "it gives None, whatever there is": [],
             "it gives 0, whatever there is": [0],
         }  # fmt: skip
@@ -282,7 +284,8 @@ def compare_probabilities(found, logits, k, first):
 def too_large(found, logits, order):
     """What was subtracted from the logits in the place of the largest, if e to the others is infinite then."""
     ways = {"nothing is": 0 * logits, "the mean or the least is": logits.mean(), "the least is": logits.min(),
-            "the largest size is": np.abs(logits).max(), "the largest is added, not": -logits.max()}  # fmt: skip
+            "the largest size is": np.abs(logits).max(), "the largest is added, not": -logits.max(),
+            "the first is": logits[0], "the last is": logits[-1]}  # fmt: skip
     for says, subtracted in ways.items():
         with np.errstate(all="ignore"):
             powers = np.exp(logits - subtracted)
