@@ -161,7 +161,7 @@ def states(yours, draw):
 
 # The losses
 
-STEPS = (1.0, -1.5, 25.0, 0.0, 2000.0, 0.7, 1.0, -2.0, 3.0, 1.0, 1.0)
+STEPS = (1.0, -1.5, 25.0, 0.0, 2000.0, 0.7, 1.0, -2.0, 3.0, 1.0, 1.0, 1.0)
 
 
 LABELS = "loss = Σ -log p[label] / (number of labels), over those that have one: labels ≥ 0"

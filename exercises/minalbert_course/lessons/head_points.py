@@ -110,6 +110,9 @@ def labelled(draw):
     yield scores[1:2], labels[1:2]
     yield draw.normal(4, 4), np.array([2, -1, 0, 3])  # as many examples as names
     yield draw.normal(3, 3, 3), np.array([[0, 2, 1], [1, -1, -1], [2, 0, -1]])
+    twice = -15000 + np.round(64 * draw.normal(3, 4)) / 64   # e to each is 0; two examples are equal
+    twice[2, 3] = -10000                             # and one has a loss of 0
+    yield twice[[0, 0, 1, 2]], np.array([1, 1, 0, 3])
 
 
 def rated(draw):
@@ -122,6 +125,8 @@ def rated(draw):
     yield targets[:, None].copy(), targets
     yield draw.normal(12, 1), draw.normal(12)
     yield scores, np.arange(len(scores))             # whole numbers are numbers, too
+    targets = np.array([2.0, 3.0, 1.0, 2.0])         # one is right, and two errors are equal
+    yield np.array([[2.0], [3.5], [1.5], [-1.0]]), targets
 
 
 def questions(draw):
@@ -133,3 +138,5 @@ def questions(draw):
         yield draw.normal(questions * choices, 1, scale=2), labels
     yield draw.normal(4 * C, 1), np.array([C - 1, -1, 0, -100])
     yield draw.normal(12, 1, scale=2), np.array([0, 1, 1])    # no last one is right
+    column = np.array([[0.0], [50.0], [1.0], [2.0], [1.0], [2.0]])     # a loss of 0, and two that are equal
+    yield column, np.array([1, 0, 0])

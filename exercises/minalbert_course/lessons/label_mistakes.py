@@ -54,6 +54,8 @@ def label_losses(scores, labels):
             each[labels > 0].sum() / max((labels > 0).sum(), 1),
         "the probability, not its logarithm": -(np.exp(-each) * there).sum() / count,
         "divided by the number of labels twice": (each * there).sum() / count**2,
+        "equal losses count once": np.unique(each[there]).mean(),
+        "losses of 0 are not counted": (each * there).sum() / max(np.count_nonzero(each * there), 1),
         WHOLE: (each * whole).sum() / max(whole.sum(), 1),
         COMMON: wrapped[(labels != -1) & (labels != -100)].mean(),
     }  # fmt: skip
@@ -105,6 +107,8 @@ def number_losses(scores, targets):
         "the targets are cut to whole numbers": ((scores[:, 0] - np.trunc(targets)) ** 2).mean(),
         "the targets are rounded to whole numbers": ((scores[:, 0] - np.round(targets)) ** 2).mean(),
         "the differences are cut to whole numbers, as those of targets are": (np.trunc(error) ** 2).mean(),
+        "errors of 0 are not counted": (error**2).sum() / max(np.count_nonzero(error), 1),
+        "equal errors count once": (np.unique(error) ** 2).mean(),
     }  # fmt: skip
     return {says: np.atleast_1d(value) for says, value in found.items()}
 
@@ -123,6 +127,7 @@ def number_gradients(scores, targets, dloss):
         "the targets are cut to whole numbers": 2 * dloss * (scores - np.trunc(targets)[:, None]) / B,
         "the targets are rounded to whole numbers": 2 * dloss * (scores - np.round(targets)[:, None]) / B,
         "the differences are cut to whole numbers, as those of targets are": 2 * dloss * np.trunc(error) / B,
+        "errors of 0 are not counted": 2 * dloss * error / max(np.count_nonzero(error), 1),
         "every score is compared with every target: (B, 1) - (B,) is (B, B)":
             2 * dloss * (scores - targets).mean(axis=1, keepdims=True) / B,
     }  # fmt: skip

@@ -1,5 +1,7 @@
 """What known mistakes make of exercise 15's scores, losses, spans and texts."""
 
+import unicodedata
+
 import numpy as np
 
 from minalbert.layers import cross_entropy_backward, cross_entropy_forward, log_softmax
@@ -104,6 +106,8 @@ def treated(scores, spans):
         "a start counts only where its end is in the window, too; each counts for itself":
             Halves(scores, spans * both, both),
         "place 0 is left out; it is a token like others": Halves(scores, spans * inside, inside & (spans > 0)),
+        "the span (0, 0) is left out; it is a span like others":
+            Halves(scores, spans * inside, inside & spans.any(axis=1, keepdims=True)),
         "the last token is left out": Halves(scores, spans * inside, inside & (spans < T - 1)),
         "starts and ends have changed places": Halves(scores, spans * inside, inside, (1, 0)),
         "an end is taken to be the place after the answer": Halves(scores, (spans - [0, 1]) * inside % T, inside),
@@ -185,6 +189,7 @@ def other_spans(scores, longest):
 
     ordered = [(i, j) for i, j in every if i <= j]
     start, end = (int(scores[:, column].argmax()) for column in (0, 1))
+    p = np.exp(scores - scores.max(axis=0))
     fits = [(i, j) for i, j in ordered if j - i < longest]
     return {
         "the best start and the best end, each alone: they must make a span": (start, end),
@@ -200,6 +205,8 @@ def other_spans(scores, longest):
         "the best end, then the best start for it; another end may have a better sum":
             best([(i, j) for i, j in fits if j == end]),
         "start and end scores have changed places": best(fits, lambda i, j: scores[i, 1] + scores[j, 0]),
+        "probabilities are multiplied, which are 0 far below the best score; the scores are added":
+            best(fits, lambda i, j: p[i, 0] * p[j, 1]),
         "the scores are multiplied; their sum counts": best(fits, lambda i, j: scores[i, 0] * scores[j, 1]),
         "the larger of the two scores counts; it must be their sum":
             best(fits, lambda i, j: max(scores[i, 0], scores[j, 1])),
@@ -247,6 +254,9 @@ def other_texts(text, places, first, start, end):
             "the last token is left out: end is the last one, not the one after it":
                 cover(start - first, end - first - 1),
             "spaces at its ends are taken off; the tokens have them": piece(begin, past).strip(),
+            "the ends of lines are made spaces; the text's own are wanted": piece(begin, past).replace("\n", " "),
+            "letters are written in another way, as by unicodedata.normalize; the text's own are wanted":
+                unicodedata.normalize("NFC", piece(begin, past)),
             "signs at its ends are taken off; the tokens have them": piece(begin, past).strip(" .,;:!?-\"'()"),
             "full stops and spaces at its ends are taken off; the tokens have them": piece(begin, past).strip(" ."),
             "in small letters; the text's own are wanted": piece(begin, past).lower(),

@@ -56,6 +56,8 @@ def answered(draw):
         barred = draw.uniform(0, 1, batch, length) < 0.3
         np.put_along_axis(barred, spans, False, axis=1)
         yield np.where(barred[..., None], BARRED, scores), spans
+    twice = -15000 + np.round(64 * draw.normal(3, T, 2)) / 64    # e to each is 0; two windows are equal
+    yield twice[[0, 0, 1, 2]], np.array([[1, 2], [1, 2], [0, 0], [0, T - 1]])
 
 
 def cut_off(draw):
@@ -70,6 +72,7 @@ def cut_off(draw):
     yield scores[:3], np.array([[-1, -1], [T, T], [T + 30, T + 40]])
     yield scores[:2], np.array([[-1, 2], [-100, 0]])    # no start is inside, but ends are
     yield scores[:2], np.array([[3, -1], [T, 2]])    # -1, or T, where one of the two is not there
+    yield scores[:3], np.array([[0, 0], [0, 2], [0, 0]])     # [CLS], which is a place like others
 
 
 def windows(draw):
@@ -114,6 +117,9 @@ def windows(draw):
     late = far.copy()
     late[280] = 20.0, 20.0
     yield late, 3
+    under = draw.normal(6, 2)                        # every span has probability 0
+    under[0], under[5], under[3, 0], under[4, 1] = [-3000.0, 2000.0], [2000.0, -3000.0], 9.0, 9.0
+    yield under, 6
 
 
 def best_span(scores, longest):
@@ -127,6 +133,7 @@ TEXTS = (
     "ß und Łódź — naïve Straße\tNr. 7",
     "  Ada",
     "She met him in Rome. ",
+    "Zoe\u0308 ate\n\U0001f35dtwice.\nThen\n\nshe left.",
 )
 
 
