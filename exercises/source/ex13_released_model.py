@@ -162,7 +162,7 @@ def first_difference(ours, theirs, limit):
 #
 # The logits of one masked place, one for each word: which words does the model believe in?
 # A word that stands in the list twice has two logits, and is two guesses. Equal logits stand in any order. Logits
-# may be of any size, and far apart; none may overflow.
+# lie between -20000 and 20000, and may be far apart; none may overflow.
 
 # %%
 def fill_mask(logits, words, k):

@@ -162,8 +162,8 @@ def first_difference(ours, theirs, limit):
 # %% [markdown]
 # ## A missing word
 #
-# The logits of one masked place, one for each word: which words does the model believe in? Logits may be of any size,
-# and far apart; none may overflow. `k` may be 0.
+# The logits of one masked place, one for each word: which words does the model believe in? Logits lie between -20000
+# and 20000, and may be far apart; none may overflow. `k` may be 0.
 
 # %%
 def fill_mask(logits, words, k):

@@ -253,8 +253,6 @@ def compare_probabilities(found, logits, k, first):
         raise Wrong("some probabilities are not a number, or infinite", cause)
     with np.errstate(all="ignore"):
         suspects = {
-            "the logarithm of the sum is added to the largest logit and lost beside it; subtract the largest first":
-                np.exp(logits - np.logaddexp.reduce(logits))[order],
             "the k probabilities sum to one; softmax is over all words": softmax(logits[order]),
             "these are the logits themselves": logits[order],
             "these are log-probabilities": np.log(p[order]),
