@@ -35,6 +35,12 @@ def names(weights):
     return list(weights)
 
 
+def as_in_the_first(layers):
+    """The sum of what stands in each dict where "a" stands in the first"""
+    place = list(layers[0]).index("a")
+    return sum(list(weights.values())[place] for weights in layers)
+
+
 def of_32_bits(x):
     return np.asarray(x, np.float32 if x.dtype.kind == "f" else np.int32)
 
@@ -67,6 +73,12 @@ def test_dicts_come_in_another_order():
     with pytest.raises(Wrong, match="y of f is another where the entries of a dict come in another order"):
         with_dicts_in_another_order(LESSON, host, [calls], {"f"})
     with_dicts_in_another_order(LESSON, host, [calls], set())
+
+
+def test_one_of_two_dicts_comes_in_another_order():
+    host, calls = calls_of(as_in_the_first, [{"a": np.ones(2), "b": np.zeros(2)}, {"a": np.ones(2), "b": np.zeros(2)}])
+    with pytest.raises(Wrong, match="y of f is another where the entries of a dict come in another order"):
+        with_dicts_in_another_order(LESSON, host, [calls], {"f"})
 
 
 @pytest.mark.parametrize("f", [total, names])

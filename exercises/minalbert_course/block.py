@@ -21,7 +21,10 @@ NAMES = ATTENTION_NAMES + FFN_NAMES
 
 def config_of(weights, heads, eps, layers=1, **sharing):
     """The configuration of an encoder with layers of these weights."""
-    return encoder_config(*weights["ffn.up.w"].shape, heads, eps, layers, **sharing)
+    shape = weights["ffn.up.w"].shape
+    if len(shape) != 2:
+        raise ValueError(f"ffn.up.w has the shape {shape}; it is a matrix (H, F)")
+    return encoder_config(*shape, heads, eps, layers, **sharing)
 
 
 @functools.lru_cache(256, typed=True)                # to look through it takes as long as a layer
