@@ -6,8 +6,9 @@
 #
 # $$P = \mathrm{softmax}_1(q k^\top / \sqrt{D} + \text{mask}) \qquad \text{context} = P\,v$$
 #
-# Shapes: `q, context` (B, N, T, D), `k, v` (B, G, T, D), `mask` (B, 1, 1, T): 0 for a token, and for padding a number
-# far below all scores. B sequences, N heads in G groups, T tokens, D numbers a head. G divides N.
+# Shapes: `q, context` (B, N, T, D), `k, v` (B, G, T, D), `mask` (B, 1, 1, T): 0 for a token, and for padding a finite
+# number far below all scores, such as -10000. B sequences, N heads in G groups (G divides N), T tokens, D numbers a
+# head.
 #
 # A backward function is handed `dy`, how the loss changes with the output, and whatever you put into `cache`; it
 # returns how the loss changes with each input, in the order of forward's arguments. Arrays may be transposed, or parts

@@ -294,12 +294,12 @@ def outside(yours, draw):
 
 
 @variant.check(0.5, "inputs untouched", of="grouped_forward")
-@also(Corner(B=1, T=3, D=MANY // 6, K=MANY // 3))
+@also(Corner(B=1, T=3, D=MANY // 6, K=MANY // 6))
 def purity(yours, draw):
     q, k, v, mask, dcontext = point(draw)
     (K,) = draw.sizes(K=4, least=2)
-    y, cache = yours.softmax1_forward(draw.normal(3, K))
-    dx = yours.softmax1_backward(draw.normal(3, K), cache)
+    y, cache = yours.softmax1_forward(draw.normal(2, 3, K))
+    dx = yours.softmax1_backward(draw.normal(2, 3, K), cache)
     context, cache = yours.grouped_forward(q, k, v, mask)
     dq, dk, dv, _ = yours.grouped_backward(dcontext, cache)
     something(y=y, dx=dx, context=context, dq=dq, dk=dk, dv=dv)

@@ -160,6 +160,7 @@ def compare_model(yours, draw, shared):
             name = f"albert_parameters(config, {shared}) of {config_words(sizes)}"
             whole_in_corner(name, answer, right, known, before)
         before.append(answer)
+    yours.untouched()
 
 
 @lesson.check(1, "shared", of="albert_parameters", formula="embeddings + one layer + pooler (H H + H)")
@@ -189,6 +190,7 @@ def of_gradients(yours, draw):
                 name = f"gradient_bytes(config, {shared}) of {config_words(other)}"
                 whole_in_corner(name, answer, 4 * whole_model(*other, shared), before=before)
             before.append(answer)
+        yours.untouched()
 
 
 def own_bytes(yours, config, shared):
@@ -251,3 +253,4 @@ def outside(yours, draw):
     for *sizes, shared, expected in numbers("ex07")["counts"].astype(int).tolist():
         answer = yours.albert_parameters(config_of(sizes), bool(shared))
         whole(f"the count of H = {sizes[2]}, L = {sizes[5]} (transformers')", answer, expected, {})
+    yours.untouched()

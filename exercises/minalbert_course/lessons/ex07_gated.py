@@ -139,6 +139,7 @@ def compare_models(yours, many, handed=lambda config: config):
             known = kept_parts(many[max(number - 1, 0)], sizes)
             whole_in_corner(f"model_parameters(config) of {sizes.words}", answer, model(sizes), known, before)
         before.append(answer)
+    yours.untouched()
 
 
 def from_own_parts(yours, sizes):
@@ -190,6 +191,7 @@ def compare_caches(yours, cases, handed=lambda config: config):
         answer = yours.cache_bytes(handed(sizes.config), T)
         whole_in_corner(f"cache_bytes(config, {T}) of {sizes.words}", answer, cache(sizes, T), before=before)
         before.append(answer)
+    yours.untouched()
 
 
 @variant.check(1.5, "FLOPs", of="flops_per_token",
@@ -218,3 +220,4 @@ def outside(yours, draw):
         words = counted("the count of the embedding", yours.embedding_parameters(*sizes.embedding))
         answer = counted("the count of the model", yours.model_parameters(sizes.config))
         whole(f"the count of H = {H}, L = {L} without the embedding (transformers')", answer - words, expected, {})
+    yours.untouched()

@@ -30,7 +30,7 @@ USED_UP = (
     "something is kept outside it, in a global variable, say"
 )
 MANY = 20                                            # layers
-PADDED = -1e7                                        # "a number far below all scores" is not only the lowest
+PADDED = -1e4                                        # "a number far below all scores" is not only the lowest
 
 
 BLOCKS = (

@@ -137,6 +137,7 @@ def compare_arrays(params, right, wanted=lambda name: True, suspects=None):
         if name not in params:
             raise Wrong(f"params lacks {name}", "seen: the check of the names says what is there")
         others = {f"it is what belongs to {other}": right[other] for other in right if other != name}
+        others |= suspects(right, name) if suspects else {}
         array = params[name]
         if isinstance(array, str):
             raise Wrong(f"{name} is {shown(array)}; it must be an array",
@@ -144,7 +145,7 @@ def compare_arrays(params, right, wanted=lambda name: True, suspects=None):
         compare_shape(name, array, right[name], others)
         others["the columns' order is turned round"] = right[name][..., ::-1]
         others["the rows' order is turned round"] = right[name][::-1]
-        same(name, array, right[name], suspects=others | (suspects(right, name) if suspects else {}))
+        same(name, array, right[name], suspects=others)
         if isinstance(array, np.ndarray) and array.dtype.kind == "f" and array.dtype.itemsize < 4:
             raise Wrong(f"{name} is {array.dtype}; the file has float32", "an astype, or dtype=")
         try:
