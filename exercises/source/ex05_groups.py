@@ -7,7 +7,7 @@
 # $$P = \mathrm{softmax}_1(q k^\top / \sqrt{D} + \text{mask}) \qquad \text{context} = P\,v$$
 #
 # Shapes: `q, context` (B, N, T, D), `k, v` (B, G, T, D), `mask` (B, 1, 1, T): 0 for a token, and for padding a finite
-# number far below all scores, such as -10000. B sequences, N heads in G groups (G divides N), T tokens, D numbers a
+# number far below all scores, at most -10000. B sequences, N heads in G groups (G divides N), T tokens, D numbers a
 # head.
 #
 # A backward function is handed `dy`, how the loss changes with the output, and whatever you put into `cache`; it

@@ -57,7 +57,8 @@ SUM_TO_ZERO = Law(
 )
 SCORES = "dq = dS k / √D, dk = dSᵀ q / √D, with dS = P (dP - Σ_j dP_j P_j) and dP = dcontext vᵀ"
 ROUNDED = 0.05                                       # of LIMIT is what float32 loses of one product
-MASKED = -24.0                                       # below all scores, but not so far that what it meets is lost
+PADDED = -10000.0                                    # the largest that the sheet allows for padding
+HIDDEN = 9000.0                                      # a score that PADDED hides, and half of it does not
 ROWS = (
     Corner(B=1, T=1, K=1),
     Corner("tiny", B=1, T=1, K=4),
@@ -153,9 +154,26 @@ def point(draw):
 
 def drawn_mask(draw, B, T):
     mask = key_mask(draw.padding(B, T), np.float64)
-    large = getattr(getattr(draw, "corner", None), "kind", "") == "large"
-    near = not draw.first and not large              # where the mask shows in the numbers, and yet hides
-    return np.where(mask < 0, MASKED, 0.0) if near else mask
+    return mask if draw.first or kind(draw) == "large" else np.maximum(mask, PADDED)
+
+
+def kind(draw):
+    return getattr(draw, "corner", Corner()).kind
+
+
+def far_keys(draw, given):
+    """The point with other keys for padding, whose scores are far above all others, and yet the mask hides them."""
+    q, k, v, mask, dcontext = given
+    return given if draw.first or kind(draw) != "usual" else (q, meeting(q, k, mask), v, mask, dcontext)
+
+
+def meeting(q, k, mask):
+    """k with keys for padding that have the score HIDDEN with the longest query they meet, and less with others"""
+    B, G, _, D = k.shape
+    queries = q.reshape(B, G, -1, D)
+    longest = np.take_along_axis(queries, (queries**2).sum(axis=-1, keepdims=True).argmax(axis=2, keepdims=True), 2)
+    met = HIDDEN * math.sqrt(D) * longest / (longest**2).sum(axis=-1, keepdims=True)
+    return np.where(transposed(mask) < 0, met, k)
 
 
 def constants(q):
@@ -172,13 +190,13 @@ def reference(q, k, v, mask, dcontext):
 @lesson.check(1.5, "context", of="attention_forward", formula="context = softmax(q kᵀ / √D + mask) v")
 @also(*HEADS)
 def attention_value(yours, draw):
-    q, k, v, mask, _ = point(draw)
+    q, k, v, mask, _ = far_keys(draw, point(draw))
     context, _ = yours.attention_forward(q, k, v, mask)
     expected = reference(q, k, v, mask, v)[0]
     matches("context", context, expected, "bntd", lambda: wrong_contexts(q, k, v, mask), natural=np.abs(v).max(),
             given=(contexts, {"q": q, "k": k, "v": v, "mask": mask}))  # fmt: skip
     if not hasattr(draw, "corner"):
-        q, k, mask = 10 * q, 10 * k, np.where(mask < 0, -10000.0, 0.0)
+        q, k, mask = 10 * q, meeting(10 * q, 10 * k, mask), np.maximum(mask, PADDED)
         name, right = "context where scores are above 100", contexts(q, k, v, mask)
         matches(name, yours.attention_forward(q, k, v, mask)[0], right, "bntd", limit=100 * LIMIT)
         compare_with_holes(yours.attention_forward, contexts, *point(draw)[:4])
@@ -197,8 +215,9 @@ def compare_far_mask(yours, q, k, v):
 
 def compare_with_holes(forward, right, q, k, v, mask):
     """Padding may stand anywhere."""
-    holes = np.where(np.arange(mask.shape[-1]) % 2, 0.0, np.full_like(mask, MASKED))
+    holes = np.where(np.arange(mask.shape[-1]) % 2, 0.0, np.full_like(mask, PADDED))
     mask = np.stack([np.roll(row, b, axis=-1) for b, row in enumerate(holes)])
+    k = meeting(q, k, mask)
     with guessing("perhaps: padding is looked for at the end alone, or is counted; it may stand anywhere"):
         same("context where every second token is padding, others in the next sequence,", forward(q, k, v, mask)[0],
              right(q, k, v, mask), "bntd")  # fmt: skip
@@ -219,7 +238,7 @@ def named(*given):
 @lesson.check(1.5, "dv", of="attention_backward", formula="dv = Pᵀ dcontext")
 @also(*HEADS)
 def value_gradient(yours, draw):
-    q, k, v, mask, dcontext = point(draw)
+    q, k, v, mask, dcontext = far_keys(draw, point(draw))
     _, _, dv, _ = yours.forward_and_back("attention", dcontext, q, k, v, mask)
     P = probabilities(q, k, mask)
     suspects = {
@@ -236,14 +255,15 @@ def value_gradient(yours, draw):
 
 
 def natural(q, k, v, mask, dcontext):
-    """The size of the terms that dq and dk are a difference of."""
+    """The size of the terms that dq and dk are a difference of: those of padding are zero."""
+    k = np.where(transposed(mask) < 0, 0.0, k)
     return float(max(np.abs(q).max(), np.abs(k).max()) * np.abs(v).max() * np.abs(dcontext).max())
 
 
 @lesson.check(1.5, "dq", of="attention_backward", formula=SCORES)
 @also(*HEADS)
 def query_gradient(yours, draw):
-    given = q, k, v, mask, dcontext = point(draw)
+    given = q, k, v, mask, dcontext = far_keys(draw, point(draw))
     dq, _, _, _ = yours.forward_and_back("attention", dcontext, q, k, v, mask)
     _, (expected, dk, dv, _) = reference(*given)
 
@@ -265,7 +285,7 @@ def query_gradient(yours, draw):
 @lesson.check(1, "dk", of="attention_backward", formula=SCORES)
 @also(*HEADS)
 def key_gradient(yours, draw):
-    given = q, k, v, mask, dcontext = point(draw)
+    given = q, k, v, mask, dcontext = far_keys(draw, point(draw))
     _, dk, _, _ = yours.forward_and_back("attention", dcontext, q, k, v, mask)
     law = Law(
         "Σ over keys of dk is not zero, as it must be: one vector added to all keys changes no probability. Perhaps "

@@ -13,6 +13,7 @@ from ..outside import numbers, ramp
 from . import ex05_attention
 from .corners import MANY, Corner, also, guessing, something, upstream
 from .ex05_attention import (
+    PADDED,
     ROUNDED,
     ROWS,
     SCORES,
@@ -24,6 +25,8 @@ from .ex05_attention import (
     compare_with_holes,
     constants,
     drawn_mask,
+    far_keys,
+    meeting,
     named,
     natural,
 )
@@ -158,12 +161,12 @@ def suspected_contexts(q, k, v, mask):
 @variant.check(1.5, "context", of="grouped_forward", formula="context = softmax₁(q kᵀ / √D + mask) v, group n G // N")
 @also(*HEADS)
 def attention_value(yours, draw):
-    q, k, v, mask, _ = point(draw)
+    q, k, v, mask, _ = far_keys(draw, point(draw))
     context, _ = yours.grouped_forward(q, k, v, mask)
     matches("context", context, contexts(q, k, v, mask), "bntd", lambda: suspected_contexts(q, k, v, mask),
             natural=np.abs(v).max(), given=(contexts, {"q": q, "k": k, "v": v, "mask": mask}))  # fmt: skip
     if not hasattr(draw, "corner"):
-        q, k, mask = 10 * q, 10 * k, np.where(mask < 0, -10000.0, 0.0)
+        q, k, mask = 10 * q, meeting(10 * q, 10 * k, mask), np.maximum(mask, PADDED)
         name, right = "context where scores are above 100", contexts(q, k, v, mask)
         matches(name, yours.grouped_forward(q, k, v, mask)[0], right, "bntd", limit=100 * LIMIT)
         compare_with_holes(yours.grouped_forward, contexts, *point(draw)[:4])
@@ -186,7 +189,7 @@ def contexts(q, k, v, mask):
 @variant.check(1.5, "dv", of="grouped_backward", formula="dv = Σ over the heads of the group of Pᵀ dcontext")
 @also(*HEADS)
 def value_gradient(yours, draw):
-    q, k, v, mask, dcontext = given = point(draw)
+    q, k, v, mask, dcontext = given = far_keys(draw, point(draw))
     _, _, dv, _ = yours.forward_and_back("grouped", dcontext, q, k, v, mask)
     own_k, own_v, of = of_heads(q, k, v)
     P, G = probabilities(q, own_k, mask, softmax1), k.shape[1]
@@ -210,7 +213,7 @@ def value_gradient(yours, draw):
 @variant.check(1.5, "dq", of="grouped_backward", formula=SCORES)
 @also(*HEADS)
 def query_gradient(yours, draw):
-    q, k, v, mask, dcontext = given = point(draw)
+    q, k, v, mask, dcontext = given = far_keys(draw, point(draw))
     dq, _, _, _ = yours.forward_and_back("grouped", dcontext, q, k, v, mask)
     own_k, own_v, _ = of_heads(q, k, v)
     spread = q, own_k, own_v, mask, dcontext
@@ -239,7 +242,7 @@ def score_gradient(q, k, v, mask, dcontext):
 @variant.check(1, "dk", of="grouped_backward", formula=f"of each head {SCORES}; dk: Σ over the heads of the group")
 @also(*HEADS)
 def key_gradient(yours, draw):
-    q, k, v, mask, dcontext = given = point(draw)
+    q, k, v, mask, dcontext = given = far_keys(draw, point(draw))
     _, dk, _, _ = yours.forward_and_back("grouped", dcontext, q, k, v, mask)
     own_k, own_v, of = of_heads(q, k, v)
     spread, G = (q, own_k, own_v, mask, dcontext), k.shape[1]
