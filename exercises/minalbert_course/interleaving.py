@@ -16,7 +16,10 @@ from .here import EARLIER, ITSELF, MEMORY_OF, identical
 from .values import CacheOf, Step, mapped
 from .yours import RETURNED, NotWritten, OnDevice, Opaque, Stopped, unpacked
 
-KEPT = "the result depends on calls in between: something is kept outside the cache, in a global variable, say"
+KEPT = (
+    "the result depends on calls in between: something is kept outside the cache, in a global variable, say; or the "
+    "cache is written into"
+)
 AGAIN = "made again, the same call gives another answer: something is kept from call to call, in a global variable, say"
 SAME_ARRAY = "an array that is kept from call to call is returned itself; others may write into it: return a new one"
 SAME_OBJECT = "a list or dict that is kept from call to call is returned itself; others may change it: return a new one"

@@ -193,6 +193,7 @@ def kept(names, args, dy, before, kind):
     for i, (name, value) in enumerate(zip(names, args, strict=False)):
         for old in (old[i] for old in before[:8] if isinstance(value, kind) and same_kind(old[i], value)):
             says = f"{name} is that of an earlier call: something is kept from call to call"
+            says += ", or 0 counts as not given" if isinstance(value, int | float) and not value else ""
             yield says, [*args[:i], old, *args[i + 1 :]], dy, None
 
 

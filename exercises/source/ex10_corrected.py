@@ -5,8 +5,8 @@
 # correction and a largest ratio, the clipping that comes before it, and the rule by which its rate follows the batch.
 #
 # `w`, `g`, `m`, `v` have one shape, that of a single tensor of the model. Arrays may be transposed, or parts of larger
-# ones: then `reshape` may return a copy. Do not write into arguments: `lamb_step` returns new arrays, and `clip` new
-# ones for what it changes.
+# ones: then `reshape` may return a copy. Do not write into arguments: `lamb_step` returns new arrays, which share no
+# memory with them, and `clip` new ones for what it changes: a short gradient's dict may be returned itself.
 
 # %%
 import numpy as np

@@ -6,7 +6,7 @@
 #
 # `w`, `g`, `m`, `v` have one shape, that of a single tensor of the model. Arrays may be transposed, or parts of larger
 # ones: then `reshape` may return a copy. Do not write into arguments: `lamb_step` returns new arrays, which share no
-# memory with them, and `clip` new ones for what it changes.
+# memory with them, and `clip` new ones for what it changes: a short gradient's dict may be returned itself.
 
 # %%
 import numpy as np

@@ -68,6 +68,10 @@ variant = Lesson(
 )  # fmt: skip
 LESSONS = [variant]
 
+NOTHING_SEEN = (
+    "each head must give nothing where nothing is to be seen; perhaps the mask is left out there, or the 1 of the "
+    "divisor is missing, or made small with the scores"
+)
 HEADS = (
     Corner(padding="none", B=1, G=1, R=1, T=1, D=1),
     Corner("tiny", B=2, G=3, R=1, T=4, D=1),
@@ -275,8 +279,7 @@ def padding(yours, draw):
         try:
             same(f"context where all keys are padding, with {far:g}", context, np.zeros_like(q), "bntd")
         except Wrong as error:
-            cause = "each head must give nothing where nothing is to be seen: the 1 of the divisor is missing, or it "
-            raise Wrong(error.seen, f"{cause}is made small with the scores", of="grouped_forward") from None
+            raise Wrong(error.seen, NOTHING_SEEN, of="grouped_forward") from None
     dq, dk, dv, _ = yours.grouped_backward(given[-1], cache)
     for name, gradient, argument in (("dq", dq, q), ("dk", dk, k), ("dv", dv, v)):
         same(f"{name} where all keys are padding", gradient, np.zeros_like(argument))

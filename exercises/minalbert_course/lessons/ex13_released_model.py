@@ -240,6 +240,11 @@ def not_a_number(yours, draw):
     answer = plain(yours.first_difference(ours, theirs, 1e-3))
     compare_place("first_difference, where ours[1] has a NaN and ours[3] differs,", answer, 1,
                   "seen: a NaN is not looked for in the order of the states")  # fmt: skip
+    theirs = [state.copy() for state in states(draw)[1]]
+    theirs[2][0, 0, 0] = np.nan
+    answer = plain(yours.first_difference([state.copy() for state in theirs], theirs, 1e-3))
+    compare_place("first_difference, where both have the same numbers and a NaN in [2],", answer, 2,
+                  "seen: a NaN of ours is not found where theirs has one, too, and all else is equal")  # fmt: skip
     yours.untouched()
 
 
