@@ -14,9 +14,13 @@ STEPS = (1.0, -3.0, 0.0, 25.0, 2000.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1
 
 
 def slots(draw, scale=2.0, **fixed):
-    """logits (B, P, K), labels, weights: some slots are empty, no two weights of others alike, their sum not one."""
+    """logits (B, P, K), labels, weights: some slots are empty, no two weights of others alike, their sum not one.
+
+    The first label is the least likely: where all have a p near 1, float32 would not hold the digits of p - 1.
+    """
     B, P, K = sizes_of(draw, fixed, B=2, P=5, K=7)
     logits, labels = draw.normal(B, P, K, scale=scale), draw.integers(0, K, B, P)
+    labels[0, 0] = logits[0, 0].argmin()
     weights = draw.uniform(0.5, 3.0, B, P)
     if P > 1:
         weights[:, -1] = 0.0
@@ -61,9 +65,11 @@ def many_words(draw):
 
 
 def pairs(draw):
-    """As SOP has them: logits (B, 2), labels (B,), weights of one."""
+    """As SOP has them: logits (B, 2), labels (B,), the first the less likely, and weights of one."""
     B = 3 + draw.number
-    return draw.normal(B, 2), draw.integers(0, 2, B), np.ones(B)
+    logits, labels = draw.normal(B, 2), draw.integers(0, 2, B)
+    labels[0] = logits[0].argmin()
+    return logits, labels, np.ones(B)
 
 
 def states(draw, **fixed):
