@@ -8,6 +8,7 @@ from ..compare import Wrong, same, shown
 from ..given import Given
 from ..pretended_gpu import pretending
 from ..yours import NotWritten, OnDevice, Stopped
+from .many_rows import beyond_16_bits
 
 CAUSES = {
     "TransferError": "the formula must stay on the device: each .get(), float(), int(), bool() or if on an array of "
@@ -68,6 +69,14 @@ def as_pytorch(yours, asked, stored, **laws):
                 same(f"{name} (PyTorch's numbers)", answer, stored[name], laws=laws.get(name, ()))
         except Wrong as error:
             raise Wrong(error.seen, error.cause, of=name) from error
+
+
+def beyond_16_bits_there(scatter, right, given):
+    """`beyond_16_bits` for a table that is made on the device. given: shape, rows, updates"""
+    shape, rows, updates = given
+    there_too = shape, on_device(rows), on_device(updates)
+    with explained():
+        beyond_16_bits("table", lambda: there("table", scatter(*there_too)), right(*given))
 
 
 def here(name, value):

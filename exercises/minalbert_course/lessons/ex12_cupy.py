@@ -14,7 +14,17 @@ from ..outside import numbers, ramp
 from .checks import Later, alive
 from .device_draws import EPS, gelu_points, many_rows, norm_points, updates_of
 from .device_mistakes import gelu_mistakes, mean_mistakes, norm_mistakes, norm_of_squares, row_laws, scatter_mistakes
-from .devices import ONCE, as_pytorch, both_live, explained, here, keeps_dtype, on_device, there
+from .devices import (
+    ONCE,
+    as_pytorch,
+    beyond_16_bits_there,
+    both_live,
+    explained,
+    here,
+    keeps_dtype,
+    on_device,
+    there,
+)
 from .many_rows import beyond_16_bits
 
 
@@ -192,11 +202,7 @@ def scatter_there(yours, draw):
             table = there("table", yours.scatter_add(shape, on_device(rows), on_device(updates)))
         compare_scattered(table, shape, rows, updates)
     if yours.has_narrow_integers:
-        shape, rows, updates = many_rows(draw)
-        there_too = shape, on_device(rows), on_device(updates)
-        with explained():
-            right = scatter_add(shape, rows, updates)
-            beyond_16_bits("table", lambda: there("table", yours.scatter_add(*there_too)), right)
+        beyond_16_bits_there(yours.scatter_add, scatter_add, many_rows(draw))
     yours.untouched()
 
 

@@ -13,7 +13,17 @@ from . import ex12_cupy
 from .checks import Later, alive
 from .device_draws import gelu_points, many_rows, updates_of
 from .device_mistakes import row_laws
-from .devices import ONCE, as_pytorch, both_live, explained, here, keeps_dtype, on_device, there
+from .devices import (
+    ONCE,
+    as_pytorch,
+    beyond_16_bits_there,
+    both_live,
+    explained,
+    here,
+    keeps_dtype,
+    on_device,
+    there,
+)
 from .guard_mistakes import (
     guard_mistakes,
     guarded_step,
@@ -198,11 +208,7 @@ def scatter_there(yours, draw):
             table = there("table", yours.scatter_mean(shape, on_device(rows), on_device(updates)))
         compare_means(table, shape, rows, updates)
     if yours.has_narrow_integers:
-        shape, rows, updates = many_rows(draw)
-        there_too = shape, on_device(rows), on_device(updates)
-        with explained():
-            right = scatter_mean(shape, rows, updates)
-            beyond_16_bits("table", lambda: there("table", yours.scatter_mean(*there_too)), right)
+        beyond_16_bits_there(yours.scatter_mean, scatter_mean, many_rows(draw))
 
 
 # Back to the host
