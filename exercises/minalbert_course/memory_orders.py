@@ -101,12 +101,12 @@ def judge(lesson, call, answer):
 
 
 def largest(value):
-    """The size of the largest among the floats and the arrays of floats."""
+    """The size of the largest among the floats and the arrays of floats or complex numbers."""
     if isinstance(value, dict):
         return max(map(largest, value.values()), default=0.0)
     if type(value) in (tuple, list):
         return max(map(largest, value), default=0.0)
     if isinstance(value, float):
         return abs(value) if np.isfinite(value) else 0.0
-    is_float = isinstance(value, np.ndarray | np.generic) and value.dtype.kind == "f"
+    is_float = isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "fc"
     return float(np.abs(value).max(initial=0.0, where=np.isfinite(value))) if is_float else 0.0
