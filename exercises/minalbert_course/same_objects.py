@@ -16,8 +16,8 @@ from .interleaving import alike, by_name, last_answer, other, steps_of
 from .yours import NotWritten, Opaque, Stopped
 
 KEPT = (
-    "something is kept from call to call, for an object by its id, say: the same array or dict may have other numbers "
-    "in the next call"
+    "something is kept for an object, by its id, say, or from call to call: the same array or dict may have other "
+    "numbers in the next call"
 )
 CLOSE = 1e-4
 

@@ -1,5 +1,6 @@
 """The rate of exercise 11's variant, which falls by a root, and what mistakes make of it: {mistake: rate}"""
 
+
 import numpy as np
 
 from minalbert.optim import Schedule
@@ -66,7 +67,7 @@ RATES = {
         lambda step, steps, warmup, decay, peak: peak if step >= steps else rate_of(step, steps, warmup, decay, peak),
     "after the last step the rate falls below 0; from step = steps on it is 0":
         lambda step, steps, warmup, decay, peak: peak * (1 - ((step - steps + decay) / decay) ** 0.5)
-        if decay and step > steps - decay else rate_of(step, step + 1, warmup, 0, peak),
+        if step > steps - decay else rate_of(step, steps + 1, warmup, 0, peak),
     "the rate is ALBERT's: a rise from 0, and a fall from the first step on": lambda step, steps, warmup, decay, peak:
         Schedule(peak, steps, warmup).rate(step),
     "the peak is left out": lambda step, steps, warmup, decay, peak: rate_of(step, steps, warmup, decay, 1.0),
