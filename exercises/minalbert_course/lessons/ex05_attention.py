@@ -202,15 +202,14 @@ def attention_value(yours, draw):
         compare_with_holes(yours.attention_forward, contexts, *point(draw)[:4])
 
 
-def compare_far_mask(yours, q, k, v):
-    """The last token has the largest score, far above 10000, and is padding."""
+def compare_far_mask(forward, right, q, k, v, of):
+    """The last token has the largest score, far above 10000, and is padding. right: what the context should be"""
     B, _, T, _ = k.shape
     last = np.arange(T) == T - 1
     mask = np.tile(np.where(last, -1e9, 0.0), (B, 1, 1, 1))
     given = np.full_like(q, 128.0), np.where(last[:, None], 256.0, np.full_like(k, 128.0)), v, mask
     with guessing("perhaps: the mask is cut off, or another number stands in its place; it is far below all scores"):
-        context = yours.attention_forward(*given)[0]
-        agrees("context where scores are above 10000", context, contexts(*given), "attention_forward")
+        agrees("context where scores are above 10000", forward(*given)[0], right(*given), of)
 
 
 def compare_with_holes(forward, right, q, k, v, mask):
@@ -323,7 +322,7 @@ def padding(yours, draw):
     middle, reach = v.mean(axis=-2, keepdims=True), np.ptp(v, axis=-2, keepdims=True)
     if np.shape(context) != v.shape or not (np.abs(context - middle) <= reach + 1e-3).all():
         raise Wrong("context is no weighted mean of the values where all keys are padding", of="attention_forward")
-    compare_far_mask(yours, q, k, v)
+    compare_far_mask(yours.attention_forward, contexts, q, k, v, of="attention_forward")
     compare_beside_padding(yours.attention_forward, yours.attention_backward, given, of="attention_forward")
 
 

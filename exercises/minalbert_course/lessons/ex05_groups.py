@@ -18,6 +18,7 @@ from .ex05_attention import (
     ROWS,
     SCORES,
     compare_beside_padding,
+    compare_far_mask,
     compare_large,
     compare_padded,
     compare_padded_later,
@@ -283,6 +284,11 @@ def padding(yours, draw):
     dq, dk, dv, _ = yours.grouped_backward(given[-1], cache)
     for name, gradient, argument in (("dq", dq, q), ("dk", dk, k), ("dv", dv, v)):
         same(f"{name} where all keys are padding", gradient, np.zeros_like(argument))
+
+    def of_other_keys(q, k, v, mask):
+        return yours.grouped_forward(q, np.where(transposed(mask) < 0, 0.0, k), v, mask)[0]
+
+    compare_far_mask(yours.grouped_forward, of_other_keys, q, k, v, of="grouped_forward")
     compare_beside_padding(yours.grouped_forward, yours.grouped_backward, given, of="grouped_forward")
 
 
