@@ -48,6 +48,10 @@ def test_what_the_host_knows_is_free_and_what_is_computed_is_right(x):
     np.add.at(expected, [1, 1], np.arange(6.0).reshape(2, 3))
     expected[2:, ::2] = 5
     assert np.array_equal(pretended_gpu.memory.fetch(y._number), (expected + 1) * 2)
+    copied, itself = xp.array(x), xp.asarray(x)
+    copied += 1
+    assert itself is x
+    assert np.array_equal(pretended_gpu.memory.fetch(x._number), np.arange(6.0).reshape(2, 3))
     with pytest.raises(ValueError, match="broadcast"):
         x + xp.zeros(4)
     with pytest.raises(TypeError, match="met one of the device"):

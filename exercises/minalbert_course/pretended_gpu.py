@@ -220,12 +220,18 @@ def asarray(value, dtype=None, **kwargs):
     return received(memory.do("put", "", (np.array(value, dtype),), {}))
 
 
+def array(value, dtype=None, copy=True, **kwargs):
+    """As `asarray`, and by default a copy, as NumPy's and CuPy's are."""
+    made = asarray(value, dtype, **kwargs)
+    return made.copy() if made is value and copy else made
+
+
 def asnumpy(value):
     return do("read", "get", value) if isinstance(value, ndarray) else np.asarray(value)
 
 
 cupy = library("cupy", np)
-cupy.ndarray, cupy.asarray, cupy.array, cupy.asnumpy = ndarray, asarray, asarray, asnumpy
+cupy.ndarray, cupy.asarray, cupy.array, cupy.asnumpy = ndarray, asarray, array, asnumpy
 cupy.get_array_module = lambda *args: cupy if any(isinstance(value, ndarray) for value in args) else np
 
 
