@@ -19,6 +19,7 @@ from .withholding import is_ours, withholding
 EARLIER = "what it had returned before"
 MEMORY_OF = "memory of "
 ITSELF = f"{MEMORY_OF}a list or dict that it had returned before"
+GIVEN = f"{MEMORY_OF}a list that it was given"
 SIMPLE = (str, bytes, int, float, complex, np.generic, type(None))
 UNCHANGEABLE = {str, bytes, int, float, complex, bool, type(None)}
 
@@ -91,7 +92,7 @@ class Here:
         wrote += [what for what, old in earlier_before.items() if changed(old, earlier[what])]
         if self.own_results is None or name in self.own_results:
             wrote += shared(returned, {argument(key): given[key] for key in given} | earlier)
-        wrote += returned_again(returned, earlier.get(EARLIER, ()))
+        wrote += returned_again(returned, earlier.get(EARLIER, ())) + handed_back(returned, given)
         return kept(result, opaque), wrote
 
     def handed_over(self, args, static):
@@ -152,6 +153,12 @@ def returned_again(now, before):
     """[ITSELF] if a list or dict is the very object that the call before returned"""
     earlier = set(map(id, changeable_in(before)))
     return [ITSELF] if any(id(part) in earlier for part in changeable_in(now)) else []
+
+
+def handed_back(returned, given):
+    """[GIVEN] if a list of the arguments was returned itself; a dict may be, where the sheet says so"""
+    theirs = {id(part) for part in changeable_in(list(given.values())) if isinstance(part, list)}
+    return [GIVEN] if any(id(part) in theirs for part in changeable_in(returned)) else []
 
 
 def changeable_in(value):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from .calls import form, form_of, large_arguments, repeatable, with_starts
 from .compare import Wrong, shown
-from .here import EARLIER, MEMORY_OF
+from .here import EARLIER, GIVEN, MEMORY_OF
 from .narrow import has_narrow_integers
 from .values import CacheOf, NotWritten, Opaque, Step, Stopped
 from .values import OnDevice as OnDevice  # for the lessons
@@ -31,10 +31,13 @@ LENT = (
     "a later += on the result changes that array, too: an array of its own is asked for, made by a computation, by "
     "np.array or copy; x[...], reshape and T are views"
 )
+NOT_NEW = "later changes of the result change the argument, too: return a new list, made by list, + or a loop"
 
 
 def cause_of(what):
     """Why a function wrote into this, or returned its memory"""
+    if what == GIVEN:
+        return NOT_NEW
     return LENT if what.startswith(MEMORY_OF) else RETURNED if what == EARLIER else IN_PLACE
 
 
@@ -153,8 +156,8 @@ class Yours:
             raise
 
     def _took(self, name, args, static, result, written):
-        if name in self._lesson.own_results:
-            self._lent += [(name, what) for what in written if what.startswith(MEMORY_OF)]
+        own = name in self._lesson.own_results
+        self._lent += [(name, what) for what in written if what == GIVEN or (own and what.startswith(MEMORY_OF))]
         wrote = [(name, what) for what in written if not what.startswith(MEMORY_OF)]
         self._written += wrote
         self.writers |= {name for name, _ in wrote}

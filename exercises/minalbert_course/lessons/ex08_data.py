@@ -11,7 +11,7 @@ from ..compare import Wrong, numbers, shown
 from ..lesson import Lesson
 from .altered import other_number
 from .chances import pairs_alike, repeats, rng, rngs, share, shares
-from .documents import compare_draws, joined, repeating, starts, two_parts, written
+from .documents import compare_draws, cut_after, joined, repeating, starts, two_parts, written
 from .inputs import ASSEMBLE, MASK_TOKENS, add_inputs
 from .masked_words import narrow_untouched, text
 from .sentences import ORDINARY, flag, whole
@@ -79,6 +79,20 @@ def fair(yours, draw):
     causes = "the parts are never swapped", "the parts are always swapped"
     compare_draws(draw, pairs_of, "swapped", causes)
     compare_equal_parts(yours, draw)
+    compare_repeated(yours, draw)
+
+
+def compare_repeated(yours, draw):
+    """Each place has the same chance where sentences come again, too."""
+    token, calls = int(draw.integers(ORDINARY, 1000)), 200
+    one, other = [token], [token + 1, token + 2]
+    document = [one, other, one, other, one]
+    answers = yours.each("order_pair", [(document, seeded) for seeded in rngs(draw, calls)])
+    fronts = [two_parts(first, second)[flag("swapped", swapped)] for first, second, swapped in answers]
+    ends, cause = starts(document), "the place is found by its sentence, which may stand in several places"
+    for cut in range(1, len(document)):
+        count = sum(len(front) == ends[cut] for front in fronts)
+        share(f"{cut_after(cut, 5)}, where sentences come again,", count, calls, 1 / 4, f"perhaps: {cause}")
 
 
 def compare_equal_parts(yours, draw):

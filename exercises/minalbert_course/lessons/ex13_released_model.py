@@ -28,7 +28,7 @@ from .released import (
     file_of,
     orders,
 )
-from .released_directory import compare_computed, compare_read, compare_written, stored
+from .released_directory import compare_computed, compare_read, compare_refused, compare_written, stored
 from .two_models import (
     compare_guesses,
     compare_place,
@@ -167,6 +167,8 @@ def directory(yours, draw):
     config, params, *files = stored()
     compare_read(yours, yours.load(Given.of("the released directory")), (config, params), files)
     compare_written(yours, draw)
+    text, _ = config_text(draw, inner_group_num=2)
+    compare_refused(yours, Given.of("a directory", text, file_of(draw)[0]), text)
 
 
 # Where two models part

@@ -27,7 +27,7 @@ from .released import (
     file_of,
     orders,
 )
-from .released_directory import REPEATED, alike, compare_computed, from_own_parts, is_translation
+from .released_directory import REPEATED, alike, compare_computed, compare_refused, from_own_parts, is_translation
 from .torch_names import FOLDER, as_torch, divided, from_torch, indexed, readings, stored, with_prefix
 from .two_models import compare_guesses
 
@@ -126,6 +126,8 @@ def compare_averages(found, plain):
 def joined(yours, draw):
     for state, right in files(draw):
         compare_arrays(translated(yours, state), right, lambda name: name.endswith(JOINED), mixed)
+    _, right = file_of(draw, sizes=ONES)
+    compare_arrays(translated(yours, as_torch(right)), right, lambda name: name.endswith(JOINED), mixed)
 
 
 @variant.check(1, "matrices", of="translate", formula=TRANSPOSED)
@@ -173,6 +175,8 @@ def directory(yours, draw):
     text, files, places = found
     found = text, {file: with_prefix(state) for file, state in files.items()}, with_prefix(places)
     compare_shards(yours, Given.of("a directory in shards", *found), *found)
+    text, _ = config_text(draw, inner_group_num=2)
+    compare_refused(yours, Given.of("a directory in shards", text, files, places), text)
 
 
 def compare_shards(yours, directory, text, files, places, earlier=None):

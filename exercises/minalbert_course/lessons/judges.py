@@ -244,7 +244,8 @@ def not_numbers(exact):
 def of_other_shapes(exact):
     """Many of them can be subtracted from exact."""
     others = (exact[None], exact[:1], exact[:, :1], exact[0], exact[:, None], exact[0, 0])
-    others += (exact[..., None], exact.T, exact.ravel(), exact[:, :1, None])
+    others += (exact[..., None], exact.T, exact.ravel(), exact[:, :1, None], exact.reshape(exact.shape[::-1]))
+    others += (np.where(exact == exact.max(), np.nan, exact)[None],)
     return [(f"of shape {np.shape(array)}", np.array(array), True) for array in others
             if np.shape(array) != exact.shape]  # fmt: skip
 

@@ -94,6 +94,11 @@ def compare_put_back(yours, draw):
     found = yours.held_out_loss(Given.of("a small model", seed + 1), batches, left)
     suspects = {"the weights are not put back as they were: keep a copy, and add or subtract nothing": found}
     same("loss by the weights that it has after it was measured with large ones", found, before, suspects=suspects)
+    empty = Given.of("a batch", *batches[1].args[:4], False)
+    yours.held_out_loss(Given.of("kept", name), [batches[0], empty], 1e15 * weights)
+    found = yours.held_out_loss(Given.of("a small model", seed + 1), batches, left)
+    suspects = {"the weights are not put back where the last batch has no masked words": found}
+    same("loss by the weights that it has after such a batch was measured", found, before, suspects=suspects)
     compare_trained_on(yours, seed, name, batches, before)
     yours.untouched()
 

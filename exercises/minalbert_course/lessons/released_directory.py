@@ -58,6 +58,21 @@ def compare_read(yours, answer, right, files):
             raise
 
 
+def compare_refused(yours, directory, text):
+    """Is a directory refused whose config.json is this text, which their `read_config` refuses?"""
+    if stops(yours.read_config, text) and not stops(yours.load, directory):
+        raise Wrong("load accepts a directory whose config.json has inner_group_num 2; read_config refuses that text",
+                    "load reads config.json in a way of its own; read_config is there for it")  # fmt: skip
+
+
+def stops(function, given):
+    try:
+        function(given)
+    except Stopped:
+        return True
+    return False
+
+
 def compare_written(yours, draw):
     """A directory with more files than the two; then the same one, which another model was written into."""
     earlier = None
