@@ -1,6 +1,8 @@
 """What a worker and the grader tell each other: values as bytes, and what became of the arguments."""
 
 import functools
+import math
+import time
 
 import exercise_files
 import msgpack
@@ -11,7 +13,7 @@ from msgpack import ExtType
 from minalbert_course import marking
 from minalbert_course.catalogue import find
 from minalbert_course.given import Given
-from minalbert_course.grade import codec, inside
+from minalbert_course.grade import codec, fenced, inside
 from minalbert_course.grade.fenced import Fenced
 from minalbert_course.grade.steps import differing
 from minalbert_course.lesson import Lesson
@@ -75,7 +77,7 @@ def test_many_calls_are_answered_up_to_the_one_that_stops(tmp_path):
 
 def test_values_travel_and_nothing_else_does():
     arrays = np.arange(6.0).reshape(2, 3), np.array(2, np.float32), np.zeros(0, int)
-    value = {"a": [1, 2.5, None, True, "ß"], (1, 2): arrays, "lists": [[1, [2]], [], ([3], [(4,)])],
+    value = {"a": [1, 2.5, None, True, "ß"], "arrays": arrays, "lists": [[1, [2]], [], ([3], [(4,)])],
              "given": Given.of("rng", 3), "cache": Opaque(4), "gpu": OnDevice(np.ones(2))}  # fmt: skip
     message = codec.dumps(value)
     text, body = codec.sizes(message[: codec.HEAD.size])
@@ -109,7 +111,7 @@ ARRAYS = (
     b"<f8" + b" 1" * 999,
 )
 BROKEN = [
-    b"\xc1", b"\x93\x01", b"\x01\x01", b"\x91" * 10**5, b"\x81\x90\x01",  # the last: a list as a key
+    b"\xc1", b"\x93\x01", b"\x01\x01", b"\x91" * 10**5,
     *(extension(codec.ARRAY, data) for data in ARRAYS),
     *(extension(codec.PACKED, data) for data in (b"9", b"-1", b"a")),
     extension(codec.BIG, b"a"), extension(codec.STRANGE, b"\xff"), extension(99, b""),
@@ -173,13 +175,40 @@ def test_a_short_answer_takes_no_memory(text):
 
 
 def test_long_lists_and_dicts_are_refused():
-    """A dict's keys can be made to collide; then each takes as long as all before it."""
     rows, keys = codec.ITEMS["max_array_len"], codec.ITEMS["max_map_len"]
     assert len(back(codec.dumps(rows * [0]))) == rows
     assert len(back(codec.dumps(dict.fromkeys(range(keys))))) == keys
     for longer in ((rows + 1) * [0], dict.fromkeys(range(keys + 1))):
         with pytest.raises(codec.CodecError):
             back(codec.dumps(longer))
+
+
+@pytest.mark.parametrize("key", [(1, 2), b"a", Opaque(1), 1j, Given.of("rng", 1)])
+def test_a_dict_whose_keys_are_neither_numbers_nor_text_comes_out_as_strange(key):
+    assert repr(back(codec.dumps([{key: 1, "a": 2}, 3]))) == "[a dict with a key that is no number and no text, 3]"
+
+
+@pytest.mark.parametrize("key", [lambda i: i * (2**61 - 1), lambda i: math.ldexp(1 + (i % 52) / 2**52, 61 * (i % 16))])
+def test_keys_that_have_one_hash_by_the_hundred_are_refused(key):
+    """Each of them would take as long as all before it."""
+    few, many = ({key(i): 0 for i in range(count)} for count in (50, 832))
+    assert back(codec.dumps(few)) == few
+    with pytest.raises(codec.CodecError):
+        back(codec.dumps(many))
+
+
+def test_time_to_unpack_answers_is_counted(tmp_path, monkeypatch):
+    def slowly(answer, opened=fenced.opened):
+        time.sleep(0.2)
+        return opened(answer)
+
+    monkeypatch.setattr(fenced, "opened", slowly)
+    path = tmp_path / "ex01_finite_differences.py"
+    path.write_text(exercise_files.solution("ex01"), encoding="utf-8")
+    with Fenced(find("ex01"), path) as host:
+        before = host.clock
+        host.call("relative_error", (np.ones(2), np.ones(2)), {}, ())
+        assert host.clock - before > 0.2
 
 
 def test_a_time_comes_out_as_a_number():

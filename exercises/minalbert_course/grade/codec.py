@@ -24,7 +24,9 @@ LARGE = 4 * 2**20                                    # bytes of several calls; m
 LONGEST = 1500                                       # letters for the dtype and the shape of an array
 LOOSE = "utf-8", "surrogatepass"                     # a submission's text may be no Unicode
 NUMBERS = "fiubc"                                    # kinds of dtypes
-ITEMS = {"max_array_len": 2**20, "max_map_len": 2**13}  # of one list, of one dict: keys can be made to collide
+ITEMS = {"max_array_len": 2**20, "max_map_len": 2**13}  # of one list, of one dict
+KEYS = {str, int, float, bool, type(None)}           # the hash of a tuple takes long, and is easily that of another
+COLLIDING = 100                                      # keys of a dict with the hash of another one
 ARRAY, PACKED, BIG, STRANGE, TUPLE, GIVEN, OPAQUE, DEVICE = range(8)
 
 
@@ -80,9 +82,10 @@ def loads(message, text):
     if not text:
         return Packed(message)
     decoder = Decoder(message, text)
-    how = {"list_hook": decoder.list, "ext_hook": decoder.value, "strict_map_key": False, "timestamp": 1, **ITEMS}
+    hooks = {"list_hook": decoder.list, "object_pairs_hook": decoder.dict, "ext_hook": decoder.value}
+    how = {"strict_map_key": False, "timestamp": 1, "unicode_errors": LOOSE[1], **ITEMS}
     try:
-        return msgpack.unpackb(message[:text], unicode_errors=LOOSE[1], **how)
+        return msgpack.unpackb(message[:text], **hooks, **how)
     except Exception as error:                       # nobody knows what was sent
         raise CodecError(f"bytes that are no answer: {type(error).__name__}") from error
 
@@ -158,6 +161,15 @@ class Decoder:
     def list(self, items):
         """A list, or what it stands for."""
         return PARTS[items[0].of](items[1:]) if items and type(items[0]) is Mark else items
+
+    def dict(self, pairs):
+        """A dict, if it is made quickly: where keys have one hash, each takes as long as all before it."""
+        pairs = list(pairs)
+        if any(type(key) not in KEYS for key, _ in pairs):
+            return Strange("a dict with a key that is no number and no text")
+        if len(pairs) - len({hash(key) for key, _ in pairs}) > COLLIDING:
+            raise CodecError("a dict of many keys with one hash")
+        return dict(pairs)
 
     def value(self, code, data):
         if code == ARRAY:

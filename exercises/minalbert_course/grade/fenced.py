@@ -1,6 +1,7 @@
 """A submission in a worker, as a check's host: call by call, each with an end."""
 
 import threading
+import time
 import weakref
 from pathlib import Path
 from typing import NamedTuple
@@ -150,11 +151,14 @@ class Fenced:
             if len(sent) == 1:
                 self.endless |= dict.fromkeys(names, str(error))
             raise
+        begun = time.monotonic()
         try:
             return self.returned(list(map(opened, answers[: len(sent)])), sent) or answers[0]
         except (*JUNK, codec.CodecError):
             self.stop()
             raise Stopped(f"{what} did not answer as a function does") from None
+        finally:
+            self.clock += time.monotonic() - begun   # to unpack what was sent takes time as well
 
     def returned(self, answers, sent):
         """(result, what was written into) of each; errors as they are."""
