@@ -22,7 +22,7 @@ worker.bare("minalbert_course.grade", worker.COURSE / "grade")
 from minalbert_course.grade import inside, offered
 task = json.loads(sys.stdin.read())
 if task["makers"]:
-    importlib.import_module("minalbert_course.makers." + task["makers"])
+    inside.Worker(None, None, task).prepare(task["makers"])
 offered.offer(task["imports"], task["withheld"], task["stars"])
 found = {{}}
 for thing in gc.get_objects():
@@ -55,6 +55,14 @@ def test_no_answer_is_in_memory_and_no_module_that_the_file_does_not_need(lesson
         places = ("minalbert.config", "minalbert.errors", "minalbert.arguments", "minalbert_course.makers.")
         strange = [name for name in found.values() if not name.startswith((*places, *allowed.get(lesson.name, ())))]
         assert set(strange) <= {"minalbert.__getattr__"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["ex11", "ex11-average"])
+def test_nothing_in_memory_counts_or_adds_up_batches(name):
+    found = in_memory(next(lesson for lesson in LESSONS if lesson.name == name))
+    adding = {"totals_of", "add_losses", "Workers.sum_of", "Workers.slices_of", "Workers.gradient", "Workers.losses"}
+    assert not {f"minalbert.parallel.workers.{each}" for each in adding} & set(found.values())
 
 
 def full_name(function):

@@ -31,10 +31,12 @@ def offer(imports, withheld, stars):
         found = importlib.import_module(module)
         kept += [getattr(found, name) for name in names or vars(found)]
     answers = [found for module, name in withheld if (found := within(module, name)) is not None]
-    needed = reached(kept)
+    for answer in answers:
+        replace(answer, True)
+    needed = reached(kept)                           # and not what an answer alone needs
     for function in functions():
-        if function in answers or id(function) not in needed:
-            replace(function, function in answers)
+        if function not in answers and id(function) not in needed:
+            replace(function, False)
     told = {f"{module}.{name}" for module, names in stars.items() for name in names}
     sys.meta_path.insert(0, EmptyModules(stars, told))
     sys.modules["minalbert_course"].check = lambda exercise, namespace, term=None: None     # the last line of each file
