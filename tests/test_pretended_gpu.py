@@ -36,6 +36,41 @@ def test_reading_costs_a_transfer_however_it_is_done_and_whatever_was_computed(x
         read(x)
 
 
+def into_view(y, x):
+    y.T[...] = x.T
+
+
+def into_bytes(y, x):
+    pretended_gpu.cupy.frombuffer(y, np.float64)[:] = x.ravel()
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda y, x: y.__setitem__(..., x), lambda y, x: y.__iadd__(x), into_view, into_bytes,
+        lambda y, x: pretended_gpu.cupy.copyto(y, x), lambda y, x: pretended_gpu.cupy.add(x, 0, out=y),
+        lambda y, x: pretended_gpu.cupy.add(x, 0, y), lambda y, x: x.clip(0, 9, y), lambda y, x: y.fill(x[1, 1]),
+        lambda y, x: pretended_gpu.cupy.put(y, [0], x + 1), lambda y, x: pretended_gpu.cupy.add.at(y, [0, 1], x),
+    ],
+)  # fmt: skip
+def test_what_was_written_into_is_read_at_the_cost_of_what_was_written(x, write):
+    y = pretended_gpu.cupy.zeros((2, 3))
+    row = y[1]
+    write(y, x)
+    for array in (y, row, y.T):
+        with pytest.raises(TransferError):
+            array.get()
+
+
+def test_what_was_not_written_into_is_as_free_as_before(x):
+    y = pretended_gpu.cupy.ones((2, 3))
+    y[0] = 2
+    x += x * y
+    assert y.get().sum() == 9
+    with pytest.raises(TransferError):
+        x.get()
+
+
 def test_what_the_host_knows_is_free_and_what_is_computed_is_right(x):
     xp = pretended_gpu.cupy
     assert (x.shape, x.ndim, x.size, x.dtype, len(x), xp.shape(x)) == ((2, 3), 2, 6, np.float64, 2, (2, 3))

@@ -4,6 +4,9 @@
 plain values, so that the grader keeps this half in a process of its own, out of a submission's reach, and counts here.
 """
 
+import math
+from contextlib import contextmanager
+
 import numpy as np
 
 from .given import Given
@@ -27,11 +30,9 @@ class Purse:
     """So many readings are allowed; None: any number."""
 
     def __init__(self, transfers):
-        self.left = transfers
+        self.left = math.inf if transfers is None else transfers
 
     def pay(self, what):
-        if self.left is None:
-            return
         self.left -= 1
         if self.left < 0:
             raise TransferError(f"{what} copies from the device to the host and waits for all work before it")
@@ -39,7 +40,8 @@ class Purse:
 
 class DeviceMemory:
     def __init__(self):
-        self.arrays = []                             # (array, purse)
+        self.arrays = []
+        self.purses = {}                             # by the id of the array that owns the memory
 
     def put(self, arrays, transfers=None):
         """Copies of host's arrays, with one purse; [how each is described]"""
@@ -52,7 +54,7 @@ class DeviceMemory:
 
     def fetch(self, number):
         """An array's copy, for the exercise itself: it costs nothing."""
-        return self.arrays[number][0].copy()
+        return self.arrays[number].copy()
 
     def fetch_all(self, numbers):
         return [self.fetch(number) for number in numbers]
@@ -64,20 +66,37 @@ class DeviceMemory:
                 return self.put(args)[0]
             if what == "read":
                 return {"value": self.read(name, args[0])}
-            given, function = self.given((args, kwargs)), found(what, name)
-            result = function(*self.opened(args), **self.opened(kwargs))
-            return self.described(result, given, name)
+            function, given = found(what, name), self.given((args, kwargs))
+            purse = min(map(self.purse, given), key=lambda purse: purse.left, default=Purse(None))
+            with self.written_into(given, purse):
+                result = function(*self.opened(args), **self.opened(kwargs))
+            return self.described(result, purse, name)
         except Exception as error:
             names = [cls.__name__ for cls in type(error).__mro__]
             return {"error": names, "text": str(error)[:600]}
 
     def read(self, how, place):
-        array, purse = self.arrays[place.host]
-        purse.pay(f".{how}()" if how.isalpha() else how)
+        array = self.arrays[place.host]
+        self.purse(array).pay(f".{how}()" if how.isalpha() else how)
         return READS[how](array)
 
+    def purse(self, array):
+        return self.purses[id(owner(array))]
+
+    @contextmanager
+    def written_into(self, given, purse):
+        """Give this purse to each array that has a fuller one and other numbers afterwards, and to its views."""
+        fuller = [owner(array) for array in given if self.purse(array).left > purse.left]
+        before = [array.tobytes() for array in fuller]
+        try:
+            yield
+        finally:
+            for array, numbers in zip(fuller, before, strict=True):
+                if array.tobytes() != numbers:
+                    self.purses[id(array)] = purse
+
     def given(self, value):
-        """(array, purse) of each array in a request's values"""
+        """All arrays in a request's values"""
         if isinstance(value, OnDevice):
             return [self.arrays[value.host]]
         return [found for part in parts(value) for found in self.given(part)]
@@ -85,7 +104,7 @@ class DeviceMemory:
     def opened(self, value):
         """A request's values as NumPy takes them."""
         if isinstance(value, OnDevice):
-            return self.arrays[value.host][0]
+            return self.arrays[value.host]
         if isinstance(value, Given):
             return OPENED[value.kind](*self.opened(value.args))
         if type(value) in (tuple, list):
@@ -93,21 +112,22 @@ class DeviceMemory:
         return {key: self.opened(part) for key, part in value.items()} if type(value) is dict else value
 
     def kept(self, array, purse):
-        self.arrays.append((array, purse))
+        self.arrays.append(array)
+        known = self.purses.setdefault(id(owner(array)), purse)
+        if purse.left < known.left:
+            self.purses[id(owner(array))] = purse
         return self.entry(len(self.arrays) - 1)
 
     def entry(self, number):
-        array, _ = self.arrays[number]
+        array = self.arrays[number]
         return {"array": [number, array.dtype.str, list(array.shape)]}
 
-    def described(self, result, given, name):
+    def described(self, result, purse, name):
         """What comes out is read at the cost of what went in."""
-        limited = [purse for _, purse in given if purse.left is not None]
-        purse = limited[-1] if limited else Purse(None)
         if isinstance(result, np.ndarray | np.generic):
             return self.kept(np.asarray(result), purse)
         if type(result) in (tuple, list) and name not in FREE:
-            return {type(result).__name__: [self.described(part, given, name) for part in result]}
+            return {type(result).__name__: [self.described(part, purse, name) for part in result]}
         if isinstance(result, np.dtype):
             return {"dtype": result.str}
         if result is NotImplemented:
@@ -115,6 +135,12 @@ class DeviceMemory:
         if result is not None and name not in FREE:
             purse.pay(name)                          # a number of Python's is on the host
         return {"value": result}
+
+
+def owner(array):
+    """The array whose memory this one looks at: itself, or that of which it is a view."""
+    base = array.base.obj if isinstance(array.base, memoryview) else array.base
+    return owner(base) if isinstance(base, np.ndarray) else array
 
 
 OPENED = {"slice": slice, "dtype": np.dtype, "ellipsis": lambda: ..., "number": lambda array: array[()]}
