@@ -62,6 +62,16 @@ def test_what_was_written_into_is_read_at_the_cost_of_what_was_written(x, write)
             array.get()
 
 
+def test_an_array_with_readings_left_pays_for_no_newer_one(x):
+    older, newer = pretended_gpu.put(np.zeros((2, 3)), 5), pretended_gpu.put(np.ones((2, 3)), 0)
+    kept = older + 0
+    older[...] = newer
+    for array in (older, older + newer, newer + older, kept + newer):
+        with pytest.raises(TransferError):
+            array.get()
+    assert not kept.get().any()
+
+
 def test_what_was_not_written_into_is_as_free_as_before(x):
     y = pretended_gpu.cupy.ones((2, 3))
     y[0] = 2
@@ -69,6 +79,29 @@ def test_what_was_not_written_into_is_as_free_as_before(x):
     assert y.get().sum() == 9
     with pytest.raises(TransferError):
         x.get()
+
+
+def test_an_error_tells_no_number_and_still_says_what_is_wrong(x):
+    with pytest.raises(ValueError, match="which would be a transfer") as hidden:
+        (x.astype("U40") + "x").astype(float)
+    assert "0.0" not in str(hidden.value)
+    with pytest.raises(ValueError, match="could not be broadcast together with shapes"):
+        x + pretended_gpu.cupy.zeros(4)
+    with pytest.raises(ValueError, match="zero-size array"):
+        x[:0].max()
+    with pytest.raises(IndexError, match="index 7 is out of bounds"):
+        pretended_gpu.cupy.zeros(4)[pretended_gpu.cupy.asarray([7])]
+
+
+def test_whether_there_is_an_error_is_told_a_few_times(x):
+    one, errors = pretended_gpu.cupy.zeros(1), []
+    for limit in range(100):
+        with pytest.raises((IndexError, TransferError)) as seen:
+            one[(x[1, 2] > limit - 100).astype(int)]
+        errors.append(seen.type)
+    assert errors.count(IndexError) <= 20
+    with pytest.raises(TransferError):
+        x + 1
 
 
 def test_what_the_host_knows_is_free_and_what_is_computed_is_right(x):

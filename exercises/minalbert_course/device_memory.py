@@ -21,16 +21,31 @@ FREE = {"shape", "ndim", "size", "dtype", "itemsize", "nbytes", "strides", "resu
 READS = {"get": np.ndarray.copy, "item": np.ndarray.item, "tolist": np.ndarray.tolist, "float()": float, "int()": int,
          "complex()": complex, "the truth value of an array (if, while, and, or)": bool}  # fmt: skip
 
+HINTS = 10                                           # so many errors are told: each says something of the numbers
+HIDDEN = "the device does not tell this error's text, which would be a transfer: it depends on the numbers"
+
 
 class TransferError(RuntimeError):
     """Something was read from the device that need not be."""
 
 
 class Purse:
-    """So many readings are allowed; None: any number."""
+    """So many readings are allowed; None: any number. number: of two limited ones the newer has the larger."""
 
-    def __init__(self, transfers):
-        self.left = math.inf if transfers is None else transfers
+    def __init__(self, transfers, number=0):
+        limited = transfers is not None
+        self.left, self.hints, self.number = (transfers, HINTS, number) if limited else (math.inf, math.inf, -1)
+
+    @contextmanager
+    def asked(self):
+        """A request. Its error is counted; after too many nothing is done any more."""
+        if self.hints == 0:
+            raise TransferError("so many errors are a transfer")
+        try:
+            yield
+        except Exception:
+            self.hints -= 1
+            raise
 
     def pay(self, what):
         self.left -= 1
@@ -45,7 +60,7 @@ class DeviceMemory:
 
     def put(self, arrays, transfers=None):
         """Copies of host's arrays, with one purse; [how each is described]"""
-        purse = Purse(transfers)
+        purse = Purse(transfers, len(self.arrays))
         return [self.kept(np.array(array), purse) for array in arrays]
 
     def put_all(self, requests):
@@ -66,32 +81,51 @@ class DeviceMemory:
                 return self.put(args)[0]
             if what == "read":
                 return {"value": self.read(name, args[0])}
-            function, given = found(what, name), self.given((args, kwargs))
-            purse = min(map(self.purse, given), key=lambda purse: purse.left, default=Purse(None))
-            with self.written_into(given, purse):
-                result = function(*self.opened(args), **self.opened(kwargs))
-            return self.described(result, purse, name)
+            return self.computed(found(what, name), args, kwargs, name)
         except Exception as error:
-            names = [cls.__name__ for cls in type(error).__mro__]
-            return {"error": names, "text": str(error)[:600]}
+            return failed(error)
 
     def read(self, how, place):
         array = self.arrays[place.host]
-        self.purse(array).pay(f".{how}()" if how.isalpha() else how)
+        purse = self.purse(array)
+        with purse.asked():
+            purse.pay(f".{how}()" if how.isalpha() else how)
         return READS[how](array)
+
+    def computed(self, function, args, kwargs, name):
+        given = self.given((args, kwargs))
+        purse = max(map(self.purse, given), key=lambda purse: purse.number, default=Purse(None))
+        try:
+            with purse.asked(), self.written_into(given, purse):
+                result = function(*self.opened(args), **self.opened(kwargs))
+        except Exception as error:
+            others = self.otherwise(function, args, kwargs)
+            known = isinstance(error, TransferError) or purse.left == math.inf or str(error) in map(str, others)
+            return failed(error, str(error) if known else HIDDEN)
+        with purse.asked():
+            return self.described(result, purse, name)
+
+    def otherwise(self, function, args, kwargs):
+        """What a request does with zeros and with ones in place of the numbers that cost something: results, errors."""
+        for number in (0, 1):
+            with np.errstate(all="ignore"):
+                try:
+                    yield function(*self.opened(args, number), **self.opened(kwargs, number))
+                except Exception as error:
+                    yield error
 
     def purse(self, array):
         return self.purses[id(owner(array))]
 
     @contextmanager
     def written_into(self, given, purse):
-        """Give this purse to each array that has a fuller one and other numbers afterwards, and to its views."""
-        fuller = [owner(array) for array in given if self.purse(array).left > purse.left]
-        before = [array.tobytes() for array in fuller]
+        """Give this purse to each array that has another and other numbers afterwards, and to its views."""
+        others = [owner(array) for array in given if self.purse(array) is not purse]
+        before = [array.tobytes() for array in others]
         try:
             yield
         finally:
-            for array, numbers in zip(fuller, before, strict=True):
+            for array, numbers in zip(others, before, strict=True):
                 if array.tobytes() != numbers:
                     self.purses[id(array)] = purse
 
@@ -101,21 +135,25 @@ class DeviceMemory:
             return [self.arrays[value.host]]
         return [found for part in parts(value) for found in self.given(part)]
 
-    def opened(self, value):
-        """A request's values as NumPy takes them."""
+    def opened(self, value, number=None):
+        """A request's values as NumPy takes them; with a number, all arrays are copies (see `instead`)."""
         if isinstance(value, OnDevice):
-            return self.arrays[value.host]
+            array = self.arrays[value.host]
+            return array if number is None else self.instead(array, number)
         if isinstance(value, Given):
-            return OPENED[value.kind](*self.opened(value.args))
+            return OPENED[value.kind](*self.opened(value.args, number))
         if type(value) in (tuple, list):
-            return type(value)(self.opened(part) for part in value)
-        return {key: self.opened(part) for key, part in value.items()} if type(value) is dict else value
+            return type(value)(self.opened(part, number) for part in value)
+        return {key: self.opened(part, number) for key, part in value.items()} if type(value) is dict else value
+
+    def instead(self, array, number):
+        """A copy of an array that is free to read; of another only the shape and the dtype"""
+        return array.copy() if self.purse(array).left == math.inf else np.full_like(array, number)
 
     def kept(self, array, purse):
         self.arrays.append(array)
         known = self.purses.setdefault(id(owner(array)), purse)
-        if purse.left < known.left:
-            self.purses[id(owner(array))] = purse
+        self.purses[id(owner(array))] = max(known, purse, key=lambda purse: purse.number)
         return self.entry(len(self.arrays) - 1)
 
     def entry(self, number):
@@ -135,6 +173,11 @@ class DeviceMemory:
         if result is not None and name not in FREE:
             purse.pay(name)                          # a number of Python's is on the host
         return {"value": result}
+
+
+def failed(error, text=None):
+    names = [cls.__name__ for cls in type(error).__mro__]
+    return {"error": names, "text": (str(error) if text is None else text)[:600]}
 
 
 def owner(array):
