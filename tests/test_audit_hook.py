@@ -8,7 +8,7 @@ import pytest
 
 COURSE = Path(__file__).parent.parent / "exercises" / "minalbert_course"
 BEGIN = f"""
-import os, sys, shutil, tempfile, traceback
+import importlib.machinery, os, sys, shutil, tempfile, traceback
 from pathlib import Path
 sys.path.insert(0, {str(COURSE / "grade")!r})
 import hook
@@ -23,6 +23,9 @@ class Text(str):
     def startswith(self, *_): return True
     __eq__ = startswith
     __hash__ = str.__hash__
+def machine_code(name, place):
+    return importlib.machinery.ExtensionFileLoader(name, place).create_module(
+        importlib.machinery.ModuleSpec(name, None, origin=place))
 hook.listen(own, [readable, own], [secret])
 """
 REFUSED = [
@@ -31,6 +34,8 @@ REFUSED = [
     "os.rename(file, 'mine')", "os.rename('mine', file)", "os.chmod(there, 0)", "os.chmod(file, 0)",
     "os.utime(there)", "os.truncate(file, 0)", "os.mkdir(file + '.new')", "shutil.copyfile('mine', file)",
     "os.symlink(file, 'mine')", "os.link(file, 'mine')", "os.system('true')", "sys._current_frames()",
+    "__import__('_testcapi')", "__import__('a._xxsubinterpreters')", "__import__(Text('_interpreters'))",
+    "machine_code('some', 'mine')", "machine_code('a._testcapi', file)", "machine_code('some', hidden)",
     "open(os.path.join(own, '..', 'readable', 'secret', 'hidden'))", "open('../readable/secret/hidden')",
 ]  # fmt: skip
 ON_UNIX = ["os.fork()", "os.kill(os.getppid(), 0)", "os.chown(there, 0, 0)"]

@@ -17,7 +17,11 @@ REFUSED = (
     "socket.", "ctypes.", "mmap.", "gc.", "winreg.", "_winapi.", "msvcrt.", "webbrowser.", "ftplib.", "http.",
     "imaplib.", "poplib.", "smtplib.", "telnetlib.", "urllib.", "syslog.", "sqlite3.", "sys.remote_exec",
     "sys.unraisablehook", "sys._current_frames", "sys._current_exceptions", "cpython._PySys_ClearAuditHooks",
+    "cpython.PyInterpreterState_New",
 )  # fmt: skip
+NOT_ANEW = {                                         # modules that start another interpreter, without a hook, or call C
+    "_xxsubinterpreters", "_interpreters", "_testcapi", "_testinternalcapi", "_cffi_backend",
+}  # fmt: skip
 LOOKS = {"os.listdir": ((0, None),), "os.scandir": ((0, None),), "os.chdir": ((0, None),)}
 CHANGES = {                                          # event: its arguments that are paths, each with that of its dir_fd
     "os.remove": ((0, 1),), "os.rename": ((0, 2), (1, 3)), "os.rmdir": ((0, 1),), "os.mkdir": ((0, 2),),
@@ -57,8 +61,9 @@ def decider(own, readable, secret):
     separator, nothing, fspath, encoding = os.sep, os.devnull, os.fspath, sys.getfilesystemencoding()
     writing = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
     looks, changes, left = tuple(LOOKS.items()), tuple(CHANGES.items()), iter(range(WRITTEN))
+    libraries = tuple(root for root in readable if root != own)
     own, readable, secret, refused = (own,), tuple(readable), tuple(secret), REFUSED
-    known = (str, bytes, type(Path()))
+    known, not_anew, last_part = (str, bytes, type(Path())), frozenset(NOT_ANEW), str.rpartition
 
     def depth(path, roots):
         """The length of the longest root that it lies in; 0: it lies in none."""
@@ -98,11 +103,19 @@ def decider(own, readable, secret):
             return "open a folder"                   # with which others' files could be named
         return None
 
+    def imported(name, place):
+        """place: the library in which a module's machine code is, or None"""
+        if not issubclass(type(name), str) or last_part(name, ".")[2] in not_anew:
+            return "import a module that goes around this"
+        return None if (where := outside(place, libraries)) is None else f"import {where}"
+
     def decide(event, args):
         if event == "builtins.id":                   # by far the most frequent one
             return None
         if event == "open":
             return opened(args[0], args[2])
+        if event == "import":
+            return imported(args[0], args[1])
         for known_events, roots in ((changes, own), (looks, readable)):
             for name, places in known_events:
                 if event == name:
