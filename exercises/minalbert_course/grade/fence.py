@@ -9,8 +9,11 @@ The hooks are a fence, not a wall: a determined submission finds a way around wh
 fences hold against that, too. `raise_fences` says which of them stand; those of `keeper` stand before.
 """
 
+import _imp
+import contextlib
 import ctypes
 import functools
+import importlib
 import os
 import struct
 import subprocess
@@ -25,7 +28,7 @@ LANDLOCK = "files (Landlock)"
 OPEN = ("mkfifo", "mknod", "chroot", "setns", "unshare", "setsid", "setpgid", "sched_setaffinity",
         "sched_setscheduler", "sched_setparam")  # fmt: skip
 UNHEARD = ((os, OPEN), (sys.modules[os.name], OPEN), (subprocess, ("_fork_exec",)),
-           (sys.modules.get("_posixsubprocess"), ("fork_exec",)))  # fmt: skip
+           (sys.modules.get("_posixsubprocess"), ("fork_exec",)), (_imp, ("create_builtin",)))  # fmt: skip
 KERNEL = (NAMESPACES, LANDLOCK)                      # without which a submission may come to see a secret
 COURSE = Path(__file__).resolve().parents[1]
 
@@ -92,7 +95,13 @@ def limit(seconds, megabytes):
 
 
 def close_doors():
-    """What Python does without a word to the hook: start a program, make a file that is none, leave the group."""
+    """What Python does without a word to the hook: start a program, make a file that is none, leave the group.
+
+    None of these modules can be had anew, with its doors open: the built-in ones are all imported before.
+    """
+    for name in {*sys.builtin_module_names} - {*sys.modules} - hook.NOT_ANEW:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
     for module, names in UNHEARD:
         for name in names:
             if hasattr(module, name):

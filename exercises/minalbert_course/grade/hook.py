@@ -19,8 +19,8 @@ REFUSED = (
     "sys.unraisablehook", "sys._current_frames", "sys._current_exceptions", "cpython._PySys_ClearAuditHooks",
     "cpython.PyInterpreterState_New",
 )  # fmt: skip
-NOT_ANEW = {                                         # modules that start another interpreter, without a hook, or call C
-    "_xxsubinterpreters", "_interpreters", "_testcapi", "_testinternalcapi", "_cffi_backend",
+NOT_ANEW = {                                         # modules that fork, run code without a hook, or call C
+    "_posixsubprocess", "_xxsubinterpreters", "_interpreters", "_testcapi", "_testinternalcapi", "_cffi_backend",
 }  # fmt: skip
 LOOKS = {"os.listdir": ((0, None),), "os.scandir": ((0, None),), "os.chdir": ((0, None),)}
 CHANGES = {                                          # event: its arguments that are paths, each with that of its dir_fd
