@@ -112,6 +112,26 @@ def test_nothing_is_seen_and_nothing_is_left_behind_without_the_audit_hook_too(t
     assert not folder.exists()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux alone cuts root's rights in parts")
+def test_no_right_of_root_is_left(tmp_path):
+    probe, folder = tmp_path / "probe.py", tmp_path / "folder"
+    folder.mkdir()
+    probe.write_text(
+        "import sys\nfrom minalbert_course.grade.keeper import keep\nkeep(int(sys.argv[1]), sys.argv[2])\n"
+        "for line in open('/proc/self/status'):\n    if line.startswith(('Cap', 'NoNew')): print(line, end='')\n"
+    )
+    end, lifeline = os.pipe()
+    argv = [sys.executable, probe, str(end), folder]
+    process = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, pass_fds=[end], start_new_session=True)
+    os.close(end)
+    with process.stdout:
+        said = dict(line.split() for line in process.stdout.read().splitlines())
+    os.close(lifeline)
+    process.wait(30)
+    assert {name: int(said[name + ":"], 16) for name in ("CapInh", "CapPrm", "CapEff", "CapAmb", "NoNewPrivs")} == {
+        "CapInh": 0, "CapPrm": 0, "CapEff": 0, "CapAmb": 0, "NoNewPrivs": 1}  # fmt: skip
+
+
 @pytest.mark.parametrize("name", [name for name in exercise_files.SOURCES if "-" in name])
 def test_a_variant_s_solution_has_all_points_behind_the_fences(name, tmp_path):
     submission = written(tmp_path, "right", exercise_files.solution(name), exercise_files.file_name(name))

@@ -19,16 +19,18 @@ import struct
 import subprocess
 import sys
 import sysconfig
+import time
 from pathlib import Path
 
 from . import hook
-from .keeper import NAMESPACES, checked, libc
+from .keeper import NAMESPACES, checked, libc, no_new_rights
 
 LANDLOCK = "files (Landlock)"
 OPEN = ("mkfifo", "mknod", "chroot", "setns", "unshare", "setsid", "setpgid", "sched_setaffinity",
         "sched_setscheduler", "sched_setparam")  # fmt: skip
 UNHEARD = ((os, OPEN), (sys.modules[os.name], OPEN), (subprocess, ("_fork_exec",)),
-           (sys.modules.get("_posixsubprocess"), ("fork_exec",)), (_imp, ("create_builtin",)))  # fmt: skip
+           (sys.modules.get("_posixsubprocess"), ("fork_exec",)), (_imp, ("create_builtin",)),
+           (time, ("clock_settime", "clock_settime_ns")))  # fmt: skip
 KERNEL = (NAMESPACES, LANDLOCK)                      # without which a submission may come to see a secret
 COURSE = Path(__file__).resolve().parents[1]
 
@@ -95,7 +97,7 @@ def limit(seconds, megabytes):
 
 
 def close_doors():
-    """What Python does without a word to the hook: start a program, make a file that is none, leave the group.
+    """What Python does without a word to the hook: start a program, make a file that is none, set the clock.
 
     None of these modules can be had anew, with its doors open: the built-in ones are all imported before.
     """
@@ -114,7 +116,6 @@ def refuse(name, *args, **kwargs):
 
 # Landlock, by system calls that Python has no names for.
 LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 444, 445, 446
-PR_SET_NO_NEW_PRIVS = 38
 LIST = 1 << 3                                        # the names in a folder
 READ = 1 << 0 | 1 << 2 | LIST                        # execute (which loading a library asks for), read file, read dir
 FILES = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14           # what may be allowed for a file: execute, write, read, truncate
@@ -136,6 +137,6 @@ def landlock(folder, roots, secrets):
         if allowed:
             checked(library.syscall(LANDLOCK_ADD, ruleset, 1, struct.pack("<Qi", allowed, handle), 0))
         os.close(handle)
-    checked(library.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+    no_new_rights(library)
     checked(library.syscall(LANDLOCK_RESTRICT, ruleset, 0))
     os.close(ruleset)

@@ -14,10 +14,12 @@ import stat
 import struct
 import sys
 
-CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x08000000, 0x10000000, 0x20000000, 0x40000000
+CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = (
+    0x04000000, 0x08000000, 0x10000000, 0x20000000, 0x40000000)  # fmt: skip
 CLONE_NEWNS, MS_BIND, MS_PRIVATE = 0x00020000, 1 << 12, 1 << 14 | 1 << 18
 MOUNT_SETATTR, AT_FDCWD, AT_RECURSIVE, READ_ONLY = 442, -100, 0x8000, 1
-PR_SET_PDEATHSIG = 1
+PR_SET_PDEATHSIG, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 24, 38
+CAPABILITIES, CAP_DAC_READ_SEARCH = 0x20080522, 1 << 2       # the version with two words for each set of them
 NAMESPACES = "no network, no other processes (namespaces)"
 MOUNTS = "modes and times of others' files (mounts)"
 
@@ -48,7 +50,9 @@ def keep(lifeline, folder):
         os.close(ready)
         with contextlib.suppress(OSError):           # the keeper itself may be killed
             checked(libc().prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))
-        return [*fences, MOUNTS] if fences and read_only(folder) else fences
+        fences += [MOUNTS] if fences and read_only(folder) else []
+        drop_rights()
+        return fences
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     os.chdir("/")
@@ -71,6 +75,7 @@ def own_namespaces():
         library = libc()
         as_user = 0 if os.geteuid() == 0 else CLONE_NEWUSER
         checked(library.unshare(as_user | CLONE_NEWNET | CLONE_NEWPID | CLONE_NEWIPC))
+        library.unshare(CLONE_NEWUTS)                # the machine's name
     except (OSError, AttributeError):
         return False
     return True
@@ -90,6 +95,36 @@ def read_only(folder):
     except (OSError, AttributeError):
         return False
     return True
+
+
+def drop_rights():
+    """This process and its threads to come lose root's rights, but to read, where Python cannot be read without."""
+    with contextlib.suppress(OSError, AttributeError):
+        library = libc()
+        no_new_rights(library)
+        for number in range(64):
+            library.prctl(PR_CAPBSET_DROP, number, 0, 0, 0)
+        there = [path for path in sys.path if os.path.isdir(path)]
+        permitted = capabilities(library)
+        keep_capabilities(library, 0, permitted)
+        needed = 0 if all(os.access(path, os.R_OK, effective_ids=True) for path in there) else CAP_DAC_READ_SEARCH
+        keep_capabilities(library, permitted & needed, permitted & needed)
+
+
+def capabilities(library):
+    """Those that this thread may have, the first 32 of them."""
+    sets = ctypes.create_string_buffer(24)           # two times: effective, permitted, inheritable
+    checked(library.capget(struct.pack("<Ii", CAPABILITIES, 0), sets))
+    return struct.unpack("<6I", sets.raw)[1]
+
+
+def keep_capabilities(library, effective, permitted):
+    checked(library.capset(struct.pack("<Ii", CAPABILITIES, 0), struct.pack("<6I", effective, permitted, 0, 0, 0, 0)))
+
+
+def no_new_rights(library):
+    """No program that it starts has more rights than it has itself."""
+    checked(library.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 
 
 def remove(folder):
