@@ -104,6 +104,33 @@ def test_whether_there_is_an_error_is_told_a_few_times(x):
         x + 1
 
 
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda x, xp: (x > 2).nonzero(), lambda x, xp: xp.where(x > 2), lambda x, xp: x[x > 2],
+        lambda x, xp: xp.unique(x), lambda x, xp: x.ravel().compress(x.ravel() > 2), lambda x, xp: xp.argwhere(x),
+        lambda x, xp: xp.arange(x[1, 1]), lambda x, xp: xp.zeros(x[1, 1].astype(int)),
+        lambda x, xp: xp.repeat(xp.ones(1), x[1, 1].astype(int)), lambda x, xp: xp.bincount(x.astype(int).ravel()),
+        lambda x, xp: xp.ones(9)[x[1, 1].astype(int):], lambda x, xp: xp.min_scalar_type(x[1, 1].astype(int) * 100),
+        lambda x, xp: xp.size(xp.ones((1, 2, 3)), x[0, 2].astype(int)), lambda x, xp: xp.split(x, x[0, 1:].astype(int)),
+    ],
+)  # fmt: skip
+def test_a_shape_that_depends_on_numbers_costs_a_transfer(x, read):
+    with pytest.raises(TransferError):
+        read(x, pretended_gpu.cupy)
+
+
+def test_a_shape_that_is_always_the_same_costs_nothing(x):
+    xp = pretended_gpu.cupy
+    rows = pretended_gpu.put(np.array([2, 0, 2]), 0)
+    results = (xp.bincount(rows, minlength=3), xp.where(x > 2, x, 0), xp.ones((3, 4))[rows], xp.split(x, [1])[0],
+               xp.average(x, axis=1, weights=x), xp.stack([x, x]), x[::2, None].T, xp.argsort(x),
+               xp.concatenate([x, x]), x.astype("f"), xp.eye(3)[rows].T @ rows, x.reshape(3, -1))  # fmt: skip
+    assert [array.shape for array in results[:4]] == [(3,), (2, 3), (3, 4), (1, 3)]
+    x[x > 2] = 0
+    assert xp.result_type(x, rows) == np.float64
+
+
 def test_what_the_host_knows_is_free_and_what_is_computed_is_right(x):
     xp = pretended_gpu.cupy
     assert (x.shape, x.ndim, x.size, x.dtype, len(x), xp.shape(x)) == ((2, 3), 2, 6, np.float64, 2, (2, 3))

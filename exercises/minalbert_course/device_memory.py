@@ -103,7 +103,11 @@ class DeviceMemory:
             known = isinstance(error, TransferError) or purse.left == math.inf or str(error) in map(str, others)
             return failed(error, str(error) if known else HIDDEN)
         with purse.asked():
-            return self.described(result, purse, name)
+            if on_host(result, name):
+                purse.pay(name)
+            elif purse.left < math.inf and outline(result) != first_outline(self.otherwise(function, args, kwargs)):
+                purse.pay(f"{name}, whose shape depends on the numbers,")
+        return self.described(result, purse, name)
 
     def otherwise(self, function, args, kwargs):
         """What a request does with zeros and with ones in place of the numbers that cost something: results, errors."""
@@ -133,6 +137,8 @@ class DeviceMemory:
         """All arrays in a request's values"""
         if isinstance(value, OnDevice):
             return [self.arrays[value.host]]
+        if isinstance(value, Given):                 # a slice may hold arrays
+            return self.given(value.args)
         return [found for part in parts(value) for found in self.given(part)]
 
     def opened(self, value, number=None):
@@ -170,9 +176,28 @@ class DeviceMemory:
             return {"dtype": result.str}
         if result is NotImplemented:
             return {"error": ["TypeError"], "text": f"{name} cannot be computed with these operands"}
-        if result is not None and name not in FREE:
-            purse.pay(name)                          # a number of Python's is on the host
         return {"value": result}
+
+
+def on_host(result, name):
+    """True where something of a result is a value of Python's, but for those that cost nothing"""
+    if name in FREE or result is None or result is NotImplemented:
+        return False
+    if type(result) in (tuple, list):
+        return any(on_host(part, name) for part in result)
+    return not isinstance(result, np.ndarray | np.generic | np.dtype)
+
+
+def outline(result):
+    """A result's shapes and dtypes, which the host knows"""
+    if isinstance(result, np.ndarray | np.generic):
+        return result.dtype, result.shape
+    return [outline(part) for part in result] if type(result) in (tuple, list) else result
+
+
+def first_outline(results):
+    """That of the first that is no error; of errors alone None"""
+    return next((outline(result) for result in results if not isinstance(result, Exception)), None)
 
 
 def failed(error, text=None):
