@@ -85,3 +85,29 @@ def test_an_import_of_the_library_costs_nothing_and_a_call_says_why(tmp_path):
     wrong = right + lines + "def softmax_forward(x):\n    return linear_forward(x, x, x)\n"
     grade = graded(written(tmp_path, "b", wrong), lesson, limits=LIMITS)
     assert "the library's linear_forward is not there while this exercise is marked; write your own" in said(grade)
+
+
+OTHER_WAYS = """
+asked = accumulate
+def accumulate(model, slices):
+    import copy
+    ids, mask, types, *_ = slices[0]
+    other = copy.deepcopy(model)
+    other.forward(ids, mask, types).backward(dpooled=np.ones((len(ids), model.config.hidden_size)))
+    other.encode_many([[2, 6, 7], [2, 8]])
+    other.hidden_states(ids)
+    other.release()
+    return asked(type(model)(model.config, model.params), slices)
+"""
+
+
+@pytest.mark.slow
+def test_a_model_of_exercise_11_does_all_the_rest_and_copies_of_it_do_too(tmp_path):
+    from submissions import LIMITS, said, written
+
+    from minalbert_course.grade.batch import graded
+
+    lesson = next(lesson for lesson in LESSONS if lesson.name == "ex11")
+    text = exercise_files.solution("ex11") + OTHER_WAYS
+    grade = graded(written(tmp_path, "a", text, "ex11_training.py"), lesson, limits=LIMITS)
+    assert grade.marks.points == 10, said(grade)

@@ -154,4 +154,6 @@ def warm_up():
     for name in ("slices", "gradient", "losses"):
         setattr(Workers, name, vars(OfOneBatch)[name])
     del Workers.sum_of, Workers._add
-    small_model(0).loss_and_grads(batch(0, 1, 4, 1))
+    model = small_model(0)
+    model.loss_and_grads(batch(0, 1, 4, 1))
+    model.release()
