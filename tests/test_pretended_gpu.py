@@ -5,7 +5,7 @@ import pytest
 from exercise_files import solution, stub
 from submissions import LIMITS
 
-from minalbert_course import pretended_gpu
+from minalbert_course import device_memory, pretended_gpu
 from minalbert_course.catalogue import find
 from minalbert_course.compare import Wrong
 from minalbert_course.device_memory import DeviceMemory, TransferError
@@ -115,9 +115,14 @@ def test_whether_there_is_an_error_is_told_a_few_times(x):
         lambda x, xp: xp.size(xp.ones((1, 2, 3)), x[0, 2].astype(int)), lambda x, xp: xp.split(x, x[0, 1:].astype(int)),
     ],
 )  # fmt: skip
-def test_a_shape_that_depends_on_numbers_costs_a_transfer(x, read):
+def test_shapes_that_depend_on_numbers_cost_a_transfer_where_there_are_many(x, read, monkeypatch):
+    monkeypatch.setattr(device_memory, "SHAPES", 0)
     with pytest.raises(TransferError):
-        read(x, pretended_gpu.cupy)
+        read(pretended_gpu.put(pretended_gpu.memory.fetch(x._number), 0), pretended_gpu.cupy)
+
+
+def test_a_loop_over_rows_may_choose_by_numbers(x):
+    assert [x[x > number].shape for number in range(6)] == [(5 - number,) for number in range(6)]
 
 
 def test_a_shape_that_is_always_the_same_costs_nothing(x):

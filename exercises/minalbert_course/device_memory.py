@@ -22,6 +22,7 @@ READS = {"get": np.ndarray.copy, "item": np.ndarray.item, "tolist": np.ndarray.t
          "complex()": complex, "the truth value of an array (if, while, and, or)": bool}  # fmt: skip
 
 HINTS = 10                                           # so many errors are told: each says something of the numbers
+SHAPES = 256                                         # so are shapes that depend on them, as in updates[rows == v]
 HIDDEN = "the device does not tell this error's text, which would be a transfer: it depends on the numbers"
 
 
@@ -34,7 +35,8 @@ class Purse:
 
     def __init__(self, transfers, number=0):
         limited = transfers is not None
-        self.left, self.hints, self.number = (transfers, HINTS, number) if limited else (math.inf, math.inf, -1)
+        self.left, self.number = (transfers, number) if limited else (math.inf, -1)
+        self.hints, self.shapes = (HINTS, SHAPES) if limited else (math.inf, math.inf)
 
     @contextmanager
     def asked(self):
@@ -46,6 +48,12 @@ class Purse:
         except Exception:
             self.hints -= 1
             raise
+
+    def show_shape(self, what):
+        """A shape that depends on numbers. A loop over rows asks for some; by many, numbers are read."""
+        self.shapes -= 1
+        if self.shapes < 0:
+            self.pay(what)
 
     def pay(self, what):
         self.left -= 1
@@ -106,7 +114,7 @@ class DeviceMemory:
             if on_host(result, name):
                 purse.pay(name)
             elif purse.left < math.inf and outline(result) != first_outline(self.otherwise(function, args, kwargs)):
-                purse.pay(f"{name}, whose shape depends on the numbers,")
+                purse.show_shape(f"{name}, whose shape depends on the numbers,")
         return self.described(result, purse, name)
 
     def otherwise(self, function, args, kwargs):
