@@ -9,6 +9,7 @@ from minalbert_course.lesson import Lesson
 from minalbert_course.marking import mark, none, printable
 from minalbert_course.report import lines
 from minalbert_course.scaled_upstream import FACTOR, times
+from minalbert_course.yours import says_something
 
 lesson = Lesson("ex99", "doubling", 10, {"double": "y, cache", "halve": "x"})
 
@@ -39,6 +40,13 @@ def marked(**functions):
 
 def right(x):
     return 2 * x, None
+
+
+@pytest.mark.parametrize("tiny", [0.0, -1e-200, 1e-10, 1e-12j])
+def test_what_is_as_good_as_zero_says_nothing(tiny):
+    assert not any(map(says_something, (tiny, np.full(3, tiny), {"a": [tiny, np.complex128(tiny)]}, ())))
+    for value in (1e-3, np.array([tiny, 2]), np.array([np.nan]), 1, True, "a", np.ones(2, int), [tiny, {"a": -1e-3}]):
+        assert says_something(value)
 
 
 def test_each_check_earns_its_own_points():

@@ -10,6 +10,8 @@ import collections
 import functools
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from .calls import form, form_of, large_arguments, repeatable, with_starts
 from .compare import Wrong, shown
 from .here import EARLIER, GIVEN, MEMORY_OF
@@ -18,6 +20,7 @@ from .values import CacheOf, NotWritten, Opaque, Step, Stopped
 from .values import OnDevice as OnDevice  # for the lessons
 
 KEPT = 100                                           # calls in the history
+LEAST = 1e-9                                         # a number that is no larger says as little as zero
 IN_PLACE = (
     "something that works in place on what was given: +=, *=, out=, x[...] =, and with lists and dicts pop, append or "
     "an assignment; make a new one first"
@@ -203,7 +206,7 @@ def unpacked(name, result, returns):
 
 
 def says_something(value):
-    """Is there a number in it that is not zero, or a word? Caches do not count."""
+    """Is there a number in it that is not as good as zero, or a word? Caches do not count."""
     if isinstance(value, Opaque) or value is None:
         return False
     if isinstance(value, OnDevice):
@@ -212,6 +215,8 @@ def says_something(value):
         return any(map(says_something, value.values()))
     if isinstance(value, tuple | list | set):
         return any(map(says_something, value))
+    if isinstance(value, float | complex) or getattr(getattr(value, "dtype", None), "kind", "") in ("f", "c"):
+        return not (np.abs(value) <= LEAST).all()
     return bool(value.any()) if hasattr(value, "any") else bool(value)
 
 

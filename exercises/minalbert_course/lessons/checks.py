@@ -3,14 +3,14 @@
 import numpy as np
 
 from ..compare import Wrong
-from ..yours import OnDevice
+from ..yours import OnDevice, says_something
 
 
 def alive(**values):
-    """Raise Wrong where one of the arrays or numbers is zero everywhere."""
+    """Raise Wrong where one of the arrays or numbers is as good as zero everywhere."""
     for name, value in values.items():
         value = value.host if isinstance(value, OnDevice) else value
-        if value is None or (isinstance(value, np.ndarray | int | float) and not np.any(value)):
+        if value is None or (isinstance(value, np.ndarray | int | float) and not says_something(value)):
             raise Wrong(f"{name} is {'None' if value is None else 'zero everywhere'}")
 
 
