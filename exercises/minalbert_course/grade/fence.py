@@ -33,6 +33,7 @@ UNHEARD = ((os, OPEN), (sys.modules[os.name], OPEN), (subprocess, ("_fork_exec",
            (time, ("clock_settime", "clock_settime_ns")))  # fmt: skip
 KERNEL = (NAMESPACES, LANDLOCK)                      # without which a submission may come to see a secret
 COURSE = Path(__file__).resolve().parents[1]
+OPEN_AT_ONCE = 64                                    # files, each of which may hold a megabyte of memory (memfd, pipes)
 
 
 def raise_fences(folder, seconds, megabytes):
@@ -93,6 +94,7 @@ def limit(seconds, megabytes):
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
     resource.setrlimit(resource.RLIMIT_FSIZE, (2**20, 2**20))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (OPEN_AT_ONCE, OPEN_AT_ONCE))
     resource.setrlimit(resource.RLIMIT_AS, (megabytes * 2**20, megabytes * 2**20))
 
 
