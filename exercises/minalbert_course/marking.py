@@ -18,6 +18,9 @@ from .yours import Yours
 
 ZEROS = "every number that came back is zero"
 EARNED_ELSEWHERE = "seen: zero is right here, but it counts only where another check of the function has its points"
+UNTOUCHED = "inputs untouched"
+JUNK = "none of the functions asked here has an answer that is right elsewhere"
+ANSWERED_ELSEWHERE = "seen: inputs are left alone, which counts only where a function asked here has its points"
 
 
 class Outcome(NamedTuple):
@@ -63,7 +66,7 @@ def mark(lesson, host, term=PUBLIC, remark="", known=None):
         causes = [found.cause for found in outcomes if found.of in pairs.values()]
         own = YoursByOwnForward(lesson, host, pairs, causes)
         outcomes = [judged_by_own(lesson, found, own, pairs, term) for found in outcomes]
-    return Marks(lesson, without_zeros(outcomes), printable(remark))
+    return Marks(lesson, without_junk(without_zeros(outcomes)), printable(remark))
 
 
 def mark_and_explain(lesson, host, term=PUBLIC, remark="", known=None):
@@ -90,6 +93,15 @@ def without_zeros(outcomes):
         return found.earned and found.only_zeros and not found.only_zeros & earning
 
     return [missed(found.check, ZEROS, EARNED_ELSEWHERE) if nothing_shown(found) else found for found in outcomes]
+
+
+def without_junk(outcomes):
+    """No points for inputs untouched alone, which anything leaves that is no answer."""
+    about_inputs = [UNTOUCHED in found.check.title for found in outcomes]
+    right = {name for found, about in zip(outcomes, about_inputs, strict=True) if found.earned and not about
+             for name in found.called}  # fmt: skip
+    return [missed(found.check, JUNK, ANSWERED_ELSEWHERE) if about and found.earned and not found.called & right else
+            found for found, about in zip(outcomes, about_inputs, strict=True)]  # fmt: skip
 
 
 def judged_by_own(lesson, found, own, pairs, term):
