@@ -83,6 +83,15 @@ def grants_namespaces():
     return result.returncode == 0
 
 
+def started(probe, folder):
+    """A program that calls `keep` with what it is given; (process, what keeps it alive)"""
+    end, lifeline = os.pipe()
+    argv = [sys.executable, probe, str(end), folder]
+    process = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, pass_fds=[end], start_new_session=True)
+    os.close(end)
+    return process, lifeline
+
+
 @pytest.mark.skipif(
     sys.platform != "linux" or not shutil.which("unshare") or not grants_namespaces(),
     reason="this kernel grants no namespaces",
@@ -99,10 +108,7 @@ def test_nothing_is_seen_and_nothing_is_left_behind_without_the_audit_hook_too(t
         "try:\n    os.utime(sys.argv[0])\nexcept OSError as error:\n    print(error.errno, flush=True)\n"
         "if not os.fork():\n    os.setsid()\ntime.sleep(600)\n"
     )
-    end, lifeline = os.pipe()
-    argv = [sys.executable, probe, str(end), folder]
-    process = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, pass_fds=[end], start_new_session=True)
-    os.close(end)
+    process, lifeline = started(probe, folder)
     with process.stdout:
         assert process.stdout.readline().split() == ["1", "0", "2"]  # the first of its world, with no parent in sight
         assert int(process.stdout.readline()) == errno.ENETUNREACH
@@ -120,10 +126,7 @@ def test_no_right_of_root_is_left(tmp_path):
         "import sys\nfrom minalbert_course.grade.keeper import keep\nkeep(int(sys.argv[1]), sys.argv[2])\n"
         "for line in open('/proc/self/status'):\n    if line.startswith(('Cap', 'NoNew')): print(line, end='')\n"
     )
-    end, lifeline = os.pipe()
-    argv = [sys.executable, probe, str(end), folder]
-    process = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, pass_fds=[end], start_new_session=True)
-    os.close(end)
+    process, lifeline = started(probe, folder)
     with process.stdout:
         said = dict(line.split() for line in process.stdout.read().splitlines())
     os.close(lifeline)

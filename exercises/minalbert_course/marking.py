@@ -97,11 +97,13 @@ def without_zeros(outcomes):
 
 def without_junk(outcomes):
     """No points for inputs untouched alone, which anything leaves that is no answer."""
-    about_inputs = [UNTOUCHED in found.check.title for found in outcomes]
-    right = {name for found, about in zip(outcomes, about_inputs, strict=True) if found.earned and not about
-             for name in found.called}  # fmt: skip
-    return [missed(found.check, JUNK, ANSWERED_ELSEWHERE) if about and found.earned and not found.called & right else
-            found for found, about in zip(outcomes, about_inputs, strict=True)]  # fmt: skip
+    earned = [found for found in outcomes if found.earned]
+    right = {name for found in earned if UNTOUCHED not in found.check.title for name in found.called}
+
+    def nothing_right(found):
+        return found.earned and UNTOUCHED in found.check.title and not found.called & right
+
+    return [missed(found.check, JUNK, ANSWERED_ELSEWHERE) if nothing_right(found) else found for found in outcomes]
 
 
 def judged_by_own(lesson, found, own, pairs, term):

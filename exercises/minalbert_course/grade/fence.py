@@ -101,7 +101,7 @@ def limit(seconds, megabytes):
 def close_doors():
     """What Python does without a word to the hook: start a program, make a file that is none, set the clock.
 
-    None of these modules can be imported anew, with its doors open: the built-in ones are all imported before.
+    A submission cannot import these modules again as they were: the built-in ones are all imported before.
     """
     for name in {*sys.builtin_module_names} - {*sys.modules} - hook.NOT_ANEW:
         with contextlib.suppress(ImportError):
