@@ -13,21 +13,12 @@ from ..outside import numbers, ramp
 from . import ex05_attention
 from .corners import MANY, Corner, also, guessing, something, upstream
 from .ex05_attention import (
-    PADDED,
     ROUNDED,
     ROWS,
     SCORES,
-    compare_beside_padding,
-    compare_far_mask,
     compare_large,
-    compare_padded,
-    compare_padded_later,
     compare_small,
-    compare_with_holes,
     constants,
-    drawn_mask,
-    far_keys,
-    meeting,
     named,
     natural,
 )
@@ -43,6 +34,17 @@ from .grouped_heads import (
     wrong_softmax1,
 )
 from .matches import matches
+from .padded_keys import (
+    PADDED,
+    compare_beside_padding,
+    compare_far_mask,
+    compare_padded,
+    compare_padded_later,
+    compare_with_holes,
+    drawn_mask,
+    far_keys,
+    meeting,
+)
 from .wrong_attention import (
     probabilities,
     scores_followed,
