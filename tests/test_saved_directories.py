@@ -130,10 +130,7 @@ def test_nan_and_infinity_are_named_by_tensor(number, mine):
 
 def test_numbers_that_float16_cannot_hold_are_named(mine):
     edit_tensors(mine, lambda tensors: tensors[WORD].fill(1e6))
-    with (
-        pytest.warns(RuntimeWarning, match="overflow"),
-        pytest.raises(PretrainedError, match="float16 cannot hold; rea"),
-    ):
+    with pytest.raises(PretrainedError, match="float16 cannot hold; rea"):
         Albert.from_pretrained(mine, dtype="float16")
 
 

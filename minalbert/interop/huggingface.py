@@ -74,7 +74,8 @@ def load_all(directory, dtype=None, strict=True):
     if config.embedding_size == config.hidden_size and not _is_identity(arrays):
         config = config.replace(embedding_projection=True)
     dtype = _dtype_of(arrays, directory) if dtype is None else dtype
-    params = Params.from_arrays(arrays, shapes(config, *heads_of(arrays)), dtype)
+    with np.errstate(over="ignore"):                 # what does not fit is named below
+        params = Params.from_arrays(arrays, shapes(config, *heads_of(arrays)), dtype)
     _check_finite(params, arrays, config, directory)
     return config, params, unread_of(directory, read_json(directory / CONFIG, ADVICE), tensors)
 
