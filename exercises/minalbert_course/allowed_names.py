@@ -5,14 +5,16 @@ import sys
 
 import numpy as np
 
-MODULES = set("collections copy dataclasses fractions functools itertools json math numbers numpy typing".split())
+MODULES = set("""collections copy cupy dataclasses fractions functools itertools json math numbers numpy operator os
+    safetensors sys typing""".split())
+PARTS_OF = {"os": {"fspath", "path"}, "sys": {"modules"}}    # of these modules nothing else
 OURS = set("""minalbert minalbert.errors minalbert.layers minalbert.layers.erf minalbert.optim minalbert_course.block
     minalbert_course.makers.small_language""".split())
-FROM = MODULES | OURS | {"__future__", "collections.abc", "pathlib", "safetensors", "safetensors.numpy"}
+FROM = MODULES - PARTS_OF.keys() | OURS | {"__future__", "collections.abc", "pathlib", "safetensors.numpy"}
 ALIASES = {"np", "random"} | sys.stdlib_module_names         # modules that other modules have as attributes
 BUILTINS = set("""abs all any bool bytes callable chr complex dict divmod enumerate filter float frozenset hasattr int
-    isinstance issubclass iter len list map max min next object ord pow print property range repr reversed round set
-    slice sorted staticmethod str sum tuple type zip __name__""".split())
+    isinstance issubclass iter len list map max min next object open ord pow print property range repr reversed round
+    set slice sorted staticmethod str sum tuple type zip __name__""".split())
 NUMBERS = {"inf", "nan", "pi"}
 FILLED = set("all any copyto max mean min nansum prod std sum var".split())              # with where=, too
 NUMPY = NUMBERS | FILLED | set("""allclose amax amin apply_along_axis apply_over_axes arange argmax argmin argpartition
@@ -29,6 +31,12 @@ def is_allowed_of_numpy(name):
     """Its functions that are listed, all ufuncs, and all types of numbers"""
     found = getattr(np, name, None)
     return name in NUMPY or isinstance(found, np.ufunc) or (isinstance(found, type) and issubclass(found, np.generic))
+
+
+def is_forbidden_of_numpy(name):
+    """Another name of NumPy's, by which no usual value has anything"""
+    usual = any(hasattr(kind, name) for kind in (np.ndarray, list, dict, str))
+    return hasattr(np, name) and not is_allowed_of_numpy(name) and not usual
 
 
 def is_allowed_of_python(name):

@@ -39,7 +39,7 @@ def numbers_in(pair):
     """The number of entries of all arrays among their arguments, and in dicts there. Its start may be the call itself.
     """
     call, start = pair
-    return sum(sizes(call)) + (sum(sizes(start)) if start is not call else 0)
+    return sum(call.sizes) + (sum(start.sizes) if start is not call else 0)
 
 
 def sizes(call):
@@ -50,7 +50,7 @@ def sizes(call):
 
 def large_arguments(call):
     """The places of those that have many numbers"""
-    return tuple(i for i, size in enumerate(sizes(call)) if size > QUICK)
+    return tuple(i for i, size in enumerate(call.sizes) if size > QUICK)
 
 
 def is_generator(value):

@@ -1,5 +1,6 @@
 """Which exercises there are, and which variant of each a term has."""
 
+import functools
 import hashlib
 import importlib
 import pkgutil
@@ -15,6 +16,7 @@ def all_lessons():
     return {lesson.name: lesson for lesson in sorted(found, key=lambda lesson: lesson.name)}
 
 
+@functools.cache
 def modules(beginning="ex"):
     """Names of modules: one for an exercise, perhaps others for its variants."""
     return [module.name for module in pkgutil.iter_modules(lessons.__path__) if module.name.startswith(beginning)]

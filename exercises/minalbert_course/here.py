@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .drawn import ONE, drawn
 from .given import Given
 from .values import CacheOf, NotWritten, OnDevice, Opaque, Stopped, parts
 from .withholding import is_ours, withholding
@@ -43,7 +44,25 @@ class Here:
 
     def calls(self, name, many, opaque):
         """`call` for each of many (args, static), of which none needs what another returns."""
+        if quick := drawn(many, opaque):
+            return self.calls_of_generators(name, quick)
         return (self.call(name, args, static, opaque) for args, static in many)
+
+    def calls_of_generators(self, name, quick):
+        """`call` with each seed of a `Drawn`"""
+        first, *others = quick.seeds
+        yield self.call_alone(name, quick.with_seed(first))
+        function, before = self.function(name), copied(quick.args)
+        names = names_of(function, quick.args, {})
+        for seed in others:
+            args = copies(quick.with_seed(seed))
+            result = self.returned(name, function, args, {})
+            of_each = enumerate(zip(names, before, args, strict=True))
+            wrote = [argument(key) for i, (key, old, new) in of_each if i != quick.place and changed(old, new)]
+            yield kept(result, []), wrote
+
+    def call_alone(self, name, args):
+        return self.call(name, args, {}, [])
 
     def in_turn(self, steps):
         """What `call` returns for each step of a sequence, or the error that it raises."""
@@ -57,17 +76,36 @@ class Here:
             yield answers[-1]
 
     def call(self, name, args, static, opaque):
+        function = self.function(name)
+        names, sent = names_of(function, args, static), (*args, *static.values())
+        args, static = self.handed_over(args, static)
+        values = *args, *static.values()
+        given = {key: value for key, value, was in zip(names, values, sent, strict=True) if not isinstance(was, Opaque)}
+        earlier = self.of_earlier_calls(name, any(map(is_shared, sent)))
+        arguments_before, earlier_before = self.arguments_before(given, names, sent), copied(earlier)
+        result = self.returned(name, function, args, static)
+        results = result if isinstance(result, tuple | list) else [result]
+        returned = [part for i, part in enumerate(results) if i not in opaque] if opaque else results
+        self.last[name] = given, returned
+        wrote = [argument(key) for key in self.changed_arguments(arguments_before, given, values)]
+        wrote += [what for what, old in earlier_before.items() if changed(old, earlier[what])]
+        if self.own_results is None or name in self.own_results:
+            wrote += shared(returned, {argument(key): given[key] for key in given} | earlier)
+        wrote += handed_back(returned, given, earlier.get(EARLIER, ()))
+        return kept(result, opaque), wrote
+
+    def function(self, name):
+        """The student's own"""
         function = self.namespace.get(name)
         if not callable(function):
             raise NotWritten(f"{name} is not there")
         if is_ours(function):
             raise Stopped(f"{name} is the library's own, which is the answer to this exercise; write your own")
-        names, sent = names_of(function, args, static), (*args, *static.values())
-        args, static = self.handed_over(args, static)
-        values = *args, *static.values()
-        given = {key: value for key, value, was in zip(names, values, sent, strict=True) if not isinstance(was, Opaque)}
-        earlier, folder = self.of_earlier_calls(name), os.getcwd()
-        arguments_before, earlier_before = self.arguments_before(given, names, sent), copied(earlier)
+        return function
+
+    def returned(self, name, function, args, static):
+        """What the function returns, or an error in its own words"""
+        folder = os.getcwd()
         try:
             with withholding(self.withheld), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -85,15 +123,7 @@ class Here:
                 os.chdir(folder)
         if moved:
             raise Stopped(f"{name} called os.chdir, which moves the whole program; join the folder and the file's name")
-        results = result if isinstance(result, tuple | list) else [result]
-        returned = [part for i, part in enumerate(results) if i not in opaque] if opaque else results
-        self.last[name] = given, returned
-        wrote = [argument(key) for key in self.changed_arguments(arguments_before, given, values)]
-        wrote += [what for what, old in earlier_before.items() if changed(old, earlier[what])]
-        if self.own_results is None or name in self.own_results:
-            wrote += shared(returned, {argument(key): given[key] for key in given} | earlier)
-        wrote += returned_again(returned, earlier.get(EARLIER, ())) + handed_back(returned, given)
-        return kept(result, opaque), wrote
+        return result
 
     def handed_over(self, args, static):
         """The arguments as the function gets them."""
@@ -108,10 +138,13 @@ class Here:
         """The names of those that were written into. values: all arguments, caches too, in their order"""
         return [key for key, old in before.items() if changed(old, given[key])]
 
-    def of_earlier_calls(self, name):
-        """Arrays that a call must leave alone, in words: those of forward can be reached through a cache."""
+    def of_earlier_calls(self, name, has_shared):
+        """Arrays that a call must leave alone, in words: those of forward can be reached through a cache.
+
+        has_shared: is an argument one that other calls may have had? What keeps nothing knows their results but so.
+        """
         found, forward = {}, name.replace("_backward", "_forward")
-        if name in self.last:
+        if name in self.last and (has_shared or not self.stateless):
             found[EARLIER] = self.last[name][1]
         if forward != name and forward in self.last:
             given, returned = self.last[forward]
@@ -126,6 +159,11 @@ def answered(answers, cache):
         return answers[cache.step][0][cache.part]
     except (TypeError, IndexError):                  # it stopped, or returned something else
         raise Stopped("the call that makes its cache did not return one") from None
+
+
+def is_shared(value):
+    """Is it a cache, a model or the like, as calls before may have had it?"""
+    return isinstance(value, Opaque) or (isinstance(value, Given) and value.kind != ONE)
 
 
 def argument(key):
@@ -149,23 +187,26 @@ def shared(returned, others_need):
     return [f"{MEMORY_OF}{what}" for what in found]
 
 
-def returned_again(now, before):
-    """[ITSELF] if a list or dict is the very object that the call before returned"""
-    earlier = set(map(id, changeable_in(before)))
-    return [ITSELF] if any(id(part) in earlier for part in changeable_in(now)) else []
+def handed_back(returned, given, before):
+    """What lists or dicts that were returned are, in words, if not new ones: of those before, or a list that was given
 
-
-def handed_back(returned, given):
-    """[GIVEN] if a list of the arguments was returned itself; a dict may be, where the sheet says so"""
-    theirs = {id(part) for part in changeable_in(list(given.values())) if isinstance(part, list)}
-    return [GIVEN] if any(id(part) in theirs for part in changeable_in(returned)) else []
+    A dict that was given may be returned, where the sheet says so.
+    """
+    if not (ours := {id(part) for part in changeable_in(returned)}):
+        return []
+    found = [ITSELF] if any(id(part) in ours for part in changeable_in(before)) else []
+    theirs = (part for value in given.values() for part in changeable_in(value))
+    return found + ([GIVEN] if any(id(part) in ours and isinstance(part, list) for part in theirs) else [])
 
 
 def changeable_in(value):
     """The lists and dicts in it"""
-    own = [value] if isinstance(value, list | dict) else []
-    inside = () if isinstance(value, list | tuple) and flat(value) else parts(value)
-    return own + [found for part in inside for found in changeable_in(part)]
+    found, left = [], [value]
+    for part in left:
+        if isinstance(part, (list, dict)):
+            found.append(part)
+        left += (inner for inner in parts(part) if type(inner) not in UNCHANGEABLE)
+    return found
 
 
 def arrays_in(value):

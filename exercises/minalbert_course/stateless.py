@@ -10,7 +10,8 @@ import ast
 import re
 import symtable
 
-from .allowed_names import ALIASES, FILLED, FROM, MODULES, OURS, is_allowed_of_numpy
+from . import allowed_names
+from .allowed_names import ALIASES, FILLED, MODULES, PARTS_OF, is_allowed_of_numpy
 from .errors import CourseError
 from .files import code, without_magics
 from .global_names import COMPREHENSIONS, FUNCTION, OF_CHECK, GlobalNames, defaults_of, outside_functions
@@ -19,6 +20,7 @@ READING = set("all any dict enumerate len list map reversed set sorted tuple zip
 LOOKING = {"count", "get", "index", "items", "keys", "values"}       # methods that leave a table as it was
 SEEDED = {"default_rng", "Generator", "PCG64", "SeedSequence"}       # of np.random
 UNFILLED = {"empty", "empty_like", "ndarray"}        # called, they return memory as it was
+HARMLESS = {"__module__", "__name__", "__qualname__", "__mro__", "_asdict", "_fields", "_replace"}
 INNER = ("_", "f_", "gi_", "tb_", "cr_", "ag_")      # attributes that lead to what all calls share
 WRITING = set("""chmod dump hardlink_to mkdir open rename rmdir save save_file serialize_file symlink_to tofile touch
     unlink write_bytes write_text""".split())
@@ -27,6 +29,8 @@ DECORATING = {"property", "staticmethod", "dataclass"}
 OF_CLASSES = {"__new__", "__class_getitem__", "__init_subclass__"}   # methods whose first argument is the class
 NEVER_ALLOWED = ast.Global | ast.Match | ast.AsyncFunctionDef
 NAMING = ast.AnnAssign | ast.BinOp | ast.ClassDef | ast.ExceptHandler | ast.FunctionDef | ast.Raise | ast.arg
+ARRAYS = {"numpy", "cupy"}                           # modules
+TO_READ = "r", "rb", "rt"                            # modes of open
 LAST_LINES = re.compile(r"from minalbert_course import check|check\('[\w-]+', globals\(\)\)")
 
 
@@ -67,8 +71,9 @@ class Statements:
 
     def __init__(self, tree):
         self.names, self.nodes = GlobalNames(tree), list(ast.walk(tree))
-        of_ours = [node for node in self.nodes if isinstance(node, ast.ImportFrom) and node.module in OURS]
-        self.ours = {alias.asname or alias.name for node in of_ours for alias in node.names}
+        imports = [node for node in self.nodes if isinstance(node, ast.ImportFrom)]
+        self.ours = {alias.asname or alias.name for node in imports if node.module in allowed_names.OURS
+                     for alias in node.names}  # fmt: skip
         self.roots = {id(node.value) for node in self.nodes if isinstance(node, ast.Attribute)}
         self.parents = {id(inner): node for node in self.nodes for inner in ast.iter_child_nodes(node)}
         kinds = [node for node in self.nodes if isinstance(node, ast.ClassDef)]
@@ -101,6 +106,30 @@ class Statements:
             return node is parent.slice
         return isinstance(parent, NAMING) and node is not getattr(parent, "value", None)
 
+    def is_only_compared(self, node):
+        """Does NumPy's type of arrays stand where it makes none?"""
+        return self.is_only_named(node) or isinstance(self.parents[id(node)], ast.Compare | ast.Tuple)
+
+    def looks_up_arrays(self, node):
+        """Is one of ARRAYS looked up in this `sys.modules`, as far as is seen, and not the file's own module?"""
+        parent = self.parents[id(node)]
+        if isinstance(parent, ast.Subscript) and isinstance(parent.ctx, ast.Load):
+            key = parent.slice
+        elif isinstance(parent, ast.Attribute) and parent.attr == "get":
+            key = self.parents[id(parent)]
+        else:
+            return isinstance(parent, ast.Compare)
+        parts = list(ast.walk(key))
+        texts = {part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)}
+        return texts <= ARRAYS | {"."} and all(getattr(part, "id", None) != "__name__" for part in parts)
+
+    def only_opens_to_read(self, node):
+        call = self.parents[id(node)]
+        if not isinstance(call, ast.Call) or node is not call.func:
+            return False
+        modes = call.args[1:2] + [keyword.value for keyword in call.keywords if keyword.arg in ("mode", None)]
+        return all(constant(mode) in TO_READ for mode in modes)
+
     def allow(self, node):
         allow = getattr(self, type(node).__name__, None)
         return not isinstance(node, NEVER_ALLOWED) and (allow is None or allow(node))
@@ -115,7 +144,7 @@ class Statements:
         if (DECORATING & names and node.module != "dataclasses") or DECORATING & {alias.asname for alias in node.names}:
             return False
         tables = {name for name in names if name == "*" or name.isupper()}
-        return node.module in FROM and not tables and names.isdisjoint(WRITING | ALIASES - {node.module})
+        return node.module in allowed_names.FROM and not tables and names.isdisjoint(WRITING | ALIASES - {node.module})
 
     def ClassDef(self, node):
         """With nothing that its objects share and could write into"""
@@ -140,10 +169,15 @@ class Statements:
             return self.is_only_read(node)
         if node.id in self.classes:
             return self.is_only_named(node)
-        return node.id != "globals" and (node.id not in self.names.modules or id(node) in self.roots)
+        if node.id == "open":
+            return self.only_opens_to_read(node)
+        module = self.names.modules.get(node.id)
+        return node.id != "globals" and (module is None or module in ARRAYS or id(node) in self.roots)
 
     def Attribute(self, node):
-        if node.attr.startswith(INNER) or node.attr in WRITING:
+        if node.attr == "__dataclass_fields__":
+            return self.is_only_read(node)
+        if node.attr in WRITING | PARTS_OF.keys() or (node.attr.startswith(INNER) and node.attr not in HARMLESS):
             return False
         if not isinstance(node.ctx, ast.Load):
             return id(node) in self.of_self
@@ -151,8 +185,12 @@ class Statements:
             parent = self.parents[id(node)]
             return isinstance(parent, ast.Call) or getattr(parent, "attr", None) in SEEDED
         module = self.names.module_of(node)
+        if module in PARTS_OF:
+            return node.attr in PARTS_OF[module] and (module != "sys" or self.looks_up_arrays(node))
         if module == "numpy":
-            return is_allowed_of_numpy(node.attr) and (node.attr != "ndarray" or self.is_only_named(node))
+            return is_allowed_of_numpy(node.attr) and (node.attr != "ndarray" or self.is_only_compared(node))
+        if module in (None, "cupy") and allowed_names.is_forbidden_of_numpy(node.attr):
+            return False                             # of NumPy under another name
         ours = getattr(node.value, "id", None) in self.ours and node.value.id.islower()
         return not ours and (module is None or node.attr not in ALIASES - {module})
 

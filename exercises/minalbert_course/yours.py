@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .calls import form, form_of, large_arguments, repeatable, with_starts
+from .calls import form, form_of, large_arguments, repeatable, sizes, with_starts
 from .compare import Wrong, shown
 from .here import EARLIER, GIVEN, MEMORY_OF
 from .narrow import has_narrow_integers
@@ -52,6 +52,8 @@ class Made(NamedTuple):
 
 
 class Call(Made):
+    sizes = functools.cached_property(sizes)
+
     @functools.cached_property
     def form(self):
         """The function, how many arguments it has and of which kind the first is, and which have many numbers."""

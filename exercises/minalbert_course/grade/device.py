@@ -9,12 +9,10 @@ import numpy as np
 
 from ..given import Given
 from ..here import argument, changed, copied, flat
+from ..pretended_gpu import ALONE, is_for_device
 from ..values import OnDevice, Stopped
 from .codec import Packed
 from .time_limit import STARTUP, TimeLimit
-
-ALONE = {"on the device", "the same on the device"}
-KINDS = {*ALONE, "numbers on the device"}            # what is put there, and its number handed over
 
 
 class DeviceProcess:
@@ -66,10 +64,6 @@ class DeviceProcess:
         process, self.process = self.process, None
         if process is not None:
             process.stop()
-
-
-def is_for_device(value):
-    return isinstance(value, Given) and value.kind in KINDS
 
 
 def arrays_of(given):

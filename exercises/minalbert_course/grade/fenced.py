@@ -6,6 +6,7 @@ import weakref
 from pathlib import Path
 from typing import NamedTuple
 
+from ..drawn import drawn, received
 from ..values import CacheOf, OutOfTime, Step, Stopped
 from . import codec
 from .device import DeviceProcess
@@ -92,6 +93,25 @@ class Fenced:
 
     def calls(self, name, many, opaque):
         """(result, what was written into) of each, up to one that ends with NotWritten or Stopped, which is raised."""
+        done = 0
+        if (quick := drawn(many, opaque)) and name not in self.alone:
+            for answer in self.calls_of_generators(name, quick):
+                yield answer
+                done += 1
+        yield from self.each_call(name, many[done:], opaque)
+
+    def calls_of_generators(self, name, quick):
+        """As `calls` of the first seeds of a `Drawn`, up to those that were asked together with one that ends so."""
+        done = 0
+        while done < len(quick.seeds):
+            (answer,) = self.in_turn([Step(name, quick.sent(done, done + TOGETHER), {}, [])])
+            results, written = (None, None) if isinstance(answer, Exception) else answer
+            if not isinstance(results, list) or not 0 < len(results) <= TOGETHER:
+                return
+            yield from ((result, [] if i else written) for i, result in enumerate(results))
+            done += len(results)
+
+    def each_call(self, name, many, opaque):
         for answer in self.in_turn([Step(name, args, static, opaque) for args, static in many], goes_on=False):
             if isinstance(answer, Exception):
                 raise answer
@@ -148,7 +168,7 @@ class Fenced:
         try:
             answers = self.answer(question, what, min(self.limits.call, self.left)).get("answers")
         except OutOfTime as error:
-            if len(sent) == 1:
+            if len(sent) == 1 and not received(sent[0].args):
                 self.endless |= dict.fromkeys(names, str(error))
             raise
         begun = time.monotonic()

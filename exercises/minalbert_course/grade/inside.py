@@ -15,8 +15,9 @@ import time
 
 from .. import files
 from ..device_memory import DeviceMemory
+from ..drawn import received
 from ..given import Given
-from ..here import Here, changed, copied, flat
+from ..here import MEMORY_OF, Here, changed, copied, flat
 from ..stateless import is_stateless
 from ..values import NotWritten, Opaque, Stopped
 from . import codec, fence, offered
@@ -93,7 +94,7 @@ class Worker(Process):
             self.namespace, remark = {}, str(error)
         there = [name for name in task["functions"] if callable(self.namespace.get(name))]
         self.write({"remark": remark, "functions": there})
-        host = HereByBytes(self.made, task["path"], task["own results"])
+        host = HereByBytes(self.made, task["path"], task["own results"], stateless)
         while True:
             self.write(self.answer(host, self.read()))
 
@@ -120,7 +121,10 @@ class Worker(Process):
         """first: the number of the first cache that it returns"""
         try:
             host.namespace = {name: self.namespace.get(name)}
-            result, written = host.call(name, *host.receive(given), opaque)
+            args, static = host.receive(given)
+            if several := received(args):
+                return self.answer_of_several(host, name, several)
+            result, written = host.call(name, args, static, opaque)
             result = self.wrapped(result, itertools.count(first))
             return codec.packed({"result": result, "written": written, "after": host.after})
         except NotWritten as error:
@@ -129,6 +133,17 @@ class Worker(Process):
             return {"error": "stopped", "text": str(error)}
         except BaseException as error:               # KeyboardInterrupt, a number of 5000 digits, a class of its own
             return {"error": "stopped", "text": f"{name} stopped: {type(error).__name__}"}
+
+    def answer_of_several(self, host, name, quick):
+        """That of the first calls with the generators of a `Drawn`, as many as take no more than a MOMENT"""
+        results, written, end = [], {}, time.monotonic() + MOMENT
+        for result, wrote in host.calls_of_generators(name, quick):
+            results.append(result)
+            written |= dict.fromkeys(wrote)
+            if time.monotonic() > end:
+                break
+        arguments_first = sorted(written, key=lambda what: what.startswith(MEMORY_OF))
+        return codec.packed({"result": results, "written": arguments_first, "after": None})
 
     def wrapped(self, result, numbers):
         """Caches stay here; the grader gets their numbers."""
@@ -159,8 +174,8 @@ class HereByBytes(Here):
     after: the arguments after a call, if other bytes than came; of what is not plain values, what was sent
     """
 
-    def __init__(self, made, path="", own_results=None):
-        super().__init__({}, path, own_results=own_results)
+    def __init__(self, made, path="", own_results=None, stateless=False):
+        super().__init__({}, path, own_results=own_results, stateless=stateless)
         self.made = made
 
     def receive(self, given):
@@ -168,6 +183,9 @@ class HereByBytes(Here):
         args, static = self.sent
         self.special = [special(value) for value in (*args, *static.values())]
         return self.sent
+
+    def call_alone(self, name, args):
+        return self.call(name, *self.receive(codec.packed((args, {}))), [])
 
     def handed_over(self, args, static):
         values = zip((*args, *static.values()), self.special, strict=True)

@@ -36,9 +36,9 @@ def imports(lesson):
 
 def stars(functions):
     """{module of ours: names of these functions in it}"""
-    found = {}
+    found, these = {}, set(map(id, functions))
     for name, module in list(sys.modules.items()):
         if name.startswith("minalbert"):
-            names = [key for key, value in vars(module).items() if any(value is function for function in functions)]
+            names = [key for key, value in vars(module).items() if id(value) in these]
             found |= {name: names} if names else {}
     return found

@@ -78,8 +78,9 @@ def fair(yours, draw):
 
     causes = "the parts are never swapped", "the parts are always swapped"
     compare_draws(draw, pairs_of, "swapped", causes)
-    compare_equal_parts(yours, draw)
-    compare_repeated(yours, draw)
+    if draw.first:
+        compare_equal_parts(yours, draw)
+        compare_repeated(yours, draw)
 
 
 def compare_repeated(yours, draw):

@@ -1,0 +1,53 @@
+"""Many calls that differ in their generator alone, as a check makes them which counts what is drawn.
+
+They are made quickly: whether a call returned what was given, or changed what earlier ones had returned, is seen in
+the first of them, and whether it wrote into its arguments in each.
+"""
+
+from typing import NamedTuple
+
+from .given import Given
+from .values import Opaque
+
+ONE, SEVERAL = "rng", "several rngs"                 # kinds of Given: a generator, and one for each of several calls
+
+
+class Drawn(NamedTuple):
+    """args: of the first call; place: where among them its generator is; seeds: of each call"""
+
+    args: tuple
+    place: int
+    seeds: tuple
+
+    def with_generator(self, given):
+        return (*self.args[: self.place], given, *self.args[self.place + 1 :])
+
+    def with_seed(self, seed):
+        return self.with_generator(Given.of(ONE, seed))
+
+    def sent(self, start, end):
+        """Arguments that stand for those of several calls: see `received`."""
+        return self.with_generator(Given.of(SEVERAL, *self.seeds[start:end]))
+
+
+def drawn(many, opaque):
+    """A Drawn, if many calls (args, static) differ in their generator alone and return no caches; otherwise None"""
+    (first, _), *others = many
+    places = [i for i, value in enumerate(first) if isinstance(value, Given | Opaque)]
+    if opaque or not others or len(places) != 1 or not all(differs_at(places[0], first, *call) for call in many):
+        return None
+    return Drawn(first, places[0], tuple(args[places[0]].args[0] for args, _ in many))
+
+
+def differs_at(place, first, args, static):
+    same = len(args) == len(first) and all(one is other for one, other in zip(args, first, strict=True)
+                                           if one is not args[place])  # fmt: skip
+    return same and not static and isinstance(args[place], Given) and args[place].kind == ONE
+
+
+def received(args):
+    """The Drawn that was `sent`, or None if these are the arguments of one call"""
+    for place, value in enumerate(args):
+        if isinstance(value, Given) and value.kind == SEVERAL:
+            return Drawn(args, place, value.args)
+    return None
