@@ -16,9 +16,9 @@ TURNED = (True,), (False, True)                      # all dicts of a call; ever
 
 def with_dicts_in_another_order(lesson, host, made, functions):
     """Raise Wrong where a call of one of these functions is answered differently. made: the calls of each draw"""
-    asked = those_with(dict, made)
+    asked = those_with(dict, made) if functions else []
     most = max((dicts_in(call.args) for call in asked), default=0)
-    for which in TURNED[:most] if functions else ():
+    for which in TURNED[:most]:
         changed = [call._replace(args=turned(call.args, itertools.cycle(which))) for call in asked]
         once_more(lesson, host, asked, changed, functions, judge)
 

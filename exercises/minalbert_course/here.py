@@ -107,8 +107,7 @@ class Here:
         """What the function returns, or an error in its own words"""
         folder = os.getcwd()
         try:
-            with withholding(self.withheld), warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+            with withholding(self.withheld), self.silent():
                 result = function(*args, **static)
         except NotImplementedError as error:
             raise NotWritten(f"{name} is not written yet") from error
@@ -124,6 +123,9 @@ class Here:
         if moved:
             raise Stopped(f"{name} called os.chdir, which moves the whole program; join the folder and the file's name")
         return result
+
+    def silent(self):
+        return warnings.catch_warnings(action="ignore")
 
     def handed_over(self, args, static):
         """The arguments as the function gets them."""

@@ -35,8 +35,8 @@ def in_other_orders(lesson, host, made, functions, may_write):
 
     Neighbours among the arrays never lie in the same way. may_write: functions that get arrays that can be written into
     """
-    asked = those_with(np.ndarray, made)
-    for first in range(len(WAYS)) if functions else ():
+    asked = those_with(np.ndarray, made) if functions else []
+    for first in range(len(WAYS)) if asked else ():
         ways = itertools.cycle(WAYS[first:] + WAYS[:first])
         changed = [laid_out(call, Laying(ways, call.name in may_write)) for call in asked]
         once_more(lesson, host, asked, changed, functions, judge)

@@ -8,11 +8,13 @@ On Linux alone: libraries of macOS do not survive a fork.
 
 import contextlib
 import gc
+import importlib
 import json
 import os
 import socket
 import subprocess
 import sys
+import sysconfig
 import threading
 import time
 
@@ -81,10 +83,13 @@ class Forked:
 
 def serve(number):
     """The server's side. Returns in each copy: (the lifeline, the folder)."""
-    from . import inside  # noqa: F401               what every worker needs
+    from . import inside, offered  # noqa: F401      what every worker needs
 
     gc.freeze()                                      # which no copy looks through again
     gc.set_threshold(SELDOM)
+    for module in offered.HARMLESS:                  # `offered` does look through these
+        importlib.import_module(module)
+    sysconfig.get_config_vars()                      # which are kept
     connection = socket.socket(fileno=number)
     while True:
         text, ends, *_ = socket.recv_fds(connection, LONGEST, 3)
