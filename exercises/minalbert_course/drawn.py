@@ -12,7 +12,7 @@ from .values import Opaque
 ONE, SEVERAL = "rng", "several rngs"                 # kinds of Given: a generator, and one for each of several calls
 
 
-class Drawn(NamedTuple):
+class Seeded(NamedTuple):
     """args: of the first call; place: where among them its generator is; seeds: of each call"""
 
     args: tuple
@@ -31,12 +31,12 @@ class Drawn(NamedTuple):
 
 
 def drawn(many, opaque):
-    """A Drawn, if many calls (args, static) differ in their generator alone and return no caches; otherwise None"""
+    """A Seeded, if many calls (args, static) differ in their generator alone and return no caches; otherwise None"""
     (first, _), *others = many
     places = [i for i, value in enumerate(first) if isinstance(value, Given | Opaque)]
     if opaque or not others or len(places) != 1 or not all(differs_at(places[0], first, *call) for call in many):
         return None
-    return Drawn(first, places[0], tuple(args[places[0]].args[0] for args, _ in many))
+    return Seeded(first, places[0], tuple(args[places[0]].args[0] for args, _ in many))
 
 
 def differs_at(place, first, args, static):
@@ -46,8 +46,8 @@ def differs_at(place, first, args, static):
 
 
 def received(args):
-    """The Drawn that was `sent`, or None if these are the arguments of one call"""
+    """The Seeded that was `sent`, or None if these are the arguments of one call"""
     for place, value in enumerate(args):
         if isinstance(value, Given) and value.kind == SEVERAL:
-            return Drawn(args, place, value.args)
+            return Seeded(args, place, value.args)
     return None

@@ -49,7 +49,7 @@ class Here:
         return (self.call(name, args, static, opaque) for args, static in many)
 
     def calls_of_generators(self, name, quick):
-        """`call` with each seed of a `Drawn`"""
+        """`call` with each seed of a `Seeded`"""
         first, *others = quick.seeds
         yield self.call_alone(name, quick.with_seed(first))
         function, before = self.function(name), copied(quick.args)

@@ -101,7 +101,7 @@ class Fenced:
         yield from self.each_call(name, many[done:], opaque)
 
     def calls_of_generators(self, name, quick):
-        """As `calls` of the first seeds of a `Drawn`, up to those that were asked together with one that ends so."""
+        """As `calls` of the first seeds of a `Seeded`, up to those that were asked together with one that ends so."""
         done = 0
         while done < len(quick.seeds):
             (answer,) = self.in_turn([Step(name, quick.sent(done, done + TOGETHER), {}, [])])

@@ -140,7 +140,7 @@ class Worker(Process):
             return {"error": "stopped", "text": f"{name} stopped: {type(error).__name__}"}
 
     def answer_of_several(self, host, name, quick):
-        """That of the first calls with the generators of a `Drawn`, as many as take no more than a MOMENT"""
+        """That of the first calls with the generators of a `Seeded`, as many as take no more than a MOMENT"""
         results, written, end = [], {}, time.monotonic() + MOMENT
         for result, wrote in host.calls_of_generators(name, quick):
             results.append(result)
