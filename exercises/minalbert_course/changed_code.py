@@ -39,6 +39,8 @@ class Changed(Here):
         self.rounds.left = ROUNDS
         return super().call(name, args, static, opaque)
 
+    calls = Here.each_call
+
     @contextlib.contextmanager
     def changed(self, name, code):
         before, made = self.namespace[name], {}

@@ -46,6 +46,9 @@ class Here:
         """`call` for each of many (args, static), of which none needs what another returns."""
         if quick := drawn(many, opaque):
             return self.calls_of_generators(name, quick)
+        return self.each_call(name, many, opaque)
+
+    def each_call(self, name, many, opaque):
         return (self.call(name, args, static, opaque) for args, static in many)
 
     def calls_of_generators(self, name, quick):
@@ -56,7 +59,7 @@ class Here:
         names = names_of(function, quick.args, {})
         for seed in others:
             args = copies(quick.with_seed(seed))
-            result = self.returned(name, function, args, {})
+            result = self.result_of(name, function, args, {})
             of_each = enumerate(zip(names, before, args, strict=True))
             wrote = [argument(key) for i, (key, old, new) in of_each if i != quick.place and changed(old, new)]
             yield kept(result, []), wrote
@@ -83,7 +86,7 @@ class Here:
         given = {key: value for key, value, was in zip(names, values, sent, strict=True) if not isinstance(was, Opaque)}
         earlier = self.of_earlier_calls(name, any(map(is_shared, sent)))
         arguments_before, earlier_before = self.arguments_before(given, names, sent), copied(earlier)
-        result = self.returned(name, function, args, static)
+        result = self.result_of(name, function, args, static)
         results = result if isinstance(result, tuple | list) else [result]
         returned = [part for i, part in enumerate(results) if i not in opaque] if opaque else results
         self.last[name] = given, returned
@@ -103,7 +106,7 @@ class Here:
             raise Stopped(f"{name} is the library's own, which is the answer to this exercise; write your own")
         return function
 
-    def returned(self, name, function, args, static):
+    def result_of(self, name, function, args, static):
         """What the function returns, or an error in its own words"""
         folder = os.getcwd()
         try:

@@ -68,6 +68,8 @@ class Twins(Here):
             self.earlier[name] = args, static
         return (together(answers) if opaque and isinstance(result, tuple) else result), written
 
+    calls = Here.each_call
+
     def drop(self, other, difference):
         self.different[other] = f"call {sum(self.made_of.values())}: {difference}"
         del self.others[other]
