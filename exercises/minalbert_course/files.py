@@ -142,6 +142,14 @@ def code(path):
         raise CourseError(f"{path.name} is not a notebook: {' '.join(str(error).split())[:200]}") from error
 
 
+def mentions(path, pattern):
+    """Is there something like this in the Python of a file? False if there is none that can be read"""
+    try:
+        return any(map(pattern.search, code(path)))
+    except (CourseError, OSError):
+        return False
+
+
 def python(path):
     """The text of a Python file: UTF-8, or what its coding cookie says."""
     try:

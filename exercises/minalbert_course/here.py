@@ -1,5 +1,6 @@
 """A student's code in this process: how they check it themselves."""
 
+import contextlib
 import copy
 import functools
 import inspect
@@ -14,6 +15,7 @@ import numpy as np
 
 from .drawn import ONE, drawn
 from .given import Given
+from .unfilled import marked_memory
 from .values import CacheOf, NotWritten, OnDevice, Opaque, Stopped, parts
 from .withholding import is_ours, withholding
 
@@ -110,7 +112,7 @@ class Here:
         """What the function returns, or an error in its own words"""
         folder = os.getcwd()
         try:
-            with withholding(self.withheld), self.silent():
+            with self.around_a_call():
                 result = function(*args, **static)
         except NotImplementedError as error:
             raise NotWritten(f"{name} is not written yet") from error
@@ -127,8 +129,10 @@ class Here:
             raise Stopped(f"{name} called os.chdir, which moves the whole program; join the folder and the file's name")
         return result
 
-    def silent(self):
-        return warnings.catch_warnings(action="ignore")
+    @contextlib.contextmanager
+    def around_a_call(self):
+        with withholding(self.withheld), warnings.catch_warnings(action="ignore"), marked_memory():
+            yield
 
     def handed_over(self, args, static):
         """The arguments as the function gets them."""

@@ -5,8 +5,10 @@ from typing import Any, NamedTuple
 
 from minalbert.gradcheck.diagnose import PERHAPS, certain
 
+from . import unfilled
 from .compare import NOTHING, Wrong
 from .draw import PUBLIC
+from .files import mentions
 from .interleaving import AGAIN, answers_otherwise
 from .lesson import Check
 from .mending import Mending
@@ -16,6 +18,7 @@ from .values import NotWritten, OutOfTime, Stopped
 from .variations import found_in
 from .yours import Yours
 
+NAN = "not a number"                                 # in causes of `minalbert.gradcheck`
 ZEROS = "every number that came back is zero"
 EARNED_ELSEWHERE = "seen: zero is right here, but it counts only where another check of the function has its points"
 UNTOUCHED = "inputs untouched"
@@ -147,6 +150,8 @@ def outcome_of(lesson, check, yours, term):
         else:
             found = found_in(lesson, yours, error)
             cause, exact = found or error.cause or nothing_returned(yours), bool(found)
+        if cause and NAN in cause and mentions(yours.host.path, unfilled.NAMED):
+            cause = f"{cause}; {unfilled.SAYS}"
         return missed(check, error.seen, cause, error.of)._replace(near=error.near, exact=exact)
     except (NotWritten, Stopped) as error:
         return missed(check, error, None, error.of)._replace(ran=False)

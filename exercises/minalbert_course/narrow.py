@@ -6,8 +6,7 @@ Other files are not asked: np.eye(V)[ids], which is right, would make an array o
 import re
 from contextlib import contextmanager
 
-from .errors import CourseError
-from .files import code
+from .files import mentions
 from .values import Stopped
 
 NARROW = re.compile(r"\b(u?int16|u?short|[iu]2)\b")
@@ -17,10 +16,7 @@ CAUSE = "perhaps: ids are made integers of 16 bits, which end at 32767 or 65535;
 
 def has_narrow_integers(path):
     """Does the text of a Python file or of a notebook name a dtype of integers of 16 bits?"""
-    try:
-        return any(map(NARROW.search, code(path)))
-    except CourseError:
-        return False
+    return mentions(path, NARROW)
 
 
 @contextmanager

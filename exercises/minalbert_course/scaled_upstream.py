@@ -96,8 +96,9 @@ def ask(lesson, host, call, forward, asked):
 
 
 def handed_out_again(pairs):
-    """Is some gradient for dy just what it had been for the multiple, and not zero?"""
-    return any(says_something(before) and alike(times(FACTOR, before), after) for _, before, after in pairs)
+    """Is some gradient for dy just what it had been for the multiple, and neither zero nor NaN?"""
+    return any(says_something(before) and alike(times(FACTOR, before), after) and not alike(before, after)
+               for _, before, after in pairs)  # fmt: skip
 
 
 def times(factor, value):

@@ -10,7 +10,7 @@ import ast
 import re
 import symtable
 
-from . import allowed_names
+from . import allowed_names, unfilled
 from .allowed_names import ALIASES, FILLED, MODULES, PARTS_OF, is_allowed_of_numpy
 from .errors import CourseError
 from .files import code, without_magics
@@ -19,7 +19,7 @@ from .global_names import COMPREHENSIONS, FUNCTION, OF_CHECK, GlobalNames, defau
 READING = set("all any dict enumerate len list map reversed set sorted tuple zip".split())
 LOOKING = {"count", "get", "index", "items", "keys", "values"}       # methods that leave a table as it was
 SEEDED = {"default_rng", "Generator", "PCG64", "SeedSequence"}       # of np.random
-UNFILLED = {"empty", "empty_like", "ndarray"}        # called, they return memory as it was
+UNFILLED = {"empty", "empty_like", "ndarray"}        # called, they return memory as it was, but see `unfilled`
 HARMLESS = {"__module__", "__name__", "__qualname__", "__mro__", "_asdict", "_fields", "_replace"}
 INNER = ("_", "f_", "gi_", "tb_", "cr_", "ag_")      # attributes that lead to what all calls share
 WRITING = set("""chmod dump hardlink_to mkdir open rename rmdir save save_file serialize_file symlink_to tofile touch
@@ -187,6 +187,8 @@ class Statements:
         module = self.names.module_of(node)
         if module in PARTS_OF:
             return node.attr in PARTS_OF[module] and (module != "sys" or self.looks_up_arrays(node))
+        if module == "numpy" and node.attr in unfilled.NAMES:
+            return True
         if module == "numpy":
             return is_allowed_of_numpy(node.attr) and (node.attr != "ndarray" or self.is_only_compared(node))
         if module in (None, "cupy") and allowed_names.is_forbidden_of_numpy(node.attr):
@@ -201,7 +203,8 @@ class Statements:
         if name in SEEDED and (not given or given[0] is None):
             return False
         starred = None in named and self.names.module_of(node.func)
-        if name in UNFILLED or "empty" in (*given, *named.values()) or starred:
+        is_marked = name in unfilled.NAMES and self.names.module_of(node.func) == "numpy"
+        if (name in UNFILLED and not is_marked) or "empty" in (*given, *named.values()) or starred:
             return False
         return "where" not in named or name in FILLED or named.get("out") is not None
 
