@@ -13,15 +13,20 @@ from minalbert_course.here import Here
 from minalbert_course.values import Opaque, OutOfTime, Stopped
 
 DOCUMENT = [[5, 6], [7], [8, 9]]
+GIVEN = "memory of a list that it was given"
 COUNT = """
-import os, time
+import os, time, warnings
+import numpy as np
 calls, born = [], time.time_ns()
+
+class Tokens(list): pass
+KEPT = Tokens()
 
 def order_pair(document, rng):
     calls.append(1)
     number, place = int(rng.integers(1000)), {place}
     {does}
-    return document[0], place, number
+    return list(document[0]), place, number
 """
 
 
@@ -57,9 +62,26 @@ def test_each_call_has_its_own_generator_and_its_own_copies(host_of):
     assert [drawn for (_, _, drawn), _ in answers] == list(map(number, range(150)))
     assert {seed: part for seed, ((part, _, _), _) in enumerate(answers) if part != [5, 6]} == {
         3: [5, 6, 4], 90: [5, 6, 4]}  # fmt: skip
-    written = [what for _, wrote in answers for what in wrote]
-    assert "its argument document" in written
-    assert set(written) == {"its argument document", "memory of a list that it was given"}
+    assert {what for _, wrote in answers for what in wrote} == {"its argument document"}
+
+
+def test_what_was_given_is_not_returned_by_any_of_them(host_of):
+    does = f"if number == {number(77)}: return document[0], place, number"
+    answers = host_of(does).calls("order_pair", with_seeds(range(80)), ())
+    assert [what for _, wrote in answers for what in wrote] == [GIVEN]
+
+
+def test_a_later_call_does_not_change_an_earlier_result(host_of):
+    answers = host_of("KEPT[:] = [number]; return KEPT, place, number").calls("order_pair", with_seeds(range(9)), ())
+    assert [part for (part, _, _), _ in answers] == [[number(seed)] for seed in range(9)]
+
+
+def test_a_filter_of_warnings_is_gone_with_its_call(host_of):
+    does = "np.arange(2) / 0; warnings.simplefilter('error')"
+    assert len(list(host_of(does).calls("order_pair", with_seeds(range(9)), ()))) == 9
+    documents = [DOCUMENT, [[5], [6]]]
+    many = [call for document in documents for call in with_seeds([1], document)]
+    assert len(list(host_of(does).calls("order_pair", many, ()))) == 2
 
 
 def test_all_before_the_one_that_stops_are_answered(host_of):
@@ -116,7 +138,7 @@ def test_where_the_answer_is_none_each_is_asked_alone(host_of, junk, monkeypatch
 
 def test_calls_that_differ_elsewhere_are_no_such_calls():
     one, other = Given.of("rng", 1), Given.of("rng", 2)
-    x = np.ones(3)
+    x, nested = np.ones(3), [Opaque(1)]
     assert drawn([((x, one), {}), ((x, other), {})], ()).seeds == (1, 2)
     for many, opaque in (
         ([((x, one), {})], ()),
@@ -129,5 +151,8 @@ def test_calls_that_differ_elsewhere_are_no_such_calls():
         ([((x, one, Opaque(1)), {}), ((x, other, Opaque(1)), {})], ()),
         ([((x, one), {}), ((x, other), {})], (1,)),
         ([((x,), {}), ((x,), {})], ()),
+        ([((nested, one), {}), ((nested, other), {})], ()),
+        ([((x, Given.of("rng", 1, 2)), {}), ((x, Given.of("rng", 1, 3)), {})], ()),
+        ([], ()),
     ):
         assert drawn(many, opaque) is None

@@ -91,11 +91,10 @@ import safetensors
 
 from minalbert import AlbertConfig
 
-HOST = (np.ndarray, np.generic)
-
 
 def library(x):
-    return "numpy" if isinstance(x, HOST) or type(x).__module__ == "numpy" else "cupy"
+    is_numpy = isinstance(x, (np.ndarray, np.generic)) or type(x) is np.ndarray or type(x).__module__ == "numpy"
+    return "numpy" if is_numpy else "cupy"
 
 
 def double(x):
@@ -122,7 +121,7 @@ def programs():
     return [pytest.param(program, id=title) for title, _, program in parts]
 
 
-def stateless(text, tmp_path, functions=("double", "double_forward"), suffix=".py"):
+def stateless(text, tmp_path, functions=("double", "double_forward", "library"), suffix=".py"):
     path = tmp_path / f"answer{suffix}"
     path.write_text(text, encoding="utf-8")
     return is_stateless(path, functions)

@@ -181,3 +181,10 @@ def test_a_list_that_holds_itself_ends():
 
     with pytest.raises(RecursionError):
         Here({"double": double}).call("double", (np.ones(2),), {}, [])
+
+
+def test_a_list_that_holds_itself_does_not_go_on_for_ever():
+    kept = [1]
+    kept.append(kept)
+    with pytest.raises(RecursionError):
+        Here({"numbers": lambda x: kept}, own_results=()).call("numbers", ([1],), {}, [])

@@ -7,10 +7,11 @@ import numpy as np
 
 MODULES = set("""collections copy cupy dataclasses fractions functools itertools json math numbers numpy operator os
     safetensors sys typing""".split())
+BY_TEXT = {"attrgetter", "call", "methodcaller"}     # functions of operator that call or read whatever a text names
 PARTS_OF = {"os": {"fspath", "path"}, "sys": {"modules"}}    # of these modules nothing else
 OURS = set("""minalbert minalbert.errors minalbert.layers minalbert.layers.erf minalbert.optim minalbert_course.block
     minalbert_course.makers.small_language""".split())
-FROM = MODULES - PARTS_OF.keys() | OURS | {"__future__", "collections.abc", "pathlib", "safetensors.numpy"}
+FROM = MODULES - {"cupy", *PARTS_OF} | OURS | {"__future__", "collections.abc", "pathlib", "safetensors.numpy"}
 ALIASES = {"np", "random"} | sys.stdlib_module_names         # modules that other modules have as attributes
 BUILTINS = set("""abs all any bool bytes callable chr complex dict divmod enumerate filter float frozenset hasattr int
     isinstance issubclass iter len list map max min next object open ord pow print property range repr reversed round
@@ -31,6 +32,10 @@ def is_allowed_of_numpy(name):
     """Its functions that are listed, all ufuncs, and all types of numbers"""
     found = getattr(np, name, None)
     return name in NUMPY or isinstance(found, np.ufunc) or (isinstance(found, type) and issubclass(found, np.generic))
+
+
+def is_allowed_of_cupy(name):
+    return is_allowed_of_numpy(name) or name in {"asnumpy", "get_array_module"}
 
 
 def is_forbidden_of_numpy(name):

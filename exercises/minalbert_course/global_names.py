@@ -50,8 +50,6 @@ class GlobalNames:
         """An expression whose value nobody can write into"""
         if isinstance(node, ast.Tuple):
             return all(map(self.is_fixed, node.elts))
-        if self.module_of(node) == "numpy" and node.attr == "ndarray":
-            return True
         is_fixed_name = isinstance(node, ast.Name) and node.id in self.fixed - self.variable
         return is_fixed_name or isinstance(node, ast.Constant | ast.JoinedStr | ast.Lambda) or self.is_number(node)
 

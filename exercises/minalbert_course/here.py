@@ -57,14 +57,15 @@ class Here:
         """`call` with each seed of a `Seeded`"""
         first, *others = quick.seeds
         yield self.call_alone(name, quick.with_seed(first))
-        function, before = self.function(name), copied(quick.args)
+        function = self.function(name)
         names = names_of(function, quick.args, {})
+        before = dict(zip(names, copied(quick.args), strict=True))
         for seed in others:
             args = copies(quick.with_seed(seed))
             result = self.result_of(name, function, args, {})
-            of_each = enumerate(zip(names, before, args, strict=True))
-            wrote = [argument(key) for i, (key, old, new) in of_each if i != quick.place and changed(old, new)]
-            yield kept(result, []), wrote
+            given = {key: value for i, (key, value) in enumerate(zip(names, args, strict=True)) if i != quick.place}
+            wrote = [argument(key) for key, value in given.items() if changed(before[key], value)]
+            yield kept(result, []), wrote + handed_back(result, given, ())
 
     def call_alone(self, name, args):
         return self.call(name, args, {}, [])
@@ -210,12 +211,14 @@ def handed_back(returned, given, before):
 
 def changeable_in(value):
     """The lists and dicts in it"""
-    found, left = [], [value]
+    found, left = {}, [value]
     for part in left:
+        if id(part) in found:                        # it holds itself, say
+            continue
         if isinstance(part, (list, dict)):
-            found.append(part)
+            found[id(part)] = part
         left += (inner for inner in parts(part) if type(inner) not in UNCHANGEABLE)
-    return found
+    return list(found.values())
 
 
 def arrays_in(value):
@@ -286,9 +289,9 @@ def kept(result, opaque):
 
 def taken(value):
     """A copy; arrays of exercise 12's device as `OnDevice`."""
-    if type(value) in (tuple, list):
-        return type(value)(value if flat(value) else map(taken, value))
-    if type(value) is dict:
+    if isinstance(value, (tuple, list)):
+        return (tuple if isinstance(value, tuple) else list)(value if flat(value) else map(taken, value))
+    if isinstance(value, dict):
         return {key: taken(part) for key, part in value.items()}
     if isinstance(value, np.ndarray):
         return value.copy()

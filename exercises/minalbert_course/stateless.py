@@ -44,7 +44,7 @@ def is_stateless(path, functions):
 
 
 def shows_no_state(text, functions):
-    found = Statements(without_check(ast.parse(text)))
+    found = Statements(without_check(ast.parse(text)), functions)
     return (found.names.variable.isdisjoint(functions) and all(map(found.allow, found.nodes))
             and found.names.are_known(symtable.symtable(text, "", "exec")))  # fmt: skip
 
@@ -65,11 +65,13 @@ class Statements:
     those of which it is true, of other kinds all.
 
     names      GlobalNames, of those that are bound outside of functions
+    functions  names of those that are asked
     ours       names of what is imported from the library
     of_self    attributes of an object in its own methods
     """
 
-    def __init__(self, tree):
+    def __init__(self, tree, functions):
+        self.functions = functions
         self.names, self.nodes = GlobalNames(tree), list(ast.walk(tree))
         imports = [node for node in self.nodes if isinstance(node, ast.ImportFrom)]
         self.ours = {alias.asname or alias.name for node in imports if node.module in allowed_names.OURS
@@ -106,26 +108,20 @@ class Statements:
             return node is parent.slice
         return isinstance(parent, NAMING) and node is not getattr(parent, "value", None)
 
-    def is_only_compared(self, node):
-        """Does NumPy's type of arrays stand where it makes none?"""
-        return self.is_only_named(node) or isinstance(self.parents[id(node)], ast.Compare | ast.Tuple)
-
     def looks_up_arrays(self, node):
-        """Is one of ARRAYS looked up in this `sys.modules`, as far as is seen, and not the file's own module?"""
-        parent = self.parents[id(node)]
+        """Is one of ARRAYS looked up in this `sys.modules`, by its name or by what one of the functions returns?"""
+        parent, key = self.parents[id(node)], None
         if isinstance(parent, ast.Subscript) and isinstance(parent.ctx, ast.Load):
             key = parent.slice
         elif isinstance(parent, ast.Attribute) and parent.attr == "get":
-            key = self.parents[id(parent)]
-        else:
-            return isinstance(parent, ast.Compare)
-        parts = list(ast.walk(key))
-        texts = {part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)}
-        return texts <= ARRAYS | {"."} and all(getattr(part, "id", None) != "__name__" for part in parts)
+            call = self.parents[id(parent)]
+            key = call.args[0] if isinstance(call, ast.Call) and call.func is parent and call.args else None
+        by_function = isinstance(key, ast.Call) and getattr(key.func, "id", None) in self.functions
+        return by_function or constant(key) in ARRAYS or isinstance(parent, ast.Compare)
 
     def only_opens_to_read(self, node):
         call = self.parents[id(node)]
-        if not isinstance(call, ast.Call) or node is not call.func:
+        if not isinstance(call, ast.Call) or node is not call.func or has_starred(call):
             return False
         modes = call.args[1:2] + [keyword.value for keyword in call.keywords if keyword.arg in ("mode", None)]
         return all(constant(mode) in TO_READ for mode in modes)
@@ -143,7 +139,7 @@ class Statements:
             return all(map(is_allowed_of_numpy, names)) and names.isdisjoint(UNFILLED | ALIASES)
         if (DECORATING & names and node.module != "dataclasses") or DECORATING & {alias.asname for alias in node.names}:
             return False
-        tables = {name for name in names if name == "*" or name.isupper()}
+        tables = {name for name in names if name == "*" or name.isupper()} | names & allowed_names.BY_TEXT
         return node.module in allowed_names.FROM and not tables and names.isdisjoint(WRITING | ALIASES - {node.module})
 
     def ClassDef(self, node):
@@ -183,16 +179,21 @@ class Statements:
             return id(node) in self.of_self
         if node.attr == "random":                    # a generator's method; or NumPy's module, for a seeded generator
             parent = self.parents[id(node)]
-            return isinstance(parent, ast.Call) or getattr(parent, "attr", None) in SEEDED
+            is_called = isinstance(parent, ast.Call) and parent.func is node
+            return is_called or getattr(parent, "attr", None) in SEEDED
         module = self.names.module_of(node)
         if module in PARTS_OF:
             return node.attr in PARTS_OF[module] and (module != "sys" or self.looks_up_arrays(node))
-        if module == "numpy" and node.attr in unfilled.NAMES:
-            return True
+        if node.attr == "ndarray":
+            return self.is_only_named(node) or isinstance(self.parents[id(node)], ast.Compare)
         if module == "numpy":
-            return is_allowed_of_numpy(node.attr) and (node.attr != "ndarray" or self.is_only_compared(node))
-        if module in (None, "cupy") and allowed_names.is_forbidden_of_numpy(node.attr):
+            return is_allowed_of_numpy(node.attr) or node.attr in unfilled.NAMES
+        if module == "cupy":
+            return allowed_names.is_allowed_of_cupy(node.attr)
+        if (module is None and allowed_names.is_forbidden_of_numpy(node.attr)) or node.attr == "np":
             return False                             # of NumPy under another name
+        if module == "operator" and node.attr in allowed_names.BY_TEXT:
+            return False
         ours = getattr(node.value, "id", None) in self.ours and node.value.id.islower()
         return not ours and (module is None or node.attr not in ALIASES - {module})
 
@@ -200,9 +201,11 @@ class Statements:
         """Not of what leaves memory as it was, nor of a generator without a seed"""
         name, given = getattr(node.func, "attr", getattr(node.func, "id", None)), list(map(constant, node.args))
         named = {keyword.arg: constant(keyword.value) for keyword in node.keywords}
+        if isinstance(node.func, ast.Call) and getattr(node.func.func, "id", None) == "type":
+            return False                             # of an array's type, too
         if name in SEEDED and (not given or given[0] is None):
             return False
-        starred = None in named and self.names.module_of(node.func)
+        starred = None in named and not isinstance(node.func, ast.Name)
         is_marked = name in unfilled.NAMES and self.names.module_of(node.func) == "numpy"
         if (name in UNFILLED and not is_marked) or "empty" in (*given, *named.values()) or starred:
             return False
@@ -223,6 +226,10 @@ def attributes_of_self(kind):
 
 def decorated_plainly(node):
     return all(DECORATORS.fullmatch(ast.unparse(decorator)) for decorator in node.decorator_list)
+
+
+def has_starred(call):
+    return any(isinstance(argument, ast.Starred) for argument in call.args)
 
 
 def constant(node):

@@ -6,7 +6,6 @@ submission prints goes nowhere; the pipe to the grader is another one, and says 
 A task without a file makes the process the pretended GPU of exercise 12, whose memory is out of a submission's reach.
 """
 
-import contextlib
 import importlib
 import itertools
 import os
@@ -194,7 +193,7 @@ class HereByBytes(Here):
         return self.call(name, *self.receive(codec.packed((args, {}))), [])
 
     def around_a_call(self):
-        return contextlib.nullcontext()              # the worker sees to it, once for many calls
+        return warnings.catch_warnings()             # the rest is done once for many calls
 
     def handed_over(self, args, static):
         if not any(self.special):
