@@ -72,13 +72,38 @@ def test_an_array_with_readings_left_pays_for_no_newer_one(x):
     assert not kept.get().any()
 
 
-def test_what_was_not_written_into_is_as_free_as_before(x):
-    y = pretended_gpu.cupy.ones((2, 3))
-    y[0] = 2
+def test_what_met_an_array_costs_as_much_and_other_arrays_are_free(x):
+    y, z = pretended_gpu.cupy.ones((2, 3)), pretended_gpu.cupy.ones((2, 3))
+    y[0] = z[0] = 2
     x += x * y
-    assert y.get().sum() == 9
-    with pytest.raises(TransferError):
-        x.get()
+    assert z.get().sum() == 9
+    for array in (x, y, y.T):
+        with pytest.raises(TransferError):
+            array.get()
+
+
+def test_what_was_written_tells_nothing_of_what_was_there(x):
+    """A free array of ones, of which ones stay as they are: was it written into?"""
+    for one in (x == x, x != x):
+        w = pretended_gpu.cupy.ones((2, 3), bool)
+        w[...] = one
+        with pytest.raises(TransferError):
+            w.get()
+
+
+def test_memory_that_is_not_numpys_is_not_to_be_had(x):
+    with pytest.raises(AttributeError, match="the device has no from_dlpack"):
+        pretended_gpu.cupy.from_dlpack(pretended_gpu.cupy.zeros(3))
+
+
+def test_a_large_shape_tells_more_than_a_small_one(x):
+    wide = pretended_gpu.cupy.broadcast_to(pretended_gpu.cupy.zeros((1, 1), np.int8), (32768, 32768))
+    many = x[0, 1] * 0 + 30000
+    for _ in range(6):
+        assert wide[: many.astype(int), : many.astype(int)].shape == (30000, 30000)
+    with pytest.raises(TransferError, match="whose shape depends on the numbers"):
+        wide[: many.astype(int), : many.astype(int)]
+    assert len(pretended_gpu.put(np.ones((2, 3)), 0).nonzero()[0]) == 6
 
 
 def test_an_error_tells_no_number_and_still_says_what_is_wrong(x):

@@ -14,6 +14,7 @@ from minalbert.gradcheck.diagnose import PERHAPS, certain, digits, guess, guess_
 LIMIT = 1e-5
 NOTHING = "a return, or a value in it, is missing"
 
+FEW = 24                                             # entries: as text they have more than 60 letters
 NEAR = 0.97                                          # cosine to the right gradient, for one of another forward function
 
 
@@ -184,5 +185,14 @@ def is_number(value):
 
 
 def shown(value):
-    text = repr(value.item() if isinstance(value, np.generic) else value)
+    text = repr(few(value.item() if isinstance(value, np.generic) else value))
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def few(value):
+    """As much of a value as its first letters show; to write all of a large one takes long"""
+    if isinstance(value, np.ndarray):
+        return value[(slice(FEW),) * value.ndim]
+    if type(value) in (list, tuple):
+        return type(value)(map(few, value[:FEW]))
+    return {key: few(value[key]) for key in list(value)[:FEW]} if type(value) is dict else value

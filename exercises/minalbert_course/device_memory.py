@@ -15,14 +15,14 @@ from .values import OnDevice, parts
 FORBIDDEN = set(
     "load save savez savez_compressed loadtxt savetxt genfromtxt fromfile fromregex memmap frompyfunc vectorize "
     "tofile dump dumps apply_along_axis apply_over_axes piecewise fromfunction fromiter show_config show_runtime "
-    "info get_include getbuffer setflags".split()
+    "info get_include getbuffer setflags from_dlpack __dlpack__".split()
 )
 FREE = {"shape", "ndim", "size", "dtype", "itemsize", "nbytes", "strides", "result_type"}    # what the host knows
 READS = {"get": np.ndarray.copy, "item": np.ndarray.item, "tolist": np.ndarray.tolist, "float()": float, "int()": int,
          "complex()": complex, "the truth value of an array (if, while, and, or)": bool}  # fmt: skip
 
 HINTS = 10                                           # so many errors are told: each says something of the numbers
-SHAPES = 256                                         # so are shapes that depend on them, as in updates[rows == v]
+SHAPES = 192                                         # so are shapes that depend on them, as updates[rows == v]: bits
 HIDDEN = "the device does not tell this error's text, which would be a transfer: it depends on the numbers"
 
 
@@ -49,9 +49,9 @@ class Purse:
             self.hints -= 1
             raise
 
-    def show_shape(self, what):
+    def show_shape(self, bits, what):
         """A shape that depends on numbers. A loop over rows asks for some; by many, numbers are read."""
-        self.shapes -= 1
+        self.shapes -= bits
         if self.shapes < 0:
             self.pay(what)
 
@@ -113,8 +113,9 @@ class DeviceMemory:
         with purse.asked():
             if on_host(result, name):
                 purse.pay(name)
-            elif purse.left < math.inf and outline(result) != first_outline(self.otherwise(function, args, kwargs)):
-                purse.show_shape(f"{name}, whose shape depends on the numbers,")
+            elif purse.left < math.inf:
+                usual = first_outline(self.otherwise(function, args, kwargs))
+                purse.show_shape(bits_told(outline(result), usual), f"{name}, whose shape depends on the numbers,")
         return self.described(result, purse, name)
 
     def otherwise(self, function, args, kwargs):
@@ -131,13 +132,17 @@ class DeviceMemory:
 
     @contextmanager
     def written_into(self, given, purse):
-        """Give this purse to each array that has another and other numbers afterwards, and to its views."""
+        """Give this purse to each array that is free to read, and to its views, whatever is done: to look whether
+        it changed would tell something of the numbers. And to each other one that has other numbers afterwards.
+        """
         others = [owner(array) for array in given if self.purse(array) is not purse]
-        before = [array.tobytes() for array in others]
+        self.purses |= {id(array): purse for array in others if self.purses[id(array)].left == math.inf}
+        limited = [array for array in others if self.purses[id(array)] is not purse]
+        before = [array.tobytes() for array in limited]
         try:
             yield
         finally:
-            for array, numbers in zip(others, before, strict=True):
+            for array, numbers in zip(limited, before, strict=True):
                 if array.tobytes() != numbers:
                     self.purses[id(array)] = purse
 
@@ -201,6 +206,18 @@ def outline(result):
     if isinstance(result, np.ndarray | np.generic):
         return result.dtype, result.shape
     return [outline(part) for part in result] if type(result) in (tuple, list) else result
+
+
+def bits_told(one, usual):
+    """How much an outline tells beyond the usual one: the bits of the sizes that are others"""
+    if isinstance(one, list):
+        others = usual if isinstance(usual, list) and len(usual) == len(one) else [None] * len(one)
+        return sum(map(bits_told, one, others))
+    if one == usual or not isinstance(one, tuple):
+        return int(one != usual)
+    shape, expected = one[1], usual[1] if isinstance(usual, tuple) and len(usual[1]) == len(one[1]) else one[1]
+    sizes = [size for size, other in zip(shape, expected, strict=True) if size != other or expected is shape]
+    return sum(max(1, size.bit_length()) for size in sizes) or 1
 
 
 def first_outline(results):

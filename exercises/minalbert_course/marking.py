@@ -143,21 +143,30 @@ def outcome_of(lesson, check, yours, term):
         if yours.wrote and yours.wrote != error.seen:                # then little else is to be believed
             cause = f"{yours.wrote}, which others still need"
             return missed(check, error.seen, cause, error.of)._replace(exact=True)
-        if error.numbers is not None and answers_otherwise(lesson, yours, {error.of, check.of}):
-            cause, exact = AGAIN, True
-        elif certain(error.cause) or error.final:
-            cause, exact = error.cause, error.exact and certain(error.cause)
-        else:
-            found = found_in(lesson, yours, error)
-            cause, exact = found or error.cause or nothing_returned(yours), bool(found)
-        if cause and NAN in cause and mentions(yours.host.path, unfilled.NAMED):
-            cause = f"{cause}; {unfilled.SAYS}"
+        try:
+            cause, exact = cause_of(lesson, check, yours, error)
+        except Exception:                            # of answers made for that: the check was missed all the same
+            cause, exact = error.cause, False
         return missed(check, error.seen, cause, error.of)._replace(near=error.near, exact=exact)
     except (NotWritten, Stopped) as error:
         return missed(check, error, None, error.of)._replace(ran=False)
     except Exception as error:                       # of numbers, text or objects that no check expects
         return missed(check, f"{check.of} returned something that cannot be checked ({type(error).__name__}: {error})")
     return Outcome(check, float(check.points), called=telling, only_zeros=frozenset() if telling else names)
+
+
+def cause_of(lesson, check, yours, error):
+    """(the cause of a Wrong, or None; was it found by computing the very numbers?)"""
+    if error.numbers is not None and answers_otherwise(lesson, yours, {error.of, check.of}):
+        return AGAIN, True
+    if certain(error.cause) or error.final:
+        cause, exact = error.cause, error.exact and certain(error.cause)
+    else:
+        found = found_in(lesson, yours, error)
+        cause, exact = found or error.cause or nothing_returned(yours), bool(found)
+    if cause and NAN in cause and mentions(yours.host.path, unfilled.NAMED):
+        cause = f"{cause}; {unfilled.SAYS}"
+    return cause, exact
 
 
 def nothing_returned(yours):

@@ -77,6 +77,13 @@ def sizes(head):
     return text, body
 
 
+def check_text(parts):
+    """Raise an error where parts of a message have together more MessagePack than one may have: it makes objects."""
+    texts = [sizes(part[: HEAD.size])[0] for part in parts if isinstance(part, Packed) and len(part) >= HEAD.size]
+    if len(texts) > 1 and sum(texts) > MOST_TEXT:
+        raise CodecError("many answers of very many objects")
+
+
 def loads(message, text):
     """The value of a message without its head; text: bytes of it that are MessagePack"""
     if not text:

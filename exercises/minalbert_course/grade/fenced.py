@@ -173,6 +173,7 @@ class Fenced:
             raise
         begun = time.monotonic()
         try:
+            codec.check_text(answers)
             return self.returned(list(map(opened, answers[: len(sent)])), sent) or answers[0]
         except (*JUNK, codec.CodecError):
             self.stop()

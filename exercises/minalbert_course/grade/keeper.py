@@ -48,6 +48,7 @@ def keep(lifeline, folder):
         os.close(told)
         os.read(ready, 1)                            # the keeper listens for the grader's end
         os.close(ready)
+        os.setsid()                                  # kill(0, ...) does not reach the keeper
         with contextlib.suppress(OSError):           # the keeper itself may be killed
             checked(libc().prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))
         fences += [MOUNTS] if fences and read_only(folder) else []
@@ -59,6 +60,8 @@ def keep(lifeline, folder):
     os.closerange(0, lifeline)                       # the pipes of the conversation, whose end the grader must see
     os.closerange(lifeline + 1, 256)
     os.read(lifeline, 1)
+    with contextlib.suppress(OSError):
+        os.killpg(child, signal.SIGKILL)             # its session, where there is no namespace
     with contextlib.suppress(OSError):
         os.kill(child, signal.SIGKILL)
     with contextlib.suppress(OSError):

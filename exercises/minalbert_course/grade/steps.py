@@ -41,7 +41,7 @@ class Sent(NamedTuple):
 
     def returned(self, answer, result, on_device):
         """(result, what was written into) from a worker's answer. on_device: arguments there that were written into"""
-        written = [str(what) for what in answer["written"]]
+        written = list(map(text, answer["written"]))
         shared = [what for what in written if what.startswith(MEMORY_OF)]
         wrote = written[: len(written) - len(shared)]
         if not wrote and answer["after"]:
@@ -55,10 +55,17 @@ def of_one_message(sent):
     return [one for i, (one, size) in enumerate(zip(sent, sizes, strict=True)) if not i or size <= codec.LARGE]
 
 
+def text(value):
+    """A text that a worker sent; what is none would take long to write, or say what the grader alone says."""
+    if not isinstance(value, str):
+        raise codec.CodecError("no text where one belongs")
+    return value
+
+
 def opened(answer):
     """What a call returned, a dict, or the error that it ended with."""
     if isinstance(answer, dict):
-        return (NotWritten if answer["error"] == "not written" else Stopped)(str(answer["text"]))
+        return (NotWritten if answer["error"] == "not written" else Stopped)(text(answer["text"]))
     if not isinstance(returned := codec.unpacked(answer), dict):
         raise codec.CodecError("an answer without names")
     return returned
