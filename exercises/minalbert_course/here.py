@@ -58,14 +58,15 @@ class Here:
         first, *others = quick.seeds
         yield self.call_alone(name, quick.with_seed(first))
         function = self.function(name)
-        names = names_of(function, quick.args, {})
-        before = dict(zip(names, copied(quick.args), strict=True))
+        names, before = names_of(function, quick.args, {}), copied(quick.args)
         for seed in others:
-            args = copies(quick.with_seed(seed))
+            lists = set()
+            args = copies(quick.with_seed(seed), lists)
             result = self.result_of(name, function, args, {})
-            given = {key: value for i, (key, value) in enumerate(zip(names, args, strict=True)) if i != quick.place}
-            wrote = [argument(key) for key, value in given.items() if changed(before[key], value)]
-            yield kept(result, []), wrote + handed_back(result, given, ())
+            of_each = enumerate(zip(names, before, args, strict=True))
+            wrote = [argument(key) for i, (key, old, new) in of_each if i != quick.place and changed(old, new)]
+            is_given = not lists.isdisjoint(map(id, changeable_in(result)))
+            yield kept(result, []), wrote + ([GIVEN] if is_given else [])
 
     def call_alone(self, name, args):
         return self.call(name, args, {}, [])
@@ -247,8 +248,11 @@ def shares(one, other):
         return False
 
 
-def copies(value):
-    """Arguments as the function gets them: copies of arrays, what was `Given` made, caches as they were."""
+def copies(value, lists=None):
+    """Arguments as the function gets them: copies of arrays, what was `Given` made, caches as they were.
+
+    lists: a set for the ids of the lists that are made
+    """
     if isinstance(value, Given):
         return value.make()
     if isinstance(value, Opaque):
@@ -256,9 +260,12 @@ def copies(value):
     if isinstance(value, np.ndarray):
         return value.copy()
     if isinstance(value, dict):
-        return {key: copies(part) for key, part in value.items()}
+        return {key: copies(part, lists) for key, part in value.items()}
     if type(value) in (tuple, list):
-        return type(value)(value if flat(value) else map(copies, value))
+        made = type(value)(value if flat(value) else [copies(part, lists) for part in value])
+        if lists is not None and type(value) is list:
+            lists.add(id(made))
+        return made
     return copy.copy(value)
 
 
