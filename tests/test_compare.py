@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from minalbert_course.compare import Wrong, equal, numbers, same
+from minalbert_course.compare import Wrong, equal, numbers, same, shown
 
 X = np.arange(6.0).reshape(2, 3) + 1
 
@@ -100,3 +100,17 @@ def test_an_entry_of_whole_numbers_is_named():
         equal("ids", np.array([[1, 2], [7, 4]]), np.array([[1, 2], [3, 4]]))
     with pytest.raises(Wrong, match="must be an array"):
         numbers("ids", {1: 2})
+
+
+def test_of_a_large_value_only_its_beginning_is_written_as_text():
+    written = []
+
+    class Slow:
+        def __repr__(self):
+            written.append(1)
+            return "slow"
+
+    assert shown([[Slow()] * 1000] * 1000) == "[[slow, slow, slow, slow, slow, slow, slow, slow, slow, s..."
+    assert len(written) == 24 * 24
+    assert shown({"a": [1, 2], "b": (np.arange(3),)}) == "{'a': [1, 2], 'b': (array([0, 1, 2]),)}"
+    assert shown(np.zeros((100, 1000), int)) == "array([[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0..."

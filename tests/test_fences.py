@@ -166,3 +166,14 @@ def test_a_hundred_submissions(tmp_path):
              if not expected[grade.key] <= grade.marks.points <= max(expected[grade.key], 0.5)}  # fmt: skip
     assert not wrong
     assert not any(grade.failure for grade in marked)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a worker has no keeper, or no namespaces")
+def test_a_submission_reaches_nobody_else_in_its_group_of_processes(tmp_path):
+    """kill(0, 9) would end the keeper as well, and what it should have ended would stay."""
+    path = tmp_path / "ex04_gelu.py"
+    code = "import os\ndef gelu_forward(x): return [os.getpid(), os.getpgrp(), os.getsid(0)], x\n"
+    path.write_text(code, encoding="utf-8")
+    with Fenced(find("ex04"), path) as host:
+        (numbers, _), _ = host.call("gelu_forward", (1.0,), {}, [1])
+    assert len(set(numbers)) == 1

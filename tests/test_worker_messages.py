@@ -15,7 +15,7 @@ from minalbert_course.catalogue import find
 from minalbert_course.given import Given
 from minalbert_course.grade import codec, fenced, inside
 from minalbert_course.grade.fenced import Fenced
-from minalbert_course.grade.steps import differing
+from minalbert_course.grade.steps import differing, opened
 from minalbert_course.lesson import Lesson
 from minalbert_course.values import Stopped
 from minalbert_course.yours import OnDevice, Opaque
@@ -225,3 +225,17 @@ def test_a_shape_of_many_numbers_is_refused_before_it_is_read():
 def back(message):
     text, _ = codec.sizes(message[: codec.HEAD.size])
     return codec.loads(message[codec.HEAD.size :], text)
+
+
+def test_answers_of_one_message_make_no_more_objects_than_one_may(monkeypatch):
+    many = codec.packed([{}] * 100)
+    monkeypatch.setattr(codec, "MOST_TEXT", 150)
+    codec.check_text([many, {"error": "stopped", "text": "why"}])
+    with pytest.raises(codec.CodecError, match="many answers"):
+        codec.check_text([many, many])
+
+
+@pytest.mark.parametrize("text", [[np.ones(3)] * 9, None, 7])
+def test_an_error_whose_text_is_none_is_no_answer(text):
+    with pytest.raises(codec.CodecError, match="no text"):
+        opened({"error": "stopped", "text": text})
