@@ -91,7 +91,7 @@ def test_what_was_written_tells_nothing_of_what_was_there(x):
             w.get()
 
 
-def test_memory_that_is_not_numpys_is_not_to_be_had(x):
+def test_there_is_no_memory_but_numpys(x):
     with pytest.raises(AttributeError, match="the device has no from_dlpack"):
         pretended_gpu.cupy.from_dlpack(pretended_gpu.cupy.zeros(3))
 
