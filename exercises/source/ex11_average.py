@@ -157,9 +157,9 @@ def held_out_loss(model, batches, weights):
 # Find settings with which your `train` brings the held-out MLM loss of the **average** to **1.5 or less**: a number of
 # steps, 120 at most, a warm-up, a decay, a peak rate and a beta of **0.8 or more**. The check trains new models for
 # languages that you have not seen, with your settings and the right loop. One with a loss of 1.3 or less is enough;
-# otherwise it takes the mean of two losses. Some languages are hard: where a pair just misses, three more pairs are
-# tried, and two of these have to reach the target. A good choice comes near 1.2. A beta that is usual for runs of a
-# hundred thousand steps will not do here.
+# otherwise it takes the mean of two losses. Some languages are hard: where a pair just misses, or one of the two
+# reaches the target, three more pairs are tried, and two of these have to reach it. A good choice comes near 1.2. A
+# beta that is usual for runs of a hundred thousand steps will not do here.
 
 # %%
 def settings():

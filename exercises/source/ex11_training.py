@@ -175,8 +175,8 @@ def held_out_loss(model, batches):
 # Find a number of steps, 200 at most, a warm-up and a peak rate with which your `train` brings the held-out MLM loss
 # to **1.5 or less**. The check trains new models for languages that you have not seen, with your settings and the right
 # loop. One with a loss of 1.3 or less is enough; otherwise it takes the mean of two losses. Some languages are hard:
-# where a pair just misses, three more pairs are tried, and two of these have to reach the target. A good choice comes
-# near 1.1.
+# where a pair just misses, or one of the two reaches the target, three more pairs are tried, and two of these have to
+# reach it. A good choice comes near 1.1.
 
 # %%
 def settings():
