@@ -26,13 +26,13 @@ class Text(str):
 def machine_code(name, place):
     return importlib.machinery.ExtensionFileLoader(name, place).create_module(
         importlib.machinery.ModuleSpec(name, None, origin=place))
-hook.listen(own, [readable, own], [secret])
 """
+LISTEN = "hook.listen(own, [readable, own], [secret])\n"
 REFUSED = [
     "open(hidden)", "open(file, 'w')", "open(file.encode(), 'a')", "os.listdir(secret)", "os.listdir('/')",
     "os.open(readable, os.O_RDONLY)", "os.open(Text(file), os.O_WRONLY)", "os.remove(Text(file))", "os.remove(Like())",
     "os.rename(file, 'mine')", "os.rename('mine', file)", "os.chmod(there, 0)", "os.chmod(file, 0)",
-    "os.utime(there)", "os.truncate(file, 0)", "os.mkdir(file + '.new')", "shutil.copyfile('mine', file)",
+    "os.utime(there)", "os.truncate(file, 0)", "os.mkdir(file + '.new')", "shutil.copyfile(file, file + '.new')",
     "os.symlink(file, 'mine')", "os.link(file, 'mine')", "os.system('true')", "sys._current_frames()",
     "__import__('_testcapi')", "__import__('a._xxsubinterpreters')", "__import__(Text('_interpreters'))",
     "machine_code('some', 'mine')", "machine_code('a._testcapi', file)", "machine_code('some', hidden)",
@@ -43,28 +43,66 @@ ALLOWED = [
     "open(file).close()", "open('mine', 'w').close()", "Path('new').mkdir()", "os.listdir('.')", "os.listdir(readable)",
     "shutil.copyfile(file, 'copy')", "Path('copy').unlink()", "tempfile.TemporaryDirectory(dir='.').cleanup()",
 ]  # fmt: skip
-# A refusal's traceback is all that a submission gets of the hook: it changes whatever it finds there.
-TOUCH = """
-try:
-    open(file, "w")
-except PermissionError as error:
-    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)][1:]
-assert frames
-for frame in frames:
-    polite = frame.f_locals.get("polite")
-    if polite is not None:
-        polite.__code__ = (lambda event, args: None).__code__.replace(co_freevars=polite.__code__.co_freevars)
-with open(file, "w") as opened:
-    opened.write("x")
+# All that can be reached from an error's frames without a look into memory; what decides must not be among it.
+REACHED = """
+import functools, types
+def inside(value):
+    if isinstance(value, types.FrameType):
+        return [value.f_locals, value.f_globals, value.f_builtins, value.f_code]
+    if isinstance(value, types.FunctionType):
+        cells = [cell.cell_contents for cell in value.__closure__ or ()]
+        return [value.__globals__, value.__builtins__, value.__defaults__, value.__kwdefaults__, value.__code__, *cells]
+    if isinstance(value, types.CodeType):
+        return value.co_consts
+    if isinstance(value, functools.partial):
+        return [value.func, value.args, value.keywords]
+    if isinstance(value, BaseException):
+        frames = [frame for frame, _ in traceback.walk_tb(value.__traceback__)]
+        return [value.__context__, value.__cause__, value.args, *frames]
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, (tuple, list, set, frozenset)) else ()
+def reached(error):
+    found, left = {}, [error]
+    while left:
+        value = left.pop()
+        if id(value) not in found:
+            found[id(value)] = value
+            left += inside(value)
+    return found.values()
+def deciding(values):
+    codes = [getattr(value, "__code__", getattr(value, "f_code", None)) for value in values]
+    return [code.co_name for code in codes if code and code.co_name in ("decide", "outside", "real", "opened")]
+"""
+ERRORS = {
+    "refused": "open(file, 'w')",
+    "too deep": "def deep(): open(file).close() or deep()\ndeep()",
+    "an argument is missing": "sys.audit('open')",
+    "an argument of another kind": "sys.audit('os.remove', file, 'no number')",
+}
+# Arguments of classes of one's own, whose methods see the frame that calls them.
+SEEN = """
+seen = []
+def see(result):
+    def method(*args):
+        seen.append(sys._getframe(1).f_code.co_name)
+        return result
+    return method
+def like(base, value):
+    special = ("__eq__", "__hash__", "__len__", "__getitem__", "__bytes__", "__str__", "__fspath__", "__index__",
+               "__add__", "__and__", "__rand__", "__format__", "startswith", "rpartition", "decode")
+    methods = {name: see(value) for name in special} | {"__class__": property(see(base))}
+    return type("Like", (base,), methods)(*([value] if base is not object else []))
 """
 
 
-def run(tmp_path, code):
+def run(tmp_path, code, before=""):
     for name in ("own", "readable", "readable/secret"):
         (tmp_path / name).mkdir()
     (tmp_path / "readable" / "file").write_text("untouched")
     (tmp_path / "readable" / "secret" / "hidden").write_text("untouched")
-    argv = [sys.executable, "-c", BEGIN + code, *(tmp_path / name for name in ("own", "readable", "readable/secret"))]
+    places = [tmp_path / name for name in ("own", "readable", "readable/secret")]
+    argv = [sys.executable, "-c", BEGIN + before + LISTEN + code, *places]
     result = subprocess.run(argv, capture_output=True, text=True)
     assert (tmp_path / "readable" / "file").read_text() == "untouched"
     return result
@@ -81,8 +119,28 @@ def test_what_is_refused_and_what_is_not(tmp_path):
     assert len(said) == len(refused)
 
 
-def test_the_process_ends_where_the_hook_was_touched(tmp_path):
-    result = run(tmp_path, TOUCH)
+@pytest.mark.parametrize("name", ERRORS)
+def test_what_decides_is_out_of_reach_of_an_error(tmp_path, name):
+    caught = f"try:\n    exec({ERRORS[name]!r})\nexcept BaseException as error:\n    caught = error\n"
+    result = run(tmp_path, f"{REACHED}{caught}print(type(caught).__name__, deciding(reached(caught)))")
+    kind = "RecursionError" if name == "too deep" else "PermissionError"
+    assert result.stdout.splitlines() == [f"{kind} []"], result.stderr
+
+
+def test_what_decides_calls_no_method_of_an_argument(tmp_path):
+    asked = (
+        "for base, value in ((str, file), (bytes, file.encode()), (int, 7), (object, file)):\n"
+        "    one = like(base, value)\n    del seen[:]\n"
+        "    for event in ('open', 'os.remove', 'import', 'os.listdir'):\n"
+        "        try: sys.audit(event, one, one, one, one)\n        except PermissionError: pass\n"
+        "    print(seen)\n"
+    )
+    result = run(tmp_path, SEEN + asked)
+    assert result.stdout.splitlines() == ["[]"] * 4, result.stderr
+
+
+def test_the_process_ends_where_the_first_hook_lets_pass_what_it_must_refuse(tmp_path):
+    result = run(tmp_path, "open(file, 'w')", before="hook.refuse = lambda decide, event, args: None\n")
     assert result.returncode == 66, result.stderr
 
 

@@ -177,3 +177,37 @@ def test_a_submission_reaches_nobody_else_in_its_group_of_processes(tmp_path):
     with Fenced(find("ex04"), path) as host:
         (numbers, _), _ = host.call("gelu_forward", (1.0,), {}, [1])
     assert len(set(numbers)) == 1
+
+
+# Objects that are collected, whose methods see the frames below them.
+COLLECTED = """
+import gc, sys
+seen = set()
+class Cycle:
+    def __init__(self): self.itself = self
+    def __del__(self):
+        frame = sys._getframe(1)
+        while frame:
+            seen.add((frame.f_globals["__name__"], frame.f_code.co_name))
+            frame = frame.f_back
+gc.set_threshold(1)
+gc.enable()
+def gelu_forward(x):
+    import time
+    while not seen:
+        for _ in range(1000):
+            Cycle()
+            try: open("/etc/passwd")
+            except OSError: pass
+        gc.collect()
+        time.sleep(0.1)
+    return sorted(seen), x
+"""
+
+
+def test_nothing_is_collected_while_the_audit_hook_decides(tmp_path):
+    path = tmp_path / "ex04_gelu.py"
+    path.write_text(COLLECTED, encoding="utf-8")
+    with Fenced(find("ex04"), path) as host:
+        (seen, _), _ = host.call("gelu_forward", (1.0,), {}, [1])
+    assert {name for _, name in seen} == {"<module>", "main"}  # of the thread that does nothing else

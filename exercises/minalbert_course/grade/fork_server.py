@@ -19,7 +19,6 @@ import threading
 import time
 
 LONGEST = 2**16                                      # bytes of a request
-SELDOM = 10_000                                      # objects to make before Python looks for those that are unused
 MOMENT = 0.001                                       # seconds between two looks at a process that is ending
 
 
@@ -86,7 +85,6 @@ def serve(number):
     from . import inside, offered  # noqa: F401      what every worker needs
 
     gc.freeze()                                      # which no copy looks through again
-    gc.set_threshold(SELDOM)
     for module in offered.HARMLESS:                  # `offered` does look through these
         importlib.import_module(module)
     sysconfig.get_config_vars()                      # which are kept

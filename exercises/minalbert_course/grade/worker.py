@@ -9,6 +9,7 @@ is the server of which such processes are copies (`fork_server`). FOLDER, in whi
 whose it is.
 """
 
+import gc
 import os
 import sys
 import threading
@@ -16,6 +17,8 @@ import types
 from pathlib import Path
 
 COURSE = Path(__file__).resolve().parents[1]
+MOMENT = 0.1                                         # seconds between two looks for objects that are unused
+SELDOM = 1_000                                       # objects to make before Python looks for them
 LARGE = 16 * 2**20                                   # bytes of the thread's stack
 
 
@@ -37,8 +40,13 @@ def main(*arguments):
     threading.stack_size(LARGE)
     thread = threading.Thread(target=inside.serve, args=(fences,), daemon=True)
     sys.modules["__main__"] = types.ModuleType("__main__")
+    gc.disable()                                     # in the submission's thread, between two lines of an audit hook
+    collect, count = gc.collect, gc.get_count
     thread.start()                                   # not in the main thread, the only one that takes signals
-    thread.join()
+    while thread.is_alive():
+        thread.join(MOMENT)
+        if count()[0] > SELDOM:
+            collect()
     os._exit(0)                                      # whatever a submission registered for the end
 
 
