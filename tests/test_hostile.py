@@ -100,14 +100,32 @@ def test_no_hostile_file_earns_a_point_and_none_leaves_anything(tmp_path, tempor
     assert not any("\x1b" in said(grade) for grade in marked)
 
 
-def test_writing_into_arguments_is_seen_by_the_grader_when_the_worker_is_made_blind(tmp_path):
-    blind = (
-        "\nimport sys\nright = softmax_forward\ndef softmax_forward(x):\n    result = right(x.copy())\n    x += 1\n"
-        "    frame = sys._getframe()\n    while frame:\n"
-        "        if 'changed' in frame.f_globals:\n            frame.f_globals['changed'] = lambda *_: False\n"
-        "        frame = frame.f_back\n    return result\n"
-    )
-    text = exercise_files.solution("ex05") + blind
+# The solution, which halves its argument wherever it can, and makes its worker blind to that.
+HALVES = """
+import sys
+right = softmax_forward
+def softmax_forward(x):
+    result, frame = right(x.copy()), sys._getframe()
+    while frame:
+        BLIND
+        frame = frame.f_back
+    try:
+        x.flags.writeable = True
+        x *= 0.5
+    except ValueError:
+        pass
+    return result
+"""
+BLIND = {
+    "by what compares": "if 'changed' in frame.f_globals: frame.f_globals['changed'] = lambda *_: False",
+    "by what reports": "host = frame.f_locals.get('self')\n        if hasattr(host, 'changed_arguments'): "
+    "type(host).changed_arguments = lambda self, *_: setattr(self, 'after', None) or []",
+}
+
+
+@pytest.mark.parametrize("blind", BLIND)
+def test_writing_into_arguments_is_seen_by_the_grader_when_the_worker_is_made_blind(tmp_path, blind):
+    text = exercise_files.solution("ex05") + HALVES.replace("BLIND", BLIND[blind])
     path = written(tmp_path, "in", text, "ex05_attention.py")
     marks = graded(Submission("in", "ex05", path), find("ex05"), limits=LIMITS).marks
     assert [(outcome.check.title, outcome.earned) for outcome in marks.missed] == [("inputs untouched", 0)]

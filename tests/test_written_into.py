@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from minalbert_course.given import array
 from minalbert_course.here import EARLIER, MEMORY_OF, Here
 from minalbert_course.values import Opaque
 
@@ -188,3 +189,13 @@ def test_a_list_that_holds_itself_does_not_go_on_for_ever():
     kept.append(kept)
     with pytest.raises(RecursionError):
         Here({"numbers": lambda x: kept}, own_results=()).call("numbers", ([1],), {}, [])
+
+
+@pytest.mark.parametrize("way", ["column by column", "with gaps"])
+def test_an_array_that_cannot_be_written_into_stays_so(way):
+    numbers = np.arange(24.0).reshape(2, 3, 4)
+    made, other = array(numbers, way, writeable=False), array(numbers, way, writeable=True)
+    assert (made == numbers).all()
+    assert made.strides == other.strides != numbers.strides
+    with pytest.raises(ValueError, match="cannot set WRITEABLE flag"):
+        made.flags.writeable = True

@@ -16,8 +16,10 @@ def array(numbers, way, writeable):
     """An array of these numbers that lies in memory "column by column" or "with gaps"."""
     in_columns = way == "column by column"
     made = np.array(numbers, order="F") if in_columns else np.stack([numbers, np.flip(numbers)], axis=-1)[..., 0]
-    made.flags.writeable = writeable
-    return made
+    if writeable:
+        return made
+    memory = (made if made.base is None else made.base).tobytes("A")    # nobody can make it writeable again
+    return np.ndarray(made.shape, made.dtype, memory, strides=made.strides)
 
 
 HELD = {}
@@ -29,6 +31,11 @@ def filled(slot, value):
         HELD[slot] = copy.deepcopy(value)
     else:
         fill(HELD[slot], value)
+    return HELD[slot]
+
+
+def as_left(slot):
+    """What was made for this slot, with what was written into it since."""
     return HELD[slot]
 
 
@@ -63,7 +70,7 @@ def one_dict(items):
 
 
 GENERATORS = {"rng": np.random.default_rng, "one rng": cache(np.random.default_rng)}
-MAKERS = {**GENERATORS, "array": array, "filled": filled, "one dict": one_dict}
+MAKERS = {**GENERATORS, "array": array, "filled": filled, "as left": as_left, "one dict": one_dict}
 
 
 class Given(NamedTuple):

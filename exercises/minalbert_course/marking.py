@@ -10,7 +10,7 @@ from .compare import NOTHING, Wrong
 from .draw import PUBLIC
 from .files import mentions
 from .interleaving import AGAIN, answers_otherwise
-from .lesson import Check
+from .lesson import UNTOUCHED, Check
 from .mending import Mending
 from .own_forward import YoursByOwnForward, pairs_to_judge
 from .running import run_check
@@ -21,7 +21,6 @@ from .yours import Yours
 NAN = "not a number"                                 # in causes of `minalbert.gradcheck`
 ZEROS = "every number that came back is zero"
 EARNED_ELSEWHERE = "seen: zero is right here, but it counts only where another check of the function has its points"
-UNTOUCHED = "inputs untouched"
 JUNK = "none of the functions asked here has an answer that is right elsewhere"
 ANSWERED_ELSEWHERE = "seen: inputs are left alone, which counts only where a function asked here has its points"
 

@@ -3,7 +3,9 @@
 from .calls import forms_of
 from .dict_orders import with_dicts_in_another_order
 from .draw import draws
+from .given_again import once_more_as_left
 from .interleaving import interleave
+from .lesson import UNTOUCHED
 from .memory_orders import in_other_orders
 from .object_twice import with_one_object_twice
 from .one_argument import with_one_argument_changed
@@ -45,6 +47,8 @@ def run_check(lesson, check, yours, term):
         with_dicts_in_another_order(lesson, yours.host, made, functions)
         if check is lesson.checks[-1]:               # which in most lessons is about inputs untouched
             in_single_precision(lesson, yours.host, first)
+            if may_keep and UNTOUCHED in check.title:
+                once_more_as_left(lesson, yours.host, first)
     if may_keep:
         yours.keep_forms(first + second)
 

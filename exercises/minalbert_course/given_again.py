@@ -1,0 +1,45 @@
+"""Each function once more, with the very arrays and lists that it had, as it left them: it must answer as before.
+
+A worker says what a function wrote into, and a submission could make it say nothing. But what was written into is other
+numbers the second time, in forward as well where backward did it.
+"""
+
+import numpy as np
+
+from .calls import holds_given, repeatable, with_starts
+from .compare import Wrong
+from .given import Given
+from .interleaving import alike, by_name, steps_of
+from .yours import IN_PLACE, Opaque
+
+
+def once_more_as_left(lesson, host, calls):
+    """Raise Wrong where one of these functions answers differently. calls: of the check; the first of each is asked"""
+    first = {}
+    for call, start in with_starts(repeatable(calls)):
+        if not holds_given(call.args) and not holds_given(start.args):
+            first.setdefault(call.name, [call] if call is start else [start, call])
+    for pair in first.values():
+        asked = [with_objects(call, "filled") for call in pair] + [with_objects(call, "as left") for call in pair]
+        for call, answer in zip(pair * 2, host.in_turn(steps_of(lesson, asked)), strict=True):
+            judge(lesson, call, answer)
+
+
+def with_objects(call, kind):
+    """The call with objects of its own in the place of arrays, dicts and lists: "filled" with these, or "as left"."""
+
+    def of(i, arg):
+        slot = f"again {call.name} {i}"
+        changeable = isinstance(arg, np.ndarray | dict | list) and not isinstance(arg, Opaque)
+        return Given.of(kind, slot, *([arg] if kind == "filled" else [])) if changeable else arg
+
+    return call._replace(args=tuple(of(i, arg) for i, arg in enumerate(call.args)))
+
+
+def judge(lesson, call, answer):
+    if isinstance(answer, Exception):
+        raise Wrong(f"given the same objects once more, {answer}", IN_PLACE, call.name) from answer
+    for name, before, after in by_name(lesson, call, answer[0]):
+        if not isinstance(before, Opaque) and not alike(before, after):
+            seen = f"{name} of {call.name} is another for the very same objects, given once more"
+            raise Wrong(seen, IN_PLACE, call.name)
