@@ -37,8 +37,12 @@ REFUSED = [
     "__import__('_testcapi')", "__import__('a._xxsubinterpreters')", "__import__(Text('_interpreters'))",
     "machine_code('some', 'mine')", "machine_code('a._testcapi', file)", "machine_code('some', hidden)",
     "open(os.path.join(own, '..', 'readable', 'secret', 'hidden'))", "open('../readable/secret/hidden')",
+    "os.open('../own/mine', os.O_RDONLY)",
 ]  # fmt: skip
-ON_UNIX = ["os.fork()", "os.kill(os.getppid(), 0)", "os.chown(there, 0, 0)"]
+ON_UNIX = [
+    "os.fork()", "os.kill(os.getppid(), 0)", "os.chown(there, 0, 0)",
+    "os.open('../readable/file', os.O_WRONLY, dir_fd=os.open(own, os.O_RDONLY))",
+]  # fmt: skip
 ALLOWED = [
     "open(file).close()", "open('mine', 'w').close()", "Path('new').mkdir()", "os.listdir('.')", "os.listdir(readable)",
     "shutil.copyfile(file, 'copy')", "Path('copy').unlink()", "tempfile.TemporaryDirectory(dir='.').cleanup()",
@@ -79,6 +83,8 @@ ERRORS = {
     "too deep": "def deep(): open(file).close() or deep()\ndeep()",
     "an argument is missing": "sys.audit('open')",
     "an argument of another kind": "sys.audit('os.remove', file, 'no number')",
+    "errors are no errors": "import builtins\nbuiltins.BaseException = builtins.RecursionError = ValueError\n"
+    "sys.audit('os.remove', file, 'no number')",
 }
 # Arguments of classes of one's own, whose methods see the frame that calls them.
 SEEN = """
@@ -121,7 +127,7 @@ def test_what_is_refused_and_what_is_not(tmp_path):
 
 @pytest.mark.parametrize("name", ERRORS)
 def test_what_decides_is_out_of_reach_of_an_error(tmp_path, name):
-    caught = f"try:\n    exec({ERRORS[name]!r})\nexcept BaseException as error:\n    caught = error\n"
+    caught = f"Any = BaseException\ntry:\n    exec({ERRORS[name]!r})\nexcept Any as error:\n    caught = error\n"
     result = run(tmp_path, f"{REACHED}{caught}print(type(caught).__name__, deciding(reached(caught)))")
     kind = "RecursionError" if name == "too deep" else "PermissionError"
     assert result.stdout.splitlines() == [f"{kind} []"], result.stderr
@@ -139,8 +145,20 @@ def test_what_decides_calls_no_method_of_an_argument(tmp_path):
     assert result.stdout.splitlines() == ["[]"] * 4, result.stderr
 
 
+def test_what_decides_calls_no_error_handler_of_a_codec(tmp_path):
+    registered = (
+        "import codecs\n"
+        "see_it = lambda error: seen.append(sys._getframe(1).f_code.co_name) or ('?', error.end)\n"
+        "for name in ('surrogateescape', 'surrogatepass', 'strict'):\n    codecs.register_error(name, see_it)\n"
+        "for path in ('\\ud800', '\\udc80', '\\udfff', b'\\xff', b'\\xed\\xa0\\x80'):\n"
+        "    try: sys.audit('open', path, 'r', 0)\n    except PermissionError: pass\n"
+        "print(seen)\n"
+    )
+    assert run(tmp_path, SEEN + registered).stdout.splitlines() == ["[]"]
+
+
 def test_the_process_ends_where_the_first_hook_lets_pass_what_it_must_refuse(tmp_path):
-    result = run(tmp_path, "open(file, 'w')", before="hook.refuse = lambda decide, event, args: None\n")
+    result = run(tmp_path, "open(file, 'w')", before="hook.refuse = lambda kind, reason: None\n")
     assert result.returncode == 66, result.stderr
 
 

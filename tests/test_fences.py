@@ -210,4 +210,34 @@ def test_nothing_is_collected_while_the_audit_hook_decides(tmp_path):
     path.write_text(COLLECTED, encoding="utf-8")
     with Fenced(find("ex04"), path) as host:
         (seen, _), _ = host.call("gelu_forward", (1.0,), {}, [1])
-    assert {name for _, name in seen} == {"<module>", "main"}  # of the thread that does nothing else
+    assert {module for module, _ in seen} == {"threading", "minalbert_course.grade.collecting"}
+
+
+# What a submission may expect of `gc`, of interrupts, and of a process that goes on.
+USED = """
+import _thread, gc, weakref
+import numpy as np
+class Cycle:
+    def __init__(self, large): self.itself, self.large = self, large
+    def __del__(self): gc.collect()
+def gelu_forward(x):
+    for _ in range(300):
+        cycle = Cycle(np.ones(2**20))
+        known = weakref.ref(cycle)
+        del cycle
+        assert gc.collect() > 0
+        assert known() is None
+    _thread.interrupt_main()
+    return x, x
+"""
+
+
+def test_a_submission_may_collect_and_interrupts_nobody(tmp_path):
+    path = tmp_path / "ex04_gelu.py"
+    path.write_text(USED, encoding="utf-8")
+    with Fenced(find("ex04"), path, LIMITS) as host:
+        pid = host.worker.process.pid
+        for _ in range(2):
+            (result, _), _ = host.call("gelu_forward", (1.0,), {}, [1])
+            assert result == 1.0
+        assert host.worker.process.pid == pid

@@ -16,7 +16,8 @@ def array(numbers, way, writeable):
     """An array of these numbers that lies in memory "column by column" or "with gaps"."""
     in_columns = way == "column by column"
     made = np.array(numbers, order="F") if in_columns else np.stack([numbers, np.flip(numbers)], axis=-1)[..., 0]
-    if writeable:
+    if writeable or made.dtype.hasobject:
+        made.flags.writeable = writeable
         return made
     memory = (made if made.base is None else made.base).tobytes("A")    # nobody can make it writeable again
     return np.ndarray(made.shape, made.dtype, memory, strides=made.strides)

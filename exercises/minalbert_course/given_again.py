@@ -1,12 +1,13 @@
 """Each function once more, with the very arrays and lists that it had, as it left them: it must answer as before.
 
 A worker says what a function wrote into, and a submission could make it say nothing. But what was written into is other
-numbers the second time, in forward as well where backward did it.
+numbers the second time, in forward as well where backward did it. This is a hurdle and no more: who knows these calls
+can leave alone what they are given.
 """
 
 import numpy as np
 
-from .calls import holds_given, repeatable, with_starts
+from .calls import form_of, holds_given, repeatable, with_starts
 from .compare import Wrong
 from .given import Given
 from .interleaving import alike, by_name, steps_of
@@ -14,12 +15,12 @@ from .yours import IN_PLACE, Opaque
 
 
 def once_more_as_left(lesson, host, calls):
-    """Raise Wrong where one of these functions answers differently. calls: of the check; the first of each is asked"""
-    first = {}
+    """Raise Wrong where one of these functions answers differently. calls: of the check; one of each form is asked"""
+    found = {}
     for call, start in with_starts(repeatable(calls)):
         if not holds_given(call.args) and not holds_given(start.args):
-            first.setdefault(call.name, [call] if call is start else [start, call])
-    for pair in first.values():
+            found.setdefault(form_of(call, start), [call] if call is start else [start, call])
+    for pair in found.values():
         asked = [with_objects(call, "filled") for call in pair] + [with_objects(call, "as left") for call in pair]
         for call, answer in zip(pair * 2, host.in_turn(steps_of(lesson, asked)), strict=True):
             judge(lesson, call, answer)

@@ -10,14 +10,11 @@ fences hold against that, too. `raise_fences` says which of them stand; those of
 """
 
 import _imp
-import _signal
 import contextlib
 import ctypes
 import functools
-import gc
 import importlib
 import os
-import signal
 import struct
 import subprocess
 import sys
@@ -28,13 +25,10 @@ from pathlib import Path
 from . import hook
 from .keeper import NAMESPACES, checked, libc, no_new_rights
 
-COLLECTING = ("collect", "disable", "enable", "freeze", "set_debug", "set_threshold", "unfreeze")
 LANDLOCK = "files (Landlock)"
 OPEN = ("mkfifo", "mknod", "chroot", "setns", "unshare", "setsid", "setpgid", "sched_setaffinity",
         "sched_setscheduler", "sched_setparam")  # fmt: skip
-HANDLERS = ("alarm", "setitimer", "set_wakeup_fd", "siginterrupt", "signal")
 UNHEARD = ((os, OPEN), (sys.modules[os.name], OPEN), (subprocess, ("_fork_exec",)),
-           (signal, HANDLERS), (_signal, HANDLERS),
            (sys.modules.get("_posixsubprocess"), ("fork_exec",)), (_imp, ("create_builtin",)),
            (time, ("clock_settime", "clock_settime_ns")))  # fmt: skip
 KERNEL = (NAMESPACES, LANDLOCK)                      # without which a submission may come to see a secret
@@ -105,8 +99,7 @@ def limit(seconds, megabytes):
 
 
 def close_doors():
-    """What Python does without a word to the hook: start a program, make a file that is none, set the clock, run a
-    submission's functions between any two lines of the hook.
+    """What Python does without a word to the hook: start a program, make a file that is none, set the clock.
 
     A submission cannot import these modules again as they were: the built-in ones are all imported before.
     """
@@ -119,16 +112,10 @@ def close_doors():
                 for known in (os.supports_dir_fd, os.supports_fd):
                     known.discard(getattr(module, name))
                 setattr(module, name, functools.partial(refuse, name))
-    for name in COLLECTING:                          # in a submission they do nothing, and `worker` collects
-        setattr(gc, name, nothing)
 
 
 def refuse(name, *args, **kwargs):
     raise PermissionError(f"a submission may not do this: {name}")
-
-
-def nothing(*args, **kwargs):
-    return 0                                         # objects that were collected
 
 
 # Landlock, by system calls that Python has no names for.

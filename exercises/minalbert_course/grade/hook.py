@@ -3,63 +3,43 @@
 The first hook refuses with an error that says why, the second ends the process where the first let pass what it had to
 refuse. A submission can patch every module. It sees the frames that an error passed through, those that call its
 functions, and, where objects are collected, those of whatever runs then. So the functions that decide have globals and
-builtins of their own. They call no method of an argument's own, and the frame that raises the error holds none of them.
-`worker` alone collects, in another thread.
+builtins of their own, call no function that a submission can replace, no method of an argument's own among them, and
+let no error out. The frame that raises one holds none of them, and `collecting` keeps away what is collected.
 """
 
 import builtins
 import functools
 import os
+import re
 import sys
 import types
 
 REFUSED = (
     "subprocess.", "os.system", "os.exec", "os.spawn", "os.posix_spawn", "os.fork", "os.forkpty", "os.startfile",
-    "os.kill", "os.killpg", "os.setpriority", "signal.pthread_kill", "signal.pidfd_send_signal", "resource.", "pty.",
-    "socket.", "ctypes.", "mmap.", "gc.", "winreg.", "_winapi.", "msvcrt.", "webbrowser.", "ftplib.", "http.",
-    "imaplib.", "poplib.", "smtplib.", "telnetlib.", "urllib.", "syslog.", "sqlite3.", "sys.remote_exec",
-    "sys.unraisablehook", "sys._current_frames", "sys._current_exceptions", "cpython._PySys_ClearAuditHooks",
-    "cpython.PyInterpreterState_New",
+    "os.kill", "os.killpg", "os.link", "os.symlink", "os.setpriority", "signal.pthread_kill",
+    "signal.pidfd_send_signal", "resource.", "pty.", "socket.", "ctypes.", "mmap.", "gc.", "winreg.", "_winapi.",
+    "msvcrt.", "webbrowser.", "ftplib.", "http.", "imaplib.", "poplib.", "smtplib.", "telnetlib.", "urllib.", "syslog.",
+    "sqlite3.", "sys.remote_exec", "sys.unraisablehook", "sys._current_frames", "sys._current_exceptions",
+    "cpython._PySys_ClearAuditHooks", "cpython.PyInterpreterState_New",
 )  # fmt: skip
 NOT_ANEW = {                                         # modules that fork, run code without a hook, or call C
-    "_posixsubprocess", "_xxsubinterpreters", "_interpreters", "_testcapi", "_testinternalcapi", "_cffi_backend",
+    "_posixsubprocess", "_xxsubinterpreters", "_interpreters", "_cffi_backend", "_remote_debugging", "_testcapi",
+    "_testexternalinspection", "_testinternalcapi", "_testlimitedcapi",
 }  # fmt: skip
 LOOKS = {"os.listdir": ((0, None),), "os.scandir": ((0, None),), "os.chdir": ((0, None),)}
 CHANGES = {                                          # event: its arguments that are paths, each with that of its dir_fd
     "os.remove": ((0, 1),), "os.rename": ((0, 2), (1, 3)), "os.rmdir": ((0, 1),), "os.mkdir": ((0, 2),),
-    "os.chmod": ((0, 2),), "os.chown": ((0, 3),), "os.lchown": ((0, None),), "os.link": ((0, 2), (1, 3)),
-    "os.symlink": ((0, None), (1, 2)), "os.truncate": ((0, None),), "os.utime": ((0, 3),), "os.setxattr": ((0, None),),
-    "os.removexattr": ((0, None),), "os.chflags": ((0, None),),
+    "os.chmod": ((0, 2),), "os.chown": ((0, 3),), "os.lchown": ((0, None),), "os.truncate": ((0, None),),
+    "os.utime": ((0, 3),), "os.setxattr": ((0, None),), "os.removexattr": ((0, None),), "os.chflags": ((0, None),),
 }  # fmt: skip
-BY_PATH = (                                          # functions of `os` that raise these events, and "open"
-    "chdir", "chflags", "chmod", "chown", "lchown", "link", "listdir", "mkdir", "open", "remove", "removexattr",
-    "rename", "replace", "rmdir", "scandir", "setxattr", "symlink", "truncate", "unlink", "utime",
-)  # fmt: skip
 WRITTEN = 200                                        # files opened for writing, each of a megabyte at most
 TOUCHED = 66                                         # the exit status of a process whose hook was touched
 
 
 def listen(own, readable, secret):
     """From now on: to read, `readable` without `secret`; to write, `own`."""
-    for name in BY_PATH:
-        if hasattr(os, name):
-            setattr(os, name, given_text(getattr(os, name)))
-    for then in (refuse, functools.partial(make_sure, os._exit)):
-        sys.addaudithook(functools.partial(then, apart(decider)(own, readable, secret)))
-
-
-def given_text(function):
-    """The function of `os`, for a Path as well: the hooks refuse one, for it may say another text each time."""
-
-    @functools.wraps(function)
-    def called(*args, **kwargs):
-        return function(*map(as_text, args), **{name: as_text(value) for name, value in kwargs.items()})
-
-    return called
-
-
-def as_text(value):
-    return os.fspath(value) if hasattr(value, "__fspath__") else value
+    for answer in (refuse, functools.partial(end, os._exit)):
+        sys.addaudithook(functools.partial(heard, answer, apart(decider)(own, readable, secret)))
 
 
 def apart(function):
@@ -68,31 +48,25 @@ def apart(function):
     return types.FunctionType(function.__code__, own, function.__name__)
 
 
-def refuse(decide, event, args):
-    kind = PermissionError
+def heard(answer, decide, event, args):
     try:
-        reason = decide(event, args)
-    except (RecursionError, MemoryError) as error:
-        kind, reason = error.__class__, event
-    except BaseException:                            # of arguments that only a submission makes; it has seen inside
-        reason = event
+        refused = decide(event, args)
     finally:
-        del decide                                   # the error that goes on has this frame
-    if reason:
-        raise kind(f"a submission may not do this: {reason}")
+        del decide                                   # an error that goes on has this frame
+    if refused:
+        answer(*refused)
 
 
-def make_sure(end, decide, event, args):
-    try:
-        touched = decide(event, args)
-    except BaseException:
-        touched = True
-    if touched:
-        end(TOUCHED)
+def refuse(kind, reason):
+    raise kind(f"a submission may not do this: {reason}")
+
+
+def end(leave, kind, reason):
+    leave(TOUCHED)
 
 
 def decider(own, readable, secret):
-    """(event, args) -> what is refused, or None. All that it uses is bound here, for anybody may change modules."""
+    """(event, args) -> None, or the kind of error and what is refused. All that it uses is bound here."""
     paths = private(os.path)
     realpath, join, isdir, readlink = paths["realpath"], paths["join"], paths["isdir"], os.readlink
     separator, nothing, encoding = os.sep, os.devnull, sys.getfilesystemencoding()
@@ -101,22 +75,32 @@ def decider(own, readable, secret):
     libraries = tuple(root for root in readable if root != own)
     own, readable, secret, refused, not_anew = (own,), tuple(readable), tuple(secret), REFUSED, frozenset(NOT_ANEW)
     text, number, decoded = str.__str__, int.__index__, bytes.decode     # of a class of the submission's own, too
+    odd = re.compile("[\ud800-\udfff]").search       # a submission may have said how these become bytes
+    too_deep, too_much = (RecursionError, "call functions so deep"), (MemoryError, "use so much memory")
+    strange = PermissionError, "do what nobody can judge"
 
     def depth(path, roots):
         """The length of the longest root that it lies in; 0: it lies in none."""
         inside = [root for root in roots if path == root or path[: len(root) + 1] == root + separator]
         return max(map(len, inside), default=0)
 
+    def itself(path):
+        """A path's own text, or an open file's number; "" if it has none that everybody reads alike."""
+        kind = type(path)
+        if issubclass(kind, int):
+            return number(path)
+        if not issubclass(kind, str | bytes):
+            return ""
+        path = text(path) if issubclass(kind, str) else decoded(path, encoding, "surrogateescape")
+        return "" if odd(path) else path
+
     def real(path, folder=None):
         """Where a path or an open file leads; "" if nobody can say."""
-        kind = type(path)
+        path = itself(path)
         try:
-            if issubclass(kind, int):
-                return readlink(f"/proc/self/fd/{number(path)}")
-            if not issubclass(kind, str | bytes):
-                return ""
-            path = text(path) if issubclass(kind, str) else decoded(path, encoding, "surrogateescape")
-            return realpath(path if folder is None or number(folder) == -1 else join(real(folder), path))
+            if type(path) is int:
+                return readlink(f"/proc/self/fd/{path}")
+            return path and realpath(path if folder is None or number(folder) == -1 else join(real(folder), path))
         except (OSError, ValueError):
             return ""
 
@@ -127,10 +111,13 @@ def decider(own, readable, secret):
         place = real(path, folder)
         return None if depth(place, roots) > depth(place, secret) else place or "a file that nobody can name"
 
-    def opened(path, flags):
+    def opened(path, mode, flags):
+        """mode: None if `os.open` asks, for which a path may begin in another folder, and nobody says where"""
         if issubclass(type(path), int) or (type(path) is str and path == nothing):
             return None
         into = flags & writing if type(flags) is int else writing
+        if mode is None and ".." in itself(path).split(separator):
+            return "open a file by way of .."
         if (where := outside(path, own if into else readable)) is not None:
             return f"open {where}"
         if into and next(left, None) is None:
@@ -145,11 +132,11 @@ def decider(own, readable, secret):
             return "import a module that goes around this"
         return None if (where := outside(place, libraries)) is None else f"import {where}"
 
-    def decide(event, args):
+    def refusal(event, args):
         if event == "builtins.id":                   # by far the most frequent one
             return None
         if event == "open":
-            return opened(args[0], args[2])
+            return opened(*args[:3])
         if event == "import":
             return imported(args[0], args[1])
         for known_events, roots in ((changes, own), (looks, readable)):
@@ -159,6 +146,18 @@ def decider(own, readable, secret):
                         args[i], roots, None if at is None or at >= len(args) else args[at])) is not None]  # fmt: skip
                     return f"{event} {found[0]}" if found else None
         return event if event.startswith(refused) else None
+
+    def decide(event, args):
+        """It raises nothing: an error would carry the frames of these functions."""
+        try:
+            reason = refusal(event, args)
+            return (PermissionError, reason) if reason else None
+        except RecursionError:
+            return too_deep
+        except MemoryError:
+            return too_much
+        except BaseException:
+            return strange
 
     return decide
 

@@ -9,16 +9,15 @@ is the server of which such processes are copies (`fork_server`). FOLDER, in whi
 whose it is.
 """
 
-import gc
+import _thread
 import os
+import signal
 import sys
 import threading
 import types
 from pathlib import Path
 
 COURSE = Path(__file__).resolve().parents[1]
-MOMENT = 0.1                                         # seconds between two looks for objects that are unused
-SELDOM = 1_000                                       # objects to make before Python looks for them
 LARGE = 16 * 2**20                                   # bytes of the thread's stack
 
 
@@ -35,19 +34,24 @@ def main(*arguments):
 
     lifeline, folder = fork_server.serve(int(arguments[1])) if arguments[0] == "fork" else arguments
     fences = [] if lifeline == "-" else keeper.keep(int(lifeline), folder)
-    from minalbert_course.grade import inside
+    from minalbert_course.grade import collecting, inside
 
-    threading.stack_size(LARGE)
-    thread = threading.Thread(target=inside.serve, args=(fences,), daemon=True)
+    collecting.begin()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.modules["__main__"] = types.ModuleType("__main__")
-    gc.disable()                                     # in the submission's thread, between two lines of an audit hook
-    collect, count = gc.collect, gc.get_count
+    threading.stack_size(LARGE)
+    thread = threading.Thread(target=serve, args=(inside.serve, fences, os._exit), daemon=True)
+    forever = _thread.allocate_lock()
+    forever.acquire()
     thread.start()                                   # not in the main thread, the only one that takes signals
-    while thread.is_alive():
-        thread.join(MOMENT)
-        if count()[0] > SELDOM:
-            collect()
-    os._exit(0)                                      # whatever a submission registered for the end
+    forever.acquire()                                # where that ends, Python ends, and first of all its audit hooks
+
+
+def serve(function, fences, end):
+    try:
+        function(fences)
+    finally:
+        end(0)                                       # whatever a submission registered for the end
 
 
 if __name__ == "__main__":
