@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from minalbert_course.compare import Wrong, same
+from minalbert_course.draw import draws
 from minalbert_course.here import Here
 from minalbert_course.lesson import Lesson
 from minalbert_course.marking import mark, none, printable
@@ -66,6 +67,15 @@ def test_there_are_two_draws_and_one_has_what_takes_long(term, asked_once):
 
     assert mark(counting, Here({}), term).points == 10
     assert seen == [(number, number == asked_once) for number in (0, 1)]
+
+
+@pytest.mark.parametrize("term", [f"term {number}" for number in range(20)])
+def test_no_size_of_the_second_draw_is_that_of_the_first(term):
+    first, second = draws(term, lesson, lesson.checks[0])
+    usual, others = first.sizes(B=2, T=3, H=5, least=2), second.sizes(B=2, T=3, H=5, least=2)
+    assert usual == [2, 3, 5]
+    assert len(set(others)) == 3
+    assert not any(size == other for size, other in zip(usual, others, strict=True))
 
 
 def test_one_draw_that_fails_costs_the_points():
