@@ -92,8 +92,9 @@ HEADS = (
     Corner(padding="none", B=2, N=2, T=5, D=1),
     Corner(padding="none", B=1, N=20, T=2, D=1),
     Corner(padding="none", B=70, N=1, T=2, D=1),
-    Corner(padding="none", B=1, N=1, T=129, D=2),   # of many blocks the last has one token
+    Corner(padding="none", B=1, N=1, T=65, D=2),   # of blocks of 64, say, the last has one token
 )
+LONG = Corner(padding="none", B=1, N=1, T=129, D=2)
 
 
 @lesson.check(1, "softmax", of="softmax_forward", formula="y_i = exp(x_i) / Σ_j exp(x_j), over the last axis")
@@ -173,7 +174,7 @@ def reference(q, k, v, mask, dcontext):
 
 
 @lesson.check(1.5, "context", of="attention_forward", formula="context = softmax(q kᵀ / √D + mask) v")
-@also(*HEADS)
+@also(*HEADS, LONG)
 def attention_value(yours, draw):
     q, k, v, mask, _ = far_keys(draw, point(draw))
     context, _ = yours.attention_forward(q, k, v, mask)
@@ -225,7 +226,7 @@ def natural(q, k, v, mask, dcontext):
 
 
 @lesson.check(1.5, "dq", of="attention_backward", formula=SCORES)
-@also(*HEADS)
+@also(*HEADS, LONG)
 def query_gradient(yours, draw):
     given = q, k, v, mask, dcontext = far_keys(draw, point(draw))
     dq, _, _, _ = yours.forward_and_back("attention", dcontext, q, k, v, mask)
@@ -304,12 +305,12 @@ def outside(yours, draw):
 
 
 @lesson.check(0.5, "inputs untouched", of="attention_forward")
-@also(Corner(B=1, T=3, D=MANY // 6, K=MANY // 6))
+@also(Corner(B=1, T=3, D=MANY // 6, rows=MANY // 6))
 def purity(yours, draw):
     q, k, v, mask, dcontext = point(draw)
-    (K,) = draw.sizes(K=4, least=2)
-    y, cache = yours.softmax_forward(draw.normal(2, 3, K))
-    dx = yours.softmax_backward(draw.normal(2, 3, K), cache)
+    rows, K = draw.sizes(rows=2, K=4, least=2)
+    y, cache = yours.softmax_forward(draw.normal(rows, 3, K))
+    dx = yours.softmax_backward(draw.normal(rows, 3, K), cache)
     context, cache = yours.attention_forward(q, k, v, mask)
     dq, dk, dv, _ = yours.attention_backward(dcontext, cache)
     something(y=y, dx=dx, context=context, dq=dq, dk=dk, dv=dv)

@@ -86,8 +86,9 @@ HEADS = (
     Corner(padding="none", B=2, G=5, R=1, T=5, D=1),
     Corner(padding="none", B=1, G=7, R=3, T=2, D=1),
     Corner(padding="none", B=70, G=1, R=1, T=2, D=1),
-    Corner(padding="none", B=1, G=1, R=1, T=129, D=2),  # of many blocks the last has one token
+    Corner(padding="none", B=1, G=1, R=1, T=65, D=2),  # of blocks of 64, say, the last has one token
 )
+LONG = Corner(padding="none", B=1, G=1, R=1, T=129, D=2)
 
 
 @variant.check(1, "softmax", of="softmax1_forward", formula="y_i = exp(x_i) / (1 + Σ_j exp(x_j)), over the last axis")
@@ -166,7 +167,7 @@ def suspected_contexts(q, k, v, mask):
 
 
 @variant.check(1.5, "context", of="grouped_forward", formula="context = softmax₁(q kᵀ / √D + mask) v, group n G // N")
-@also(*HEADS)
+@also(*HEADS, LONG)
 def attention_value(yours, draw):
     q, k, v, mask, _ = far_keys(draw, point(draw))
     context, _ = yours.grouped_forward(q, k, v, mask)
@@ -218,7 +219,7 @@ def value_gradient(yours, draw):
 
 
 @variant.check(1.5, "dq", of="grouped_backward", formula=SCORES)
-@also(*HEADS)
+@also(*HEADS, LONG)
 def query_gradient(yours, draw):
     q, k, v, mask, dcontext = given = far_keys(draw, point(draw))
     dq, _, _, _ = yours.forward_and_back("grouped", dcontext, q, k, v, mask)
@@ -308,12 +309,12 @@ def outside(yours, draw):
 
 
 @variant.check(0.5, "inputs untouched", of="grouped_forward")
-@also(Corner(B=1, T=3, D=MANY // 6, K=MANY // 6))
+@also(Corner(B=1, T=3, D=MANY // 6, rows=MANY // 6))
 def purity(yours, draw):
     q, k, v, mask, dcontext = point(draw)
-    (K,) = draw.sizes(K=4, least=2)
-    y, cache = yours.softmax1_forward(draw.normal(2, 3, K))
-    dx = yours.softmax1_backward(draw.normal(2, 3, K), cache)
+    rows, K = draw.sizes(rows=2, K=4, least=2)
+    y, cache = yours.softmax1_forward(draw.normal(rows, 3, K))
+    dx = yours.softmax1_backward(draw.normal(rows, 3, K), cache)
     context, cache = yours.grouped_forward(q, k, v, mask)
     dq, dk, dv, _ = yours.grouped_backward(dcontext, cache)
     something(y=y, dx=dx, context=context, dq=dq, dk=dk, dv=dv)
