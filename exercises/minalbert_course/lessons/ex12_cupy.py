@@ -12,7 +12,7 @@ from ..lesson import Lesson
 from ..makers import ex12 as ex12  # what this exercise hands out
 from ..outside import numbers, ramp
 from .checks import Later, alive
-from .device_draws import EPS, gelu_points, many_rows, norm_points, updates_of
+from .device_draws import EPS, gelu_points, long_rows, many_rows, norm_points, updates_of
 from .device_mistakes import gelu_mistakes, mean_mistakes, norm_mistakes, norm_of_squares, row_laws, scatter_mistakes
 from .devices import (
     ONCE,
@@ -135,7 +135,7 @@ NORM = "y = gain (x - mean) / √(var + eps) + bias, mean and var = mean((x - me
 def norm_here(yours, draw):
     with explained():
         both_live(yours)
-        for point in norm_points(draw):
+        for point in (*norm_points(draw), *long_rows(draw)):
             y = keeps_dtype("y", here("y", yours.layer_norm(*point)), point[0])
             same("y", y, layer_norm_forward(*point)[0], suspects=Later(norm_mistakes, *point))
         if draw.first:                               # in another order in memory sums are rounded otherwise
