@@ -78,6 +78,25 @@ def test_files_are_out_of_reach_without_the_audit_hook_too(tmp_path):
     assert result.stdout.split() == ["False", "False", "True"]
 
 
+@pytest.mark.skipif(not kernel_has_landlock(), reason="this kernel has no Landlock")
+def test_what_is_collected_reaches_no_more_files(tmp_path):
+    """The thread that collects has the fences of the one that starts it. Python's hook is left out here."""
+    probe, folder = tmp_path / "probe.py", tmp_path / "folder"
+    folder.mkdir()
+    probe.write_text(
+        "import ctypes, gc, sys, threading\nfrom minalbert_course.grade import fence, inside\n"
+        "libc, fence.hook.listen = ctypes.CDLL(None), lambda *_: None\n"
+        "class Cycle:\n"
+        "    def __init__(self): self.itself = self\n"
+        "    def __del__(self): print(threading.current_thread() is not threading.main_thread(),\n"
+        "                             libc.open(b'/etc/passwd', 0) > 0, libc.open(sys.executable.encode(), 0) > 0)\n"
+        "inside.Process(None, None, {'folder': sys.argv[1], 'seconds': 60, 'megabytes': 4096}).enclose([])\n"
+        "Cycle()\ngc.collect()\n"
+    )
+    result = subprocess.run([sys.executable, probe, folder], capture_output=True, text=True, check=True)
+    assert result.stdout.split() == ["True", "False", "True"]
+
+
 def grants_namespaces():
     result = subprocess.run(["unshare", "-r", "-n", "-p", "-f", "true"], capture_output=True, check=False)
     return result.returncode == 0

@@ -28,18 +28,18 @@ class CheckDraw:
         return self.number == 0
 
     def sizes(self, least=1, **usual):
-        """Whole numbers, all different, so that nothing fits transposed: the usual ones in the first draw, and others
-        than these in the second, so that what is kept from the one does not fit the other.
+        """Whole numbers, all different, so that nothing fits transposed. The first draw has the usual ones. In the
+        second each is another than the usual one, so that what is kept from the first does not fit.
 
         By name and in order: B, T = draw.sizes(B=2, T=5)
         """
         if self.first:
             return list(usual.values())
         end = max(max(usual.values()), least + len(usual)) + 3
-        found = usual.values()
-        while any(size == other for size, other in zip(found, usual.values(), strict=True)):
+        while True:
             found = [int(size) for size in self.rng.permutation(np.arange(least, end))[: len(usual)]]
-        return found
+            if all(size != other for size, other in zip(found, usual.values(), strict=True)):
+                return found
 
     def normal(self, *shape, scale=1.0):
         return scale * self.rng.standard_normal(shape)

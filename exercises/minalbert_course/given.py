@@ -19,7 +19,7 @@ def array(numbers, way, writeable):
     if writeable or made.dtype.hasobject:
         made.flags.writeable = writeable
         return made
-    memory = (made if made.base is None else made.base).tobytes("A")    # nobody can make it writeable again
+    memory = (made if made.base is None else made.base).tobytes("A")    # bytes: it cannot be made writeable again
     return np.ndarray(made.shape, made.dtype, memory, strides=made.strides)
 
 

@@ -1,8 +1,8 @@
 """Each function once more, with the very arrays and lists that it had, as it left them: it must answer as before.
 
-A worker says what a function wrote into, and a submission could make it say nothing. But what was written into is other
-numbers the second time, in forward as well where backward did it. This is a hurdle and no more: who knows these calls
-can leave alone what they are given.
+A worker says what a function wrote into, and a submission could make it say nothing. But if a function writes into an
+argument, its second call gets other numbers and answers differently; so does forward, if backward wrote. This does not
+stop a submission that recognises these calls.
 """
 
 import numpy as np
@@ -31,8 +31,9 @@ def with_objects(call, kind):
 
     def of(i, arg):
         slot = f"again {call.name} {i}"
-        changeable = isinstance(arg, np.ndarray | dict | list) and not isinstance(arg, Opaque)
-        return Given.of(kind, slot, *([arg] if kind == "filled" else [])) if changeable else arg
+        if not isinstance(arg, np.ndarray | dict | list):
+            return arg
+        return Given.of(kind, slot, arg) if kind == "filled" else Given.of(kind, slot)
 
     return call._replace(args=tuple(of(i, arg) for i, arg in enumerate(call.args)))
 
@@ -42,5 +43,5 @@ def judge(lesson, call, answer):
         raise Wrong(f"given the same objects once more, {answer}", IN_PLACE, call.name) from answer
     for name, before, after in by_name(lesson, call, answer[0]):
         if not isinstance(before, Opaque) and not alike(before, after):
-            seen = f"{name} of {call.name} is another for the very same objects, given once more"
+            seen = f"{name} of {call.name} is another when the same objects are given once more"
             raise Wrong(seen, IN_PLACE, call.name)

@@ -47,8 +47,8 @@ def run_check(lesson, check, yours, term):
         with_dicts_in_another_order(lesson, yours.host, made, functions)
         if check is lesson.checks[-1]:               # which in most lessons is about inputs untouched
             in_single_precision(lesson, yours.host, first)
-            if may_keep and UNTOUCHED in check.title:
-                once_more_as_left(lesson, yours.host, first)
+        if may_keep and UNTOUCHED in check.title:
+            once_more_as_left(lesson, yours.host, first)
     if may_keep:
         yours.keep_forms(first + second)
 

@@ -1,42 +1,47 @@
-"""Objects that nobody uses any more are collected in a thread of its own, and nowhere else.
+"""Collect unused objects in a thread of its own, and nowhere else.
 
-Python collects in whatever thread makes an object, between any two lines: in the audit hook, too. What a submission has
-written for that moment, `__del__` say, would then run below the frames of what decides.
+Python collects in whatever thread makes an object, between any two lines, in the audit hook, too. What a submission
+has written for that moment, `__del__` say, would then run below the frames of what decides.
 """
 
 import gc
 import queue
 import threading
+import time
 
 MOMENT = 0.1                                         # seconds between two looks
-SELDOM = 1_000                                       # objects to make before they are looked through
-IN_VAIN = ("disable", "enable", "freeze", "set_debug", "set_threshold", "unfreeze")
+NEW_OBJECTS = 1_000                                  # that must have been made since the last collection
+SHARE = 20                                           # collecting takes a twentieth of the time, at most
+IGNORED = ("disable", "enable", "freeze", "set_debug", "set_threshold", "unfreeze")
 
 
 def begin():
-    """From now on. What a submission may ask of `gc` beside `collect` does nothing."""
+    """Start the thread; `gc.enable` and the like do nothing from now on."""
     gc.disable()
-    for name in IN_VAIN:
-        setattr(gc, name, nothing)
+    for name in IGNORED:
+        setattr(gc, name, do_nothing)
     asked, collect = queue.SimpleQueue(), gc.collect
-    thread = threading.Thread(target=serve, args=(asked, collect, gc.get_count), daemon=True)
+    thread = threading.Thread(target=collect_again_and_again, args=(asked, collect, gc.get_count), daemon=True)
     thread.start()
-    gc.collect = asking(asked, thread.ident)
+    gc.collect = collect_through(asked, thread.ident)
 
 
-def serve(asked, collect, count):
+def collect_again_and_again(asked, collect, count, clock=time.monotonic):
+    ready = clock()
     while True:
         try:
             answer = asked.get(timeout=MOMENT)
         except queue.Empty:
-            if count()[0] > SELDOM:
+            if count()[0] > NEW_OBJECTS and (begun := clock()) > ready:
                 collect()
+                ready = clock() + SHARE * (clock() - begun)
         else:
             answer.put(collect())
 
 
-def asking(asked, collecting):
-    """A function as gc.collect: it waits until that thread has collected. Called there it does nothing, as Python's."""
+def collect_through(asked, collecting):
+    """gc.collect for everybody else: wait until the thread has collected all. In the thread itself it does nothing,
+    as Python's own does there."""
 
     def collect(generation=2):
         if threading.get_ident() == collecting:
@@ -48,5 +53,5 @@ def asking(asked, collecting):
     return collect
 
 
-def nothing(*args, **kwargs):
-    """In the place of functions of `gc`."""
+def do_nothing(*args, **kwargs):
+    pass

@@ -109,8 +109,7 @@ def close_doors():
     for module, names in UNHEARD:
         for name in names:
             if hasattr(module, name):
-                for known in (os.supports_dir_fd, os.supports_fd):
-                    known.discard(getattr(module, name))
+                os.supports_dir_fd.discard(getattr(module, name))    # which holds the function, too
                 setattr(module, name, functools.partial(refuse, name))
 
 

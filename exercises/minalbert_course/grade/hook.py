@@ -2,9 +2,10 @@
 
 The first hook refuses with an error that says why, the second ends the process where the first let pass what it had to
 refuse. A submission can patch every module. It sees the frames that an error passed through, those that call its
-functions, and, where objects are collected, those of whatever runs then. So the functions that decide have globals and
-builtins of their own, call no function that a submission can replace, no method of an argument's own among them, and
-let no error out. The frame that raises one holds none of them, and `collecting` keeps away what is collected.
+functions, and, where objects are collected, those of whatever runs then. So the hooks are copies of functions to which
+nothing leads, with globals and builtins of their own. What decides calls no function that a submission can replace, no
+method of an argument's own among them, and lets no error out. The frame that raises one does not hold it, and
+`collecting` keeps away what is collected.
 """
 
 import builtins
@@ -38,53 +39,57 @@ TOUCHED = 66                                         # the exit status of a proc
 
 def listen(own, readable, secret):
     """From now on: to read, `readable` without `secret`; to write, `own`."""
-    for answer in (refuse, functools.partial(end, os._exit)):
-        sys.addaudithook(functools.partial(heard, answer, apart(decider)(own, readable, secret)))
+    isolated = isolated_function
+    for hook in (isolated(refuse), functools.partial(isolated(make_sure), os._exit)):
+        sys.addaudithook(functools.partial(hook, isolated(decider)(own, readable, secret)))
 
 
-def apart(function):
-    """The function with globals and builtins that nothing else uses."""
+def isolated_function(function):
+    """A copy of the function to which nothing else leads, with globals and builtins that nothing else uses."""
     own = globals() | {"__builtins__": dict(vars(builtins))}
     return types.FunctionType(function.__code__, own, function.__name__)
 
 
-def heard(answer, decide, event, args):
+def refuse(decide, event, args):
     try:
         refused = decide(event, args)
     finally:
         del decide                                   # an error that goes on has this frame
     if refused:
-        answer(*refused)
+        kind, reason = refused
+        raise kind(f"a submission may not do this: {reason}")
 
 
-def refuse(kind, reason):
-    raise kind(f"a submission may not do this: {reason}")
-
-
-def end(leave, kind, reason):
-    leave(TOUCHED)
+def make_sure(end, decide, event, args):
+    try:
+        refused = decide(event, args)
+    finally:
+        del decide
+    if refused:
+        end(TOUCHED)
 
 
 def decider(own, readable, secret):
     """(event, args) -> None, or the kind of error and what is refused. All that it uses is bound here."""
-    paths = private(os.path)
+    paths = isolated_module(os.path)
     realpath, join, isdir, readlink = paths["realpath"], paths["join"], paths["isdir"], os.readlink
     separator, nothing, encoding = os.sep, os.devnull, sys.getfilesystemencoding()
     writing = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+    has_dir_fd = os.open in os.supports_dir_fd
     looks, changes, left = tuple(LOOKS.items()), tuple(CHANGES.items()), iter(range(WRITTEN))
     libraries = tuple(root for root in readable if root != own)
     own, readable, secret, refused, not_anew = (own,), tuple(readable), tuple(secret), REFUSED, frozenset(NOT_ANEW)
     text, number, decoded = str.__str__, int.__index__, bytes.decode     # of a class of the submission's own, too
-    odd = re.compile("[\ud800-\udfff]").search       # a submission may have said how these become bytes
+    has_surrogate = re.compile("[\ud800-\udfff]").search       # a submission may have said how these become bytes
     too_deep, too_much = (RecursionError, "call functions so deep"), (MemoryError, "use so much memory")
-    strange = PermissionError, "do what nobody can judge"
+    unjudged = PermissionError, "do what nobody can judge"
 
     def depth(path, roots):
         """The length of the longest root that it lies in; 0: it lies in none."""
         inside = [root for root in roots if path == root or path[: len(root) + 1] == root + separator]
         return max(map(len, inside), default=0)
 
-    def itself(path):
+    def plain(path):
         """A path's own text, or an open file's number; "" if it has none that everybody reads alike."""
         kind = type(path)
         if issubclass(kind, int):
@@ -92,15 +97,17 @@ def decider(own, readable, secret):
         if not issubclass(kind, str | bytes):
             return ""
         path = text(path) if issubclass(kind, str) else decoded(path, encoding, "surrogateescape")
-        return "" if odd(path) else path
+        return "" if has_surrogate(path) else path
 
     def real(path, folder=None):
         """Where a path or an open file leads; "" if nobody can say."""
-        path = itself(path)
+        path = plain(path)
         try:
             if type(path) is int:
                 return readlink(f"/proc/self/fd/{path}")
-            return path and realpath(path if folder is None or number(folder) == -1 else join(real(folder), path))
+            if folder is not None and number(folder) != -1:
+                path = (beside := real(folder)) and join(beside, path)
+            return path and realpath(path)
         except (OSError, ValueError):
             return ""
 
@@ -112,11 +119,11 @@ def decider(own, readable, secret):
         return None if depth(place, roots) > depth(place, secret) else place or "a file that nobody can name"
 
     def opened(path, mode, flags):
-        """mode: None if `os.open` asks, for which a path may begin in another folder, and nobody says where"""
+        """mode: None if `os.open` asks, which does not report its dir_fd"""
         if issubclass(type(path), int) or (type(path) is str and path == nothing):
             return None
         into = flags & writing if type(flags) is int else writing
-        if mode is None and ".." in itself(path).split(separator):
+        if mode is None and has_dir_fd and ".." in plain(path).split(separator):
             return "open a file by way of .."
         if (where := outside(path, own if into else readable)) is not None:
             return f"open {where}"
@@ -157,12 +164,12 @@ def decider(own, readable, secret):
         except MemoryError:
             return too_much
         except BaseException:
-            return strange
+            return unjudged
 
     return decide
 
 
-def private(module):
+def isolated_module(module):
     """{name: thing} of a copy of a module, which uses copies of other modules."""
     own = vars(module) | {"__builtins__": dict(vars(builtins))}
     for name, value in own.items():

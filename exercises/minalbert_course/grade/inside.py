@@ -21,7 +21,7 @@ from ..given import Given
 from ..here import MEMORY_OF, Here, changed, copied, flat
 from ..stateless import is_stateless
 from ..values import NotWritten, Opaque, Stopped
-from . import codec, fence, offered
+from . import codec, collecting, fence, offered
 
 MOMENT = 0.1                                         # seconds after which calls are left to the next question
 
@@ -55,7 +55,9 @@ class Process:
 
     def enclose(self, fences):
         limits = self.task["folder"], self.task["seconds"], self.task["megabytes"]
-        return fences + fence.raise_fences(*limits)
+        raised = fence.raise_fences(*limits)
+        collecting.begin()                           # only now: a thread has the fences of the one that starts it
+        return fences + raised
 
 
 class Device(Process):

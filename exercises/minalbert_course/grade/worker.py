@@ -9,7 +9,6 @@ is the server of which such processes are copies (`fork_server`). FOLDER, in whi
 whose it is.
 """
 
-import _thread
 import os
 import signal
 import sys
@@ -34,24 +33,24 @@ def main(*arguments):
 
     lifeline, folder = fork_server.serve(int(arguments[1])) if arguments[0] == "fork" else arguments
     fences = [] if lifeline == "-" else keeper.keep(int(lifeline), folder)
-    from minalbert_course.grade import collecting, inside
+    from minalbert_course.grade import inside
 
-    collecting.begin()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.modules["__main__"] = types.ModuleType("__main__")
     threading.stack_size(LARGE)
-    thread = threading.Thread(target=serve, args=(inside.serve, fences, os._exit), daemon=True)
-    forever = _thread.allocate_lock()
+    thread = threading.Thread(target=serve_and_end, args=(inside.serve, fences, os._exit), daemon=True)
+    forever = threading.Lock()
     forever.acquire()
     thread.start()                                   # not in the main thread, the only one that takes signals
-    forever.acquire()                                # where that ends, Python ends, and first of all its audit hooks
+    forever.acquire()                                # if it ended, Python would end, and its audit hooks first
 
 
-def serve(function, fences, end):
+def serve_and_end(serve, fences, end):
+    """Serve, then end the process at once: what a submission registered for the end does not run."""
     try:
-        function(fences)
+        serve(fences)
     finally:
-        end(0)                                       # whatever a submission registered for the end
+        end(0)
 
 
 if __name__ == "__main__":

@@ -54,6 +54,7 @@ GUESSES = {
     "again": f"perhaps: {BEFORE}; something is kept for an object, by its id, which may be there twice",
     "copies": f"perhaps: {BEFORE}; weights of equal numbers are taken for one object",
 }
+DROPPED_AXIS = "an axis of 1 is dropped, as squeeze does, or everything is summed"
 OF_ONE = f"perhaps: {BEFORE}; an axis of 1 is dropped, a size written in, or a case of its own made for some"
 
 

@@ -31,12 +31,13 @@ def norm_points(draw):
     yield draw.normal(B, T, H), 0 * gain, bias, EPS
     yield draw.normal(B, T, H), 30 * gain, 40 * bias, EPS
     yield np.zeros((B, T, H)), gain, bias, EPS
-    for H in (3, 4):
-        yield draw.normal(70 if H == 3 and draw.first else 4, H), draw.gain(H), draw.normal(H), EPS
+    if draw.first:
+        yield draw.normal(70, 3), draw.gain(3), draw.normal(3), EPS
+    yield draw.normal(4, 4), draw.gain(4), draw.normal(4), EPS
 
 
 def long_rows(draw):
-    """As `norm_points`, on the host alone: to take each number by itself asks the device some thousand times."""
+    """x, gain, bias, eps, for the host alone: a loop over so many numbers asks the device some thousand times."""
     if draw.first:
         yield draw.normal(4, 300), draw.gain(300), draw.normal(300), EPS
 

@@ -8,7 +8,7 @@ from ..compare import Wrong, agrees
 from ..lesson import Lesson
 from ..outside import numbers as outside_numbers
 from ..outside import ramp
-from .corners import MANY, Corner, also, something
+from .corners import DROPPED_AXIS, MANY, Corner, also, something
 from .matches import matches
 from .wrong_rows import AFFINE, affine, affine_reference, shaped, wrong_biases, wrong_weights
 from .wrong_tables import (
@@ -95,7 +95,7 @@ def linear_db(yours, draw):
     causes = {
         (T, O): "the sum over the second axis is missing: b is used at every place",
         (B, O): "the sum over the first axis is missing: b is used in every sequence",
-        (): "everything is summed; each entry of b has its own gradient",
+        (): "everything is summed; each entry of b has its own gradient" if O > 1 else DROPPED_AXIS,
     }
     shaped("db", db, expected, causes)
     matches("db", db, expected, "o", lambda: wrong_biases(b, dy, expected),

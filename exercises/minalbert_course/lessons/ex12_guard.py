@@ -175,8 +175,8 @@ def step_float32(yours, draw):
 SCATTER = "table[v] = the mean of all updates[r] with rows[r] = v, or 0"
 
 
-def means_of_many(draw):
-    """shape, rows, updates, on the host alone: to take each row by itself asks the device some thousand times."""
+def many_updates(draw):
+    """shape, rows, updates, for the host alone: a loop over so many rows asks the device some thousand times."""
     if draw.once:
         yield (1, 1), np.zeros(2500, int), draw.normal(2500, 1)      # float16 counts to 2048
 
@@ -192,7 +192,7 @@ def compare_means(table, shape, rows, updates):
 def scatter_here(yours, draw):
     with explained():
         both_live(yours)
-        for given in (*updates_of(draw), *means_of_many(draw)):
+        for given in (*updates_of(draw), *many_updates(draw)):
             compare_means(here("table", yours.scatter_mean(*given)), *given)
         if yours.has_narrow_integers:
             given = many_rows(draw)

@@ -8,7 +8,7 @@ from ..compare import LIMIT, Wrong, agrees, numbers, same
 from ..interleaving import alike
 from ..outside import numbers as outside_numbers
 from ..outside import ramp
-from .corners import Corner, guessing, upstream
+from .corners import DROPPED_AXIS, Corner, guessing, upstream
 from .matches import matches
 
 ROWS = (
@@ -130,7 +130,7 @@ def per_feature(name, yours, expected, dy, per_row, suspects, follows=None):
             dy.shape: "not summed: every row uses the same gain and bias, so their gradients are added up",
             dy.shape[:-1]: "summed over the last axis, where it must be over all others",
             dy.shape[1:]: "summed over the first axis alone: there are rows along the second one, too",
-            (): "everything is summed; each feature has its own gradient",
+            (): "everything is summed; each feature has its own gradient" if len(expected) > 1 else DROPPED_AXIS,
         }
         raise Wrong(f"{name} has shape {shape}; it must be {expected.shape}", causes.get(shape))
     H = len(expected)

@@ -217,7 +217,7 @@ def compare_words(found, words, logits, k, first):
         "best last; the largest logit comes first": right[::-1],
         "the smallest logits are taken; the largest are asked for": [words[i] for i in np.argsort(logits)[:k]],
         "sorted by the size of the logits without their sign": [words[i] for i in np.argsort(-abs(logits))[:k]],
-        "the first words of the list": words[:k] if k > 1 else None,
+        "the first words of the list, or all logits are made equal": words[:k] if k > 1 else None,
         "the right words, not best first": found if sorted(map(str, found)) == sorted(right) else None,
         "the indices, not the words": [int(i) for i in order],
         "each word is the one after the right one": [words[(i + 1) % len(words)] for i in order],
