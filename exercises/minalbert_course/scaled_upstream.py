@@ -16,6 +16,7 @@ from .values import CacheOf, Step
 from .yours import NotWritten, Stopped, says_something
 
 FACTOR = -(2.0**40)                                  # a power of two, which rounds nothing
+ANOTHER = 3.0                                        # not 1, by which a cache may be multiplied, and used up
 DIFFERS = {1.0: "is another where other calls come in between", FACTOR: "is not minus 2⁴⁰ times as large where dy is"}
 CAUSES = {1.0: KEPT, FACTOR: "perhaps: dy is not multiplied in everywhere, or cut off where it is large"}
 MOST = 6                                             # backward passes of a check
@@ -79,7 +80,7 @@ def ask(lesson, host, call, forward, asked):
     mine, scaled = passes.cache_of(forward.args), passes.cache_of(forward.args)
     others = passes.gradients(other(dy), passes.cache_of(tuple(map(other, forward.args))))
     factors = {factor: passes.gradients(times(factor, dy), own) for factor, own in ((1.0, mine), (FACTOR, scaled))}
-    once_more = passes.gradients(dy, scaled)
+    once_more = passes.gradients(times(ANOTHER, dy), scaled)
     passes.ask(host)
     with contextlib.suppress(NotWritten, Stopped):   # other numbers may be none that it takes
         passes.pairs(*others)
@@ -92,11 +93,11 @@ def ask(lesson, host, call, forward, asked):
     except (NotWritten, Stopped, Wrong):             # a backward pass may use its cache up, and return it
         return
     if handed_out_again(again):
-        raise Wrong(f"{call.name} returns for dy what it had returned for minus 2⁴⁰ dy", KEPT, call.name)
+        raise Wrong(f"{call.name} returns for 3 dy what it had returned for minus 2⁴⁰ dy", KEPT, call.name)
 
 
 def handed_out_again(pairs):
-    """Is some gradient for dy just what it had been for the multiple, and neither zero nor NaN?"""
+    """Is some gradient for the second multiple just what it had been for the first, and neither zero nor NaN?"""
     return any(says_something(before) and alike(times(FACTOR, before), after) and not alike(before, after)
                for _, before, after in pairs)  # fmt: skip
 

@@ -62,11 +62,14 @@ def whole_in_corner(name, yours, expected, suspects=None, before=()):
         raise Wrong(error.seen, known or held(yours, expected) or ELSEWHERE) from None
 
 
-def whole_in_turn(name, function, right, sizes):
-    """Compare for sizes of which one after the other is one larger: no answer may be that of other sizes."""
+def whole_in_turn(name, function, right, sizes, others=None):
+    """Compare for sizes of which one after the other is another: no answer may be that of other sizes.
+
+    others: in the place of each size; by default one larger
+    """
     before = [right(*sizes)]
-    for place in range(len(sizes)):
-        asked = tuple(size + (i == place) for i, size in enumerate(sizes))
+    for place, other in enumerate(others or [size + 1 for size in sizes]):
+        asked = (*sizes[:place], other, *sizes[place + 1 :])
         answer = function(*asked)
         whole_in_corner(f"{name}{asked}", answer, right(*asked), before=before)
         before.append(answer)

@@ -31,6 +31,7 @@ from .gated_counts import (
     one_too_many,
     operation_mistakes,
     operations,
+    others_of,
     state,
     state_mistakes,
     width_mistakes,
@@ -68,7 +69,7 @@ def compare(yours, name, right, mistakes, letters, sizes, corners, degree=3, in_
     answer = function(*sizes)
     known = {} if answer == right(*sizes) else held_elsewhere(function, mistakes, sizes)
     whole(f"{name}{sizes}", answer, right(*sizes), known, found=asked)
-    whole_in_turn(name, function, right, sizes)
+    whole_in_turn(name, function, right, sizes, others_of(dict(zip(letters, sizes, strict=True))))
     for corner in corners:
         known = in_corners(*corner) if in_corners else {}
         whole_in_corner(f"{name}{corner}", function(*corner), right(*corner), known)

@@ -64,10 +64,15 @@ def one_entry_after_another(sizes):
     """Sizes of which each differs from those before it in one entry alone."""
     found = [sizes]
     for letter in Sizes._fields:
-        last = found[-1]
-        other = {"N": last.N + last.K, "K": 1}.get(letter, getattr(last, letter) + 1)        # K divides N
-        found.append(last._replace(**{letter: other}))
+        last = found[-1]._asdict()
+        found.append(found[-1]._replace(**{letter: others_of(last)[Sizes._fields.index(letter)]}))
     return found
+
+
+def others_of(sizes):
+    """Another size in the place of each. sizes: by letter; K divides N"""
+    other = {"N": sizes["N"] + sizes["K"], "K": 1} if "N" in sizes else {}
+    return [other.get(letter, size + 1) for letter, size in sizes.items()]
 
 
 def embedding(C, R, E, S, H):
