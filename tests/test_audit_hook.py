@@ -19,6 +19,9 @@ file, hidden = os.path.join(readable, "file"), os.path.join(secret, "hidden")
 there = os.open(file, os.O_RDONLY)
 class Like:
     def __fspath__(self): return file
+class Number(int):
+    def __fspath__(self): return hidden
+Refused = PermissionError, ImportError
 class Text(str):
     def startswith(self, *_): return True
     __eq__ = startswith
@@ -37,10 +40,12 @@ REFUSED = [
     "__import__('_testcapi')", "__import__('a._xxsubinterpreters')", "__import__(Text('_interpreters'))",
     "machine_code('some', 'mine')", "machine_code('a._testcapi', file)", "machine_code('some', hidden)",
     "open(os.path.join(own, '..', 'readable', 'secret', 'hidden'))", "open('../readable/secret/hidden')",
+    "open(Number(2**70))", "os.open('mine', os.O_RDONLY)", "open('new/../mine')", "os.chdir(readable)",
+    "machine_code('-posixsubprocess', file)", "machine_code('_posixsubprocess\\0x', file)", "__import__('readline')",
 ]  # fmt: skip
 ON_UNIX = [
     "os.fork()", "os.kill(os.getppid(), 0)", "os.chown(there, 0, 0)",
-    "os.open('../own/mine', os.O_RDONLY)", "os.open('../readable/file', os.O_WRONLY, dir_fd=os.open(own, os.O_RDONLY))",
+    "os.open('../readable/file', os.O_WRONLY, dir_fd=os.open(own, os.O_RDONLY))",
     "os.symlink('mine', 'link')", "os.link('mine', 'link')",
 ]  # fmt: skip
 ALLOWED = [
@@ -123,7 +128,7 @@ def run(tmp_path, code, before=""):
 
 def test_what_is_refused_and_what_is_not(tmp_path):
     refused = REFUSED + (ON_UNIX if sys.platform != "win32" else [])
-    lines = f"for line in {refused!r}:\n    try: eval(line)\n    except PermissionError as error: print(error)\n"
+    lines = f"for line in {refused!r}:\n    try: eval(line)\n    except Refused as error: print(error)\n"
     lines += f"for line in {ALLOWED!r}:\n    eval(line)\n"
     result = run(tmp_path, lines)
     assert result.returncode == 0, result.stderr
@@ -155,11 +160,26 @@ def test_what_decides_calls_no_method_of_an_argument(tmp_path):
         "for base, value in ((str, file), (bytes, file.encode()), (int, 7), (object, file)):\n"
         "    one = like(base, value)\n    del seen[:]\n"
         "    for event in ('open', 'os.remove', 'import', 'os.listdir'):\n"
-        "        try: sys.audit(event, one, one, one, one)\n        except PermissionError: pass\n"
+        "        try: sys.audit(event, one, one, one, one)\n        except Refused: pass\n"
         "    print(seen)\n"
     )
     result = run(tmp_path, SEEN + asked)
     assert result.stdout.splitlines() == ["[]"] * 4, result.stderr
+
+
+def test_what_decides_makes_nothing_whose_class_can_be_changed(tmp_path):
+    changed = (
+        "for name in ('st_mode', '__getattribute__'):\n"
+        "    setattr(os.stat_result, name, property(see(0)) if name == 'st_mode' else see(0))\n"
+        "for path in (file, hidden, own, 'mine'):\n    try: sys.audit('open', path, 'r', 0)\n    except Refused: pass\n"
+        "print(seen)\n"
+    )
+    assert run(tmp_path, SEEN + changed).stdout.splitlines() == ["[]"]
+
+
+def test_a_submission_has_no_audit_hook_of_its_own(tmp_path):
+    own = "heard = []\nsys.addaudithook(lambda *event: heard.append(event))\nopen(file).close()\nprint(heard)\n"
+    assert run(tmp_path, own).stdout.splitlines() == ["[]"]
 
 
 def test_what_decides_calls_no_error_handler_of_a_codec(tmp_path):

@@ -4,12 +4,14 @@ Python collects in whatever thread makes an object, between any two lines, in th
 has written for that moment, `__del__` say, would then run below the frames of what decides.
 """
 
+import contextlib
 import gc
 import queue
 import threading
 import time
 
-MOMENT = 0.1                                         # seconds between two looks
+MOMENT = 0.02                                        # seconds between two looks
+PATIENCE = 5                                         # seconds of gc.collect(), for whose caller a `__del__` may wait
 NEW_OBJECTS = 1_000                                  # that must have been made since the last collection
 SHARE = 20                                           # collecting takes a twentieth of the time, at most
 IGNORED = ("disable", "enable", "freeze", "set_debug", "set_threshold", "unfreeze")
@@ -48,7 +50,9 @@ def collect_through(asked, collecting):
             return 0
         answer = queue.SimpleQueue()
         asked.put(answer)
-        return answer.get()
+        with contextlib.suppress(queue.Empty):
+            return answer.get(timeout=PATIENCE)
+        return 0
 
     return collect
 

@@ -10,11 +10,13 @@ fences hold against that, too. `raise_fences` says which of them stand; those of
 """
 
 import _imp
+import _signal
 import contextlib
 import ctypes
 import functools
 import importlib
 import os
+import signal
 import struct
 import subprocess
 import sys
@@ -26,9 +28,11 @@ from . import hook
 from .keeper import NAMESPACES, checked, libc, no_new_rights
 
 LANDLOCK = "files (Landlock)"
-OPEN = ("mkfifo", "mknod", "chroot", "setns", "unshare", "setsid", "setpgid", "sched_setaffinity",
+OPEN = ("pidfd_open", "mkfifo", "mknod", "chroot", "setns", "unshare", "setsid", "setpgid", "sched_setaffinity",
         "sched_setscheduler", "sched_setparam")  # fmt: skip
+SIGNAL = ("pidfd_send_signal",)
 UNHEARD = ((os, OPEN), (sys.modules[os.name], OPEN), (subprocess, ("_fork_exec",)),
+           (signal, SIGNAL), (_signal, SIGNAL), (sys, ("activate_stack_trampoline",)),
            (sys.modules.get("_posixsubprocess"), ("fork_exec",)), (_imp, ("create_builtin",)),
            (time, ("clock_settime", "clock_settime_ns")))  # fmt: skip
 KERNEL = (NAMESPACES, LANDLOCK)                      # without which a submission may come to see a secret

@@ -9,29 +9,33 @@ method of an argument's own among them, and lets no error out. The frame that ra
 """
 
 import builtins
+import errno
 import functools
 import os
 import re
+import shutil
 import sys
 import types
 
 REFUSED = (
     "subprocess.", "os.system", "os.exec", "os.spawn", "os.posix_spawn", "os.fork", "os.forkpty", "os.startfile",
-    "os.kill", "os.killpg", "os.link", "os.symlink", "os.setpriority", "signal.pthread_kill",
-    "signal.pidfd_send_signal", "resource.", "pty.", "socket.", "ctypes.", "mmap.", "gc.", "winreg.", "_winapi.",
-    "msvcrt.", "webbrowser.", "ftplib.", "http.", "imaplib.", "poplib.", "smtplib.", "telnetlib.", "urllib.", "syslog.",
-    "sqlite3.", "sys.remote_exec", "sys.unraisablehook", "sys._current_frames", "sys._current_exceptions",
-    "cpython._PySys_ClearAuditHooks", "cpython.PyInterpreterState_New",
+    "os.kill", "os.killpg", "os.link", "os.symlink", "os.setpriority", "signal.pthread_kill", "fcntl.", "resource.",
+    "pty.", "socket.", "ctypes.", "mmap.", "gc.", "winreg.", "_winapi.", "msvcrt.", "webbrowser.", "ftplib.", "http.",
+    "imaplib.", "poplib.", "smtplib.", "telnetlib.", "urllib.", "syslog.", "sqlite3.", "sys.remote_exec",
+    "sys.unraisablehook", "sys._current_frames", "sys._current_exceptions", "cpython._PySys_ClearAuditHooks",
+    "cpython.PyInterpreterState_New",
 )  # fmt: skip
-NOT_ANEW = {                                         # modules that fork, run code without a hook, or call C
+NOT_ANEW = {                                         # modules that fork, run code without a hook, call C, or open files
     "_posixsubprocess", "_xxsubinterpreters", "_interpreters", "_cffi_backend", "_remote_debugging", "_testcapi",
-    "_testexternalinspection", "_testinternalcapi", "_testlimitedcapi",
+    "_testexternalinspection", "_testinternalcapi", "_testlimitedcapi", "_posixshmem", "_tkinter", "readline", "spwd",
+    "nis", "_dbm", "_gdbm", "_msi",
 }  # fmt: skip
-LOOKS = {"os.listdir": ((0, None),), "os.scandir": ((0, None),), "os.chdir": ((0, None),)}
+LOOKS = {"os.listdir": ((0, None),), "os.scandir": ((0, None),)}
 CHANGES = {                                          # event: its arguments that are paths, each with that of its dir_fd
-    "os.remove": ((0, 1),), "os.rename": ((0, 2), (1, 3)), "os.rmdir": ((0, 1),), "os.mkdir": ((0, 2),),
-    "os.chmod": ((0, 2),), "os.chown": ((0, 3),), "os.lchown": ((0, None),), "os.truncate": ((0, None),),
-    "os.utime": ((0, 3),), "os.setxattr": ((0, None),), "os.removexattr": ((0, None),), "os.chflags": ((0, None),),
+    "os.chdir": ((0, None),), "os.remove": ((0, 1),), "os.rename": ((0, 2), (1, 3)), "os.rmdir": ((0, 1),),
+    "os.mkdir": ((0, 2),), "os.chmod": ((0, 2),), "os.chown": ((0, 3),), "os.lchown": ((0, None),),
+    "os.truncate": ((0, None),), "os.utime": ((0, 3),), "os.setxattr": ((0, None),), "os.removexattr": ((0, None),),
+    "os.chflags": ((0, None),),
 }  # fmt: skip
 WRITTEN = 200                                        # files opened for writing, each of a megabyte at most
 TOUCHED = 66                                         # the exit status of a process whose hook was touched
@@ -39,9 +43,13 @@ TOUCHED = 66                                         # the exit status of a proc
 
 def listen(own, readable, secret):
     """From now on: to read, `readable` without `secret`; to write, `own`."""
+    os.supports_dir_fd.discard(os.open)
+    shutil._use_fd_functions = False                 # nor has it: the event of `os.open` does not tell the dir_fd
     isolated = isolated_function
-    for hook in (isolated(refuse), functools.partial(isolated(make_sure), os._exit)):
-        sys.addaudithook(functools.partial(hook, isolated(decider)(own, readable, secret)))
+    hooks = isolated(refuse), functools.partial(isolated(make_sure), os._exit)
+    for number, hook in enumerate(hooks, 1):
+        more = iter(hooks[number:])                  # hooks that are still to come; the submission's own none
+        sys.addaudithook(functools.partial(hook, isolated(decider)(own, readable, secret, more)))
 
 
 def isolated_function(function):
@@ -69,18 +77,18 @@ def make_sure(end, decide, event, args):
         end(TOUCHED)
 
 
-def decider(own, readable, secret):
+def decider(own, readable, secret, hooks):
     """(event, args) -> None, or the kind of error and what is refused. All that it uses is bound here."""
-    paths = isolated_module(os.path)
-    realpath, join, isdir, readlink = paths["realpath"], paths["join"], paths["isdir"], os.readlink
+    realpath, join, isdir = isolated_function(posix_paths if os.name == "posix" else windows_paths)()
+    readlink = os.readlink
     separator, nothing, encoding = os.sep, os.devnull, sys.getfilesystemencoding()
     writing = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-    has_dir_fd = os.open in os.supports_dir_fd
     looks, changes, left = tuple(LOOKS.items()), tuple(CHANGES.items()), iter(range(WRITTEN))
     libraries = tuple(root for root in readable if root != own)
     own, readable, secret, refused, not_anew = (own,), tuple(readable), tuple(secret), REFUSED, frozenset(NOT_ANEW)
     text, number, decoded = str.__str__, int.__index__, bytes.decode     # of a class of the submission's own, too
     has_surrogate = re.compile("[\ud800-\udfff]").search       # a submission may have said how these become bytes
+    most, read_only, is_absolute = 2**31, frozenset("rbtU"), isolated_module(os.path)["isabs"]
     too_deep, too_much = (RecursionError, "call functions so deep"), (MemoryError, "use so much memory")
     unjudged = PermissionError, "do what nobody can judge"
 
@@ -120,11 +128,15 @@ def decider(own, readable, secret):
 
     def opened(path, mode, flags):
         """mode: None if `os.open` asks, which does not report its dir_fd"""
-        if issubclass(type(path), int) or (type(path) is str and path == nothing):
+        if (type(path) is int and 0 <= path < most) or (type(path) is str and path == nothing):
             return None
+        if issubclass(type(path), int):
+            return "open what is a number and something else"
         into = flags & writing if type(flags) is int else writing
-        if mode is None and has_dir_fd and ".." in plain(path).split(separator):
-            return "open a file by way of .."
+        if type(mode) is str and not read_only.issuperset(mode):
+            into = writing                           # `ssl` says so, and no flags
+        if not is_absolute(plain(path)) and (mode is None or ".." in plain(path).replace("\\", "/").split("/")):
+            return "open a relative path, by os.open or by way of .."
         if (where := outside(path, own if into else readable)) is not None:
             return f"open {where}"
         if into and next(left, None) is None:
@@ -135,7 +147,8 @@ def decider(own, readable, secret):
 
     def imported(name, place):
         """place: the library in which a module's machine code is, or None"""
-        if not issubclass(type(name), str) or text(name).rpartition(".")[2] in not_anew:
+        name = text(name).replace("-", "_") if issubclass(type(name), str) else ""
+        if not name.replace(".", "_").isidentifier() or name.rpartition(".")[2] in not_anew:
             return "import a module that goes around this"
         return None if (where := outside(place, libraries)) is None else f"import {where}"
 
@@ -146,6 +159,8 @@ def decider(own, readable, secret):
             return opened(*args[:3])
         if event == "import":
             return imported(args[0], args[1])
+        if event == "sys.addaudithook":
+            return event if next(hooks, None) is None else None
         for known_events, roots in ((changes, own), (looks, readable)):
             for name, places in known_events:
                 if event == name:
@@ -158,15 +173,57 @@ def decider(own, readable, secret):
         """It raises nothing: an error would carry the frames of these functions."""
         try:
             reason = refusal(event, args)
-            return (PermissionError, reason) if reason else None
-        except RecursionError:
+            return (ImportError if event == "import" else PermissionError, reason) if reason else None
+        except RecursionError as error:
+            error.__traceback__ = None               # Python keeps some errors, and hands them out again
             return too_deep
-        except MemoryError:
+        except MemoryError as error:
+            error.__traceback__ = None
             return too_much
-        except BaseException:
+        except BaseException as error:
+            error.__traceback__ = None
             return unjudged
 
     return decide
+
+
+def posix_paths():
+    """realpath, join and isdir by readlink alone: what os.stat returns is of a class that a submission can change."""
+    readlink, getcwd, is_no_link, most_links = os.readlink, os.getcwd, errno.EINVAL, 40
+
+    def join(folder, path):
+        return path if path.startswith("/") else f"{folder}/{path}"
+
+    def realpath(path):
+        found, left, links = "", join(getcwd(), path).split("/")[::-1], 0
+        while left:
+            part = left.pop()
+            if part == "..":
+                found = found.rpartition("/")[0]
+            elif part not in ("", "."):
+                try:
+                    target = readlink(f"{found}/{part}")
+                except OSError:                      # no link, or nothing is there
+                    found = f"{found}/{part}"
+                else:
+                    if (links := links + 1) > most_links:
+                        return ""
+                    found, left = "" if target.startswith("/") else found, left + target.split("/")[::-1]
+        return found or "/"
+
+    def isdir(path):
+        try:
+            readlink(f"{path}/.")
+        except OSError as error:
+            return error.errno == is_no_link
+        return True
+
+    return realpath, join, isdir
+
+
+def windows_paths():
+    own = isolated_module(os.path)
+    return own["realpath"], own["join"], own["isdir"]
 
 
 def isolated_module(module):
