@@ -87,7 +87,7 @@ def decider(own, readable, secret, hooks):
     libraries = tuple(root for root in readable if root != own)
     own, readable, secret, refused, not_anew = (own,), tuple(readable), tuple(secret), REFUSED, frozenset(NOT_ANEW)
     text, number, decoded = str.__str__, int.__index__, bytes.decode     # of a class of the submission's own, too
-    has_surrogate = re.compile("[\ud800-\udfff]").search       # a submission may have said how these become bytes
+    has_surrogate = re.compile("[\ud800-\udc7f\udd00-\udfff]").search     # which a codec asks an error handler about
     most, read_only, is_absolute = 2**31, frozenset("rbtU"), isolated_module(os.path)["isabs"]
     too_deep, too_much = (RecursionError, "call functions so deep"), (MemoryError, "use so much memory")
     unjudged = PermissionError, "do what nobody can judge"
