@@ -119,8 +119,11 @@ def holds_floats(value):
 
 
 def resized(factor, value):
-    """With other arrays of floats; numbers, and what lists and dicts hold beside such arrays, stay."""
-    return mapped(lambda array: np.asarray(factor * array) if is_floats(array) else array, value)
+    """With other arrays of floats, but for those of 0 and 1 alone, which say what is kept; all else stays."""
+    def of(array):
+        return np.asarray(factor * array) if is_floats(array) and not np.isin(array, (0, 1)).all() else array
+
+    return mapped(of, value)
 
 
 def is_floats(value):

@@ -166,7 +166,8 @@ def check_places(yours, draw):
 def check_labels(yours, draw):
     asked, sizes = [], draw.integers(1, 60, 25).tolist()
     texts = [text(draw, size, words=(ORDINARY, 250000 if number % 5 == 4 else 25)) for number, size in enumerate(sizes)]
-    for size, ids, (masked, positions, labels) in zip(sizes, texts, ask_each(yours, draw, texts), strict=True):
+    answers = ask_each(yours, draw, texts, 250000)
+    for size, ids, (masked, positions, labels) in zip(sizes, texts, answers, strict=True):
         if not len(positions):
             raise Wrong(f"none of {size} ordinary tokens is chosen; at least one must be")
         changed = np.flatnonzero(masked != ids)
