@@ -19,6 +19,7 @@ WORDS = {SMALL: "2⁻²⁸ times as large", LEAST: "2⁻⁵⁰ times as large", 
 LOST = "perhaps: what is small is taken for zero, or lost beside something larger; or something tiny is added"
 CUT = "perhaps: large numbers are cut off, or something overflows"
 CLOSE = 1e-4
+CHOICES = {"mask", "kept"}                           # arguments that say which numbers count
 OF_ONE = 4.5e-16                                     # what float64 loses where one is added to, and subtracted again
 CANCELLED = 1e-6                                     # a result that is so small beside the arguments is a difference
 MOST = 2                                             # calls of a check
@@ -44,7 +45,7 @@ def scaled(lesson, call, start):
     first = next((i for i, arg in enumerate(start.args) if is_floats(arg)), None)
     weights = any(isinstance(arg, dict | list) for arg in start.args)
     if call is start or not weights:                 # in a block, differences of nearly equal numbers would be left
-        kept = {name: arg for name, arg in zip(names, start.args, strict=False) if name == "mask"}
+        kept = {name: arg for name, arg in zip(names, start.args, strict=False) if name in CHOICES}
         yield SMALL, tuple(kept.get(name, resized(SMALL, arg)) for name, arg in zip(names, start.args, strict=False))
     for factor in (LEAST, LARGE) if first is not None and call is start else ():
         if factor == LEAST or "mask" not in names:
@@ -119,11 +120,8 @@ def holds_floats(value):
 
 
 def resized(factor, value):
-    """With other arrays of floats, but for those of 0 and 1 alone, which say what is kept; all else stays."""
-    def of(array):
-        return np.asarray(factor * array) if is_floats(array) and not np.isin(array, (0, 1)).all() else array
-
-    return mapped(of, value)
+    """With other arrays of floats; numbers, and what lists and dicts hold beside such arrays, stay."""
+    return mapped(lambda array: np.asarray(factor * array) if is_floats(array) else array, value)
 
 
 def is_floats(value):

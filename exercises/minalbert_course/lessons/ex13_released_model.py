@@ -109,8 +109,9 @@ def squares(yours, draw):
 @lesson.check(0.5, "tables, norms, biases", of="translate", formula="as they are: a table's row is a word, as ours")
 def vectors(yours, draw):
     state, right = file_of(draw)
-    names = ("predictions.decoder.weight", "predictions.decoder.bias", "teacher.albert.pooler.bias", "steps")
-    others = {name: draw.normal(3, 4).astype(np.float32) for name in names}
+    others = {name: draw.normal(3, 4).astype(np.float32) for name in ("teacher.albert.pooler.bias", "trainer.steps")}
+    others["predictions.decoder.weight"] = state["albert.embeddings.word_embeddings.weight"]
+    others["predictions.decoder.bias"] = state["predictions.bias"]
     places = others["albert.embeddings.position_ids"] = np.arange(len(right["embeddings.position"]))[None]
     suspects = {"these are position_ids, which are no weights: leave them out": places}
     for ordered in orders(draw, state | others):

@@ -253,7 +253,7 @@ def purity(yours, draw):
     numbered = yours.label_numbers(["c", None, "b"], ["b", "a", "c"])
     for name, found in (("label", labelled(draw)), ("number", rated(draw)), ("choice", questions(draw))):
         loss, cache = getattr(yours, f"{name}_loss_forward")(*next(found))
-        dscores, _ = getattr(yours, f"{name}_loss_backward")(np.array(1.0), cache)
+        dscores, _ = getattr(yours, f"{name}_loss_backward")(1.0, cache)
         alive(numbers=numbered, loss=loss, dscores=dscores)
         list(yours.each(f"{name}_loss_forward", found))              # some labels are negative
     yours.untouched()

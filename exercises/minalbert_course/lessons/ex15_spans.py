@@ -211,7 +211,7 @@ def purity(yours, draw):
     dhidden, dw, db, _ = yours.span_backward(dscores, cache)
     alive(scores=scores, dhidden=dhidden, dw=dw, db=db)
     loss, cache = yours.span_loss_forward(*next(answered(draw)))
-    dscores, _ = yours.span_loss_backward(np.array(1.0), cache)
+    dscores, _ = yours.span_loss_backward(1.0, cache)
     yours.best_span(*next(windows(draw)))
     text, places = "an answer", [(0, 2), (3, 9)]
     alive(loss=loss, dscores=dscores, answer=yours.answer_text(text, places, 3, 4, 4))

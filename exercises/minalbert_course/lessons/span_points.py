@@ -142,13 +142,13 @@ def answers(draw):
     for text in TEXTS:
         pattern = r"\s*\S+" if "\t" in text else r"\w+|[^\w\s]"      # some tokens begin with the space before a word
         places = [found.span() for found in re.finditer(pattern, text)]
-        for first in (1, 4, 3 + int(draw.integers(0, 9))):
+        for first in (3, 4, 3 + int(draw.integers(0, 9))):           # behind [CLS], a question and [SEP]
             last = first + len(places) - 1
             inside = [tuple(sorted(pair)) for pair in draw.integers(first, last + 1, 4, 2).tolist()]
             ends = (first, last), (first, first), (last, last), (0, 0), (0, first), (first - 1, last)
             for start, end in (*inside, *ends):
                 yield text, places, first, start, end
-    yield "café", [(0, 3), (3, 4), (3, 4)], 1, 3, 3    # two tokens of one letter
+    yield "café", [(0, 3), (3, 4), (3, 4)], 3, 5, 5    # two tokens of one letter
 
 
 def answer_text(text, places, first, start, end):
