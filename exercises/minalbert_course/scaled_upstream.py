@@ -16,7 +16,7 @@ from .values import CacheOf, Step
 from .yours import NotWritten, Stopped, says_something
 
 FACTOR = -(2.0**40)                                  # a power of two, which rounds nothing
-ANOTHER = 3.0                                        # not 1, by which a cache may be multiplied, and used up
+ANOTHER = 1.3719                                     # what a backward pass multiplies its cache by, 2 dy / B, is not 1
 DIFFERS = {1.0: "is another where other calls come in between", FACTOR: "is not minus 2⁴⁰ times as large where dy is"}
 CAUSES = {1.0: KEPT, FACTOR: "perhaps: dy is not multiplied in everywhere, or cut off where it is large"}
 MOST = 6                                             # backward passes of a check
@@ -93,7 +93,7 @@ def ask(lesson, host, call, forward, asked):
     except (NotWritten, Stopped, Wrong):             # a backward pass may use its cache up, and return it
         return
     if handed_out_again(again):
-        raise Wrong(f"{call.name} returns for 3 dy what it had returned for minus 2⁴⁰ dy", KEPT, call.name)
+        raise Wrong(f"{call.name} returns for 1.3719 dy what it had returned for minus 2⁴⁰ dy", KEPT, call.name)
 
 
 def handed_out_again(pairs):
