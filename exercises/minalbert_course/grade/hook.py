@@ -79,52 +79,13 @@ def make_sure(end, decide, event, args):
 
 def decider(own, readable, secret, hooks):
     """(event, args) -> None, or the kind of error and what is refused. All that it uses is bound here."""
-    realpath, join, isdir = isolated_function(posix_paths if os.name == "posix" else windows_paths)()
-    readlink = os.readlink
-    separator, nothing, encoding = os.sep, os.devnull, sys.getfilesystemencoding()
+    plain, real, is_absolute, isdir = isolated_function(resolver)()
+    outside = isolated_function(bounds)(real, tuple(secret))
+    nothing, most, read_only, text = os.devnull, 2**31, frozenset("rbtU"), str.__str__
     writing = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
     looks, changes, left = tuple(LOOKS.items()), tuple(CHANGES.items()), iter(range(WRITTEN))
     libraries = tuple(root for root in readable if root != own)
-    own, readable, secret, refused, not_anew = (own,), tuple(readable), tuple(secret), REFUSED, frozenset(NOT_ANEW)
-    text, number, decoded = str.__str__, int.__index__, bytes.decode     # of a class of the submission's own, too
-    has_surrogate = re.compile("[\ud800-\udc7f\udd00-\udfff]").search     # which a codec asks an error handler about
-    most, read_only, is_absolute = 2**31, frozenset("rbtU"), isolated_module(os.path)["isabs"]
-    too_deep, too_much = (RecursionError, "call functions so deep"), (MemoryError, "use so much memory")
-    unjudged = PermissionError, "do what nobody can judge"
-
-    def depth(path, roots):
-        """The length of the longest root that it lies in; 0: it lies in none."""
-        inside = [root for root in roots if path == root or path[: len(root) + 1] == root + separator]
-        return max(map(len, inside), default=0)
-
-    def plain(path):
-        """A path's own text, or an open file's number; "" if it has none that everybody reads alike."""
-        kind = type(path)
-        if issubclass(kind, int):
-            return number(path)
-        if not issubclass(kind, str | bytes):
-            return ""
-        path = text(path) if issubclass(kind, str) else decoded(path, encoding, "surrogateescape")
-        return "" if has_surrogate(path) else path
-
-    def real(path, folder=None):
-        """Where a path or an open file leads; "" if nobody can say."""
-        path = plain(path)
-        try:
-            if type(path) is int:
-                return readlink(f"/proc/self/fd/{path}")
-            if folder is not None and number(folder) != -1:
-                path = (beside := real(folder)) and join(beside, path)
-            return path and realpath(path)
-        except (OSError, ValueError):
-            return ""
-
-    def outside(path, roots, folder=None):
-        """The path, if it lies in none of the roots, or deeper in a secret."""
-        if path is None:
-            return None
-        place = real(path, folder)
-        return None if depth(place, roots) > depth(place, secret) else place or "a file that nobody can name"
+    own, readable, refused, not_anew = (own,), tuple(readable), REFUSED, frozenset(NOT_ANEW)
 
     def opened(path, mode, flags):
         """mode: None if `os.open` asks, which does not report its dir_fd"""
@@ -169,8 +130,15 @@ def decider(own, readable, secret, hooks):
                     return f"{event} {found[0]}" if found else None
         return event if event.startswith(refused) else None
 
+    return isolated_function(without_errors)(refusal)
+
+
+def without_errors(refusal):
+    """What `decider` returns: an error that got out would carry the frames of these functions."""
+    too_deep, too_much = (RecursionError, "call functions so deep"), (MemoryError, "use so much memory")
+    unjudged = PermissionError, "do what nobody can judge"
+
     def decide(event, args):
-        """It raises nothing: an error would carry the frames of these functions."""
         try:
             reason = refusal(event, args)
             return (ImportError if event == "import" else PermissionError, reason) if reason else None
@@ -185,6 +153,57 @@ def decider(own, readable, secret, hooks):
             return unjudged
 
     return decide
+
+
+def bounds(real, secret):
+    """outside: does a path lead out of some roots, or into a secret? real: see `resolver`"""
+    separator = os.sep
+
+    def depth(path, roots):
+        """The length of the longest root that it lies in; 0: it lies in none."""
+        inside = [root for root in roots if path == root or path[: len(root) + 1] == root + separator]
+        return max(map(len, inside), default=0)
+
+    def outside(path, roots, folder=None):
+        """The path, if it lies in none of the roots, or deeper in a secret."""
+        if path is None:
+            return None
+        place = real(path, folder)
+        return None if depth(place, roots) > depth(place, secret) else place or "a file that nobody can name"
+
+    return outside
+
+
+def resolver():
+    """plain, real, is_absolute, isdir: what a path is and where it leads, by functions that nobody can replace."""
+    realpath, join, isdir = isolated_function(posix_paths if os.name == "posix" else windows_paths)()
+    readlink, encoding = os.readlink, sys.getfilesystemencoding()
+    text, number, decoded = str.__str__, int.__index__, bytes.decode     # of a class of the submission's own, too
+    has_surrogate = re.compile("[\ud800-\udc7f\udd00-\udfff]").search     # which a codec asks an error handler about
+
+    def plain(path):
+        """A path's own text, or an open file's number; "" if it has none that everybody reads alike."""
+        kind = type(path)
+        if issubclass(kind, int):
+            return number(path)
+        if not issubclass(kind, str | bytes):
+            return ""
+        path = text(path) if issubclass(kind, str) else decoded(path, encoding, "surrogateescape")
+        return "" if has_surrogate(path) else path
+
+    def real(path, folder=None):
+        """Where a path or an open file leads; "" if nobody can say."""
+        path = plain(path)
+        try:
+            if type(path) is int:
+                return readlink(f"/proc/self/fd/{path}")
+            if folder is not None and number(folder) != -1:
+                path = (beside := real(folder)) and join(beside, path)
+            return path and realpath(path)
+        except (OSError, ValueError):
+            return ""
+
+    return plain, real, isolated_module(os.path)["isabs"], isdir
 
 
 def posix_paths():
