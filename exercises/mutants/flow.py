@@ -59,7 +59,7 @@ def loops(f):
             "list({})[1:]": "the first is left out", "list({})[:-1]": "the last is left out",
             "list({})[:1]": "only the first", "list({})[-1:]": "only the last", "list({})[:2]": "only two",
             "list({})[:3]": "three at most", "list({})[::-1]": "from the end", "list({})[::2]": "every second",
-            "2 * list({})": "twice", "sorted({}, key=str)": "in another order", "set({})": "without repeats",
+            "2 * list({})": "twice", "sorted({}, key=str)": "in another order", "sorted(set({}))": "without repeats",
         }  # fmt: skip
         for way, what in ways.items():
             yield node, f.put(over, way.format(text)), f"the loop over {text}: {what}"

@@ -54,7 +54,7 @@ def smoothed_loss_forward(logits, labels, weights, smoothing):
 
 
 def smoothed_loss_backward(dloss, cache):
-    """dloss: a number   Returns dlogits (..., K), and None for labels and for weights."""
+    """dloss: a number   Returns dlogits (..., K), and None for labels and for weights; nothing for smoothing."""
     ### HINT Softmax and logarithm together have a very short gradient, whatever the targets, if these sum to one.
     ### HINT dlogits_i = dloss (p_i - q_i) w_i / Σ w.
     ### HINT p is the exponential of what forward kept; the difference from q, times each slot's share and dloss.

@@ -166,7 +166,7 @@ def compare_spans(yours, draw):
         words, order, lengths, budget = given_spans(draw, 2 + number)
         if number % 4 == 0:                          # words of one piece, so that neighbours meet often
             words = [word[:1] for word in words]
-        asked.append((words, order, lengths, {7: 1000, 9: 0}.get(number, budget)))
+        asked.append((words, order, lengths, {7: 1000, 9: 0, 12: 1}.get(number, budget)))
     asked += [*alone(draw), many()]
     compare_chosen("spans", yours, [(given, spans_of(*given)) for given in asked])
 
