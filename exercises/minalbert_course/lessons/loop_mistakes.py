@@ -31,7 +31,8 @@ def curve(model, batches, rates, mistake=None, visit=None):
         norm = global_norm(grads)
         if mistake == "matrices":
             norm = np.sqrt(sum(float((g * g).sum()) for g in grads.values() if g.ndim > 1))
-        scales = {"not clipped": 1.0, "entries": 1.0, "norm 1": 1.0 / norm, "up": max(1.0, 1.0 / norm),
+        to_one = 1.0 / norm if norm else 1.0
+        scales = {"not clipped": 1.0, "entries": 1.0, "norm 1": to_one, "up": max(1.0, to_one),
                   "half": clip_factor(norm, 0.5), "double": clip_factor(norm, 2.0), "norm": norm}  # fmt: skip
         scale = scales.get(mistake, clip_factor(norm, 1.0))
         t = {"t": 1, "late t": step + 2, "early t": max(step, 1)}.get(mistake, step + 1)
