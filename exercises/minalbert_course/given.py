@@ -13,9 +13,13 @@ import numpy as np
 
 
 def array(numbers, way, writeable):
-    """An array of these numbers that lies in memory "column by column" or "with gaps"."""
-    in_columns = way == "column by column"
-    made = np.array(numbers, order="F") if in_columns else np.stack([numbers, np.flip(numbers)], axis=-1)[..., 0]
+    """An array of these numbers that lies in memory "column by column", "with gaps" or "with two axes interchanged"."""
+    if way == "column by column":
+        made = np.array(numbers, order="F")
+    elif way == "with gaps":
+        made = np.stack([numbers, np.flip(numbers)], axis=-1)[..., 0]
+    else:                                            # of three axes or more: neither row by row nor column by column
+        made = np.swapaxes(np.array(np.swapaxes(numbers, 0, numbers.ndim // 2), order="C"), 0, numbers.ndim // 2)
     if writeable or made.dtype.hasobject:
         made.flags.writeable = writeable
         return made
@@ -33,6 +37,19 @@ def filled(slot, value):
     else:
         fill(HELD[slot], value)
     return HELD[slot]
+
+
+def renewed(slot, value):
+    """The dict or list that was made for this slot before, with new objects in it."""
+    if type(HELD.get(slot)) is not type(value):
+        HELD[slot] = type(value)()
+    held, items = HELD[slot], copy.deepcopy(value)
+    held.clear()
+    if isinstance(held, dict):
+        held.update(items)
+    else:
+        held.extend(items)
+    return held
 
 
 def as_left(slot):
@@ -71,7 +88,7 @@ def one_dict(items):
 
 
 GENERATORS = {"rng": np.random.default_rng, "one rng": cache(np.random.default_rng)}
-MAKERS = {**GENERATORS, "array": array, "filled": filled, "as left": as_left, "one dict": one_dict}
+MAKERS = {**GENERATORS, "array": array, "filled": filled, "renewed": renewed, "as left": as_left, "one dict": one_dict}
 
 
 class Given(NamedTuple):

@@ -1,9 +1,10 @@
 """The calls of a check once more, with arrays that lie in memory in other ways: each function must answer as before.
 
-An array's numbers need not lie there row by row, one after the other: that of a transposed matrix lie column by column,
-those of every second column with gaps between them. Whoever takes the order in memory for the order of the axes
-(ravel("K"), order="A", a view of what `empty_like` made) then answers differently. In a lesson's last check
-these arrays cannot be written into: whoever changes one for a moment, and puts back what was there, is stopped.
+An array's numbers need not lie there row by row, one after the other: those of a transposed matrix lie column by
+column, those of every second column with gaps between them, and of three axes two may be interchanged. Whoever takes
+the order in memory for the order of the axes (ravel("K"), order="A", a view of what `empty_like` made) then answers
+differently. In a lesson's last check these arrays cannot be written into: whoever changes one for a moment, and puts
+back what was there, is stopped.
 """
 
 import itertools
@@ -19,7 +20,9 @@ from .interleaving import alike, by_name, steps_of
 from .values import mapped, parts
 from .yours import IN_PLACE, Opaque
 
-WAYS = ("column by column", "with gaps")
+COLUMNS, GAPS, INTERCHANGED = "column by column", "with gaps", "with two axes interchanged"
+ORDERS = (COLUMNS,), (INTERCHANGED, GAPS), (GAPS, INTERCHANGED)     # of one call's arrays, in turn
+WAYS = f"{COLUMNS}, {GAPS} or {INTERCHANGED}"
 CAUSE = (
     "the order in memory is taken for the order of the axes: order='A' or 'K', .data, or a reshape or ravel that is "
     "written into and may be a copy; zeros_like and empty_like keep the order, too"
@@ -33,11 +36,11 @@ MOST = 8                                             # calls of each draw that a
 def in_other_orders(lesson, host, made, functions, may_write):
     """Raise Wrong where a call of one of these functions is answered differently. made: the calls of each draw
 
-    Neighbours among the arrays never lie in the same way. may_write: functions that get arrays that can be written into
+    may_write: functions that get arrays that can be written into
     """
     asked = those_with(np.ndarray, made) if functions else []
-    for first in range(len(WAYS)) if asked else ():
-        ways = itertools.cycle(WAYS[first:] + WAYS[:first])
+    for order in ORDERS if asked else ():
+        ways = itertools.cycle(order)
         changed = [laid_out(call, Laying(ways, call.name in may_write)) for call in asked]
         once_more(lesson, host, asked, changed, functions, judge)
 
@@ -92,11 +95,11 @@ def judge(lesson, call, answer):
     if isinstance(answer, Exception):
         if "read-only" in str(answer):
             raise Wrong(f"given arrays that cannot be written into, {answer}", IN_PLACE, call.name) from answer
-        raise Wrong(f"given arrays that lie in memory {' or '.join(WAYS)}, {answer}", CAUSE, call.name) from answer
+        raise Wrong(f"given arrays that lie in memory {WAYS}, {answer}", CAUSE, call.name) from answer
     size = largest((call.result, call.args[0] if call.name.endswith("_backward") else ()))
     for name, before, after in by_name(lesson, call, answer[0]):
         if not isinstance(before, Opaque) and not alike(before, after, CLOSE, size):
-            seen = f"{name} of {call.name} is another where arrays lie in memory {' or '.join(WAYS)}"
+            seen = f"{name} of {call.name} is another where arrays lie in memory {WAYS}"
             raise Wrong(seen, ROUNDED if alike(before, after, COARSE, size) else CAUSE, call.name)
 
 

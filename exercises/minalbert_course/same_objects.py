@@ -19,39 +19,46 @@ KEPT = (
     "something is kept for an object, by its id, say, or from call to call: the same array or dict may have other "
     "numbers in the next call"
 )
+BEFORE = {
+    "filled": "where the same objects held other numbers before",
+    "renewed": "where the same list or dict held other arrays before",
+    "another": "where the same objects stood beside other ones before",
+}
 CLOSE = 1e-4
 
 
-def in_same_objects(lesson, host, calls, of, beside_others):
+def in_same_objects(lesson, host, calls, of, thoroughly):
     """Raise Wrong where the function of that name answers for what its arguments' objects held before.
 
-    beside_others: or, with several lists or dicts, for what another argument was before
+    thoroughly: also for other arrays in the same list or dict, and for what stood beside it before
     """
     for call, start in of_plain_values(calls, of)[:1]:
         steps = [call] if call is start else [start, call]
         if holds_given(start.args):
             continue
         objects = [i for i, arg in enumerate(steps[0].args) if isinstance(arg, np.ndarray | dict | list)]
+        containers = [i for i in objects if isinstance(steps[0].args[i], dict | list)]
         for changed in objects:
-            ask(lesson, host, steps, changed)
-            if beside_others and sum(isinstance(arg, dict | list) for arg in steps[0].args) > 1:
-                ask(lesson, host, steps, changed, new=True)
+            ask(lesson, host, steps, changed, "filled")
+            if thoroughly and changed in containers:
+                ask(lesson, host, steps, changed, "renewed")
+            if thoroughly and len(containers) > 1:
+                ask(lesson, host, steps, changed, "another")
         if call is not start and len(objects) > 1:
             ask_with_one_between(lesson, host, steps, objects[0])
 
 
-def ask(lesson, host, steps, changed, new=False):
-    """changed: which argument of the first call held other numbers before; or was another object, if it is new"""
-    first = [filled(step, changed, new, other_of(changed)) for step in steps]
-    answers = host.in_turn(steps_of(lesson, first + [filled(step, changed, new) for step in steps]))
-    before = "where the same objects stood beside other ones" if new else "where the same objects held other numbers"
-    judge(lesson, steps[-1], itertools.islice(answers, len(first), None), f"{before} before")
+def ask(lesson, host, steps, changed, how):
+    """changed: which argument of the first call was other before   how: one of BEFORE"""
+    first = [filled(step, changed, how, other_of(changed)) for step in steps]
+    answers = host.in_turn(steps_of(lesson, first + [filled(step, changed, how) for step in steps]))
+    judge(lesson, steps[-1], itertools.islice(answers, len(first), None), BEFORE[how])
 
 
 def ask_with_one_between(lesson, host, steps, changed):
     """Forward and back, and in between a forward with the same objects but one, which is changed."""
-    start, call = (filled(step, changed, True) for step in steps)
-    between = filled(steps[0], changed, True, other_of(changed))._replace(result=None)
+    start, call = (filled(step, changed, "another") for step in steps)
+    between = filled(steps[0], changed, "another", other_of(changed))._replace(result=None)
     before, _, after = host.in_turn(steps_of(lesson, [start, between, call]))
     judge(lesson, steps[-1], [before, after], "where a forward with the same objects comes in between")
 
@@ -71,12 +78,13 @@ def other_of(changed):
     return lambda i, arg: other(arg) if i == changed else arg
 
 
-def filled(call, changed, new, numbers=lambda _, arg: arg):
-    """The call with the same objects whenever it is made, which hold these numbers; the changed one is not if new."""
+def filled(call, changed, how, numbers=lambda _, arg: arg):
+    """The call with the same objects whenever it is made, which hold these numbers; the changed one as BEFORE says."""
 
     def of(i, arg):
-        if isinstance(arg, Opaque) or (new and i == changed):
+        kind = how if i == changed else "filled"
+        if isinstance(arg, Opaque) or kind == "another":
             return numbers(i, arg)
-        return Given.of("filled", f"{changed} {new} {call.name} {i}", numbers(i, arg))
+        return Given.of(kind, f"{changed} {how} {call.name} {i}", numbers(i, arg))
 
     return call._replace(args=tuple(itertools.starmap(of, enumerate(call.args))))

@@ -6,9 +6,9 @@
 # around a good place; their mean is nearer to it than the last of them, if the mean does not reach too far back. You
 # measure both on texts that the model was not trained on, and look for good settings.
 #
-# `model` is the library's `Albert`, without dropout: float64 in the checks of single functions, float32 from `new_model`
-# below. A batch is its `Batch`: B sequences of T tokens, P places for masked words, not all of them used.
-# `batch.mlm_weights` (B, P) is 1 for a masked word, 0 for an unused place.
+# `model` is the library's `Albert`, without dropout: float64 in the checks of single functions, float32 where
+# `new_model` below makes it. A batch is its `Batch`: B sequences of T tokens, P places for masked words, not all of
+# them used. `batch.mlm_weights` (B, P) is 1 for a masked word, 0 for an unused place.
 #
 #     losses, grads = model.loss_and_grads(batch)     # losses.mlm, losses.sop, losses.total = mlm + sop
 #     model.params.flat                               # all weights as one vector (n,)

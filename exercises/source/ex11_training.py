@@ -6,9 +6,9 @@
 # which the loss rests before the model has understood anything. Then you make runs: you measure a model on texts that
 # it was not trained on, look for good settings, bring the loss below a target, and write down what you found.
 #
-# `model` is the library's `Albert`, without dropout: float64 in the checks of single functions, float32 from `new_model`
-# below. A batch is its `Batch`: B sequences of T tokens, P places for masked words, not all of them used.
-# `batch.mlm_weights` (B, P) is 1 for a masked word, 0 for an unused place.
+# `model` is the library's `Albert`, without dropout: float64 in the checks of single functions, float32 where
+# `new_model` below makes it. A batch is its `Batch`: B sequences of T tokens, P places for masked words, not all of
+# them used. `batch.mlm_weights` (B, P) is 1 for a masked word, 0 for an unused place.
 #
 #     losses, grads = model.loss_and_grads(batch)     # losses.mlm, losses.sop, losses.total = mlm + sop
 #     grads.flat, model.params.flat                   # each all numbers as one vector (n,), the names in one order

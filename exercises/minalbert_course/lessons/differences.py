@@ -10,6 +10,7 @@ from .matches import matches
 
 ONE_NUMBER = "all entries were moved at once; the gradient has a number for each entry, so move one at a time"
 AT_HALF, ANOTHER = " at x = 0.5", " of another f at the same x"
+REFILLED = " at an array x that held other numbers before"
 SHAPES = (1,), (4,), (1, 1), (3, 1), (3, 3), (2, 1, 3), (2, 3, 2, 2), ()
 
 
@@ -33,12 +34,18 @@ def points(draw):
             given = Given.of("function", "waves", factor * a, 0.0, 1.0)
             exact = factor * a * np.cos(x) + x * (x * x).sum() / 2
             yield AT_HALF if factor > 0 else ANOTHER, given, given.make(), x, exact
-        given, f, x, _ = point(draw)
-        yield " at x = 0", given, f, 0 * x, given.args[1]
+        given, f, x, exact = point(draw)
+        yield REFILLED, given, f, x, exact
+        yield REFILLED, given, f, 0 * x, given.args[1]
         given, f, x, _ = point(draw)
         x = x + 11 * np.sign(x)
         yield " at x above 10", given, f, x, given.args[1] * np.cos(x) + x * (x * x).sum() / 2
         yield " at x of shape (20, 15)", *point(draw, 0.0, (20, 15))
+
+
+def handed(where, x):
+    """x; or, at REFILLED, one array for all, with x's numbers in it"""
+    return Given.of("filled", "x", x) if where == REFILLED else x
 
 
 def fast(draw):

@@ -15,12 +15,14 @@ from .corners import BEFORE, guessing, something
 from .differences import (
     ANOTHER,
     AT_HALF,
+    REFILLED,
     SHAPES,
     central_difference,
     complex_step,
     exactly,
     fast,
     gradient_of,
+    handed,
     moved,
     order_cause,
     other_differences,
@@ -63,6 +65,8 @@ CENTRAL = "gradient_i = (f(x + h e_i) - f(x - h e_i)) / 2h, e_i: one at entry i,
 
 def guess_at(where):
     """What may be wrong at one of `points` alone."""
+    if where == REFILLED:
+        return f"perhaps: {BEFORE}; something is kept for an array, whatever is in it by now"
     if where == ANOTHER:
         return f"perhaps: {BEFORE}; something is kept for an x, whatever f is"
     if "times 1e-20" in where:
@@ -76,7 +80,7 @@ def central(yours, draw):
         h = float(0.1 if draw.first and not where else 2.0 if "above 10" in where else draw.uniform(0.05, 0.2))
         h = 0.125 if where in (AT_HALF, ANOTHER) else h
         with guessing(guess_at(where)):
-            answer = gradient_of(f"the gradient{where}", x, yours.central_difference(given, x, h))
+            answer = gradient_of(f"the gradient{where}", x, yours.central_difference(given, handed(where, x), h))
             right = (moved(f, x, h) - moved(f, x, -h)) / (2 * h)
             suspects = functools.partial(other_differences, f, x, h, exact)
             matches(f"the gradient for h = {h:.3g}{where}", answer, right, "ij" if x.ndim == 2 else None, suspects,
@@ -108,7 +112,7 @@ STEP = "gradient_i = Im f(x + i h e_i) / h, with h about 1e-30"
 def complex_value(yours, draw):
     for where, given, _, x, exact in points(draw):
         with guessing(guess_at(where)):
-            exactly(f"the gradient{where}", x, yours.complex_step(given, x), exact, 1e-12)
+            exactly(f"the gradient{where}", x, yours.complex_step(given, handed(where, x)), exact, 1e-12)
     given, x, exact = fast(draw)
     exactly("the gradient of Σ sin(10000 x)", x, yours.complex_step(given, x), exact, 1e-12)
 
@@ -185,11 +189,13 @@ def find(yours, draw):
             ("off by 1e-12", exact + 1e-12, False),
         ], ", where the gradient is zero")  # fmt: skip
     given, _, x, exact = point(draw, offset=10000.0)
-    judged(yours, draw, given, x, exact, [("the gradient itself", exact, False)])
+    judged(yours, draw, given, x, exact, [("the gradient itself", exact, False)], held=True)
     further = 2 * x
     there = given.args[1] * np.cos(further) + further * (further * further).sum() / 2
     with guessing("perhaps: the gradient of the same f at another x is kept from an earlier call"):
-        judged(yours, draw, given, further, there, [*near_the_limit(there), ("the gradient at another x", exact, True)])
+        others = [*near_the_limit(there), ("the gradient at another x", exact, True)]
+        judged(yours, draw, given, further, there, others)
+        judged(yours, draw, given, further, there, others, ", at an array x that held other numbers before", held=True)
     other = Given.of("function", "waves", -2 * given.args[1], 10000.0, 1.0)
     there = -2 * given.args[1] * np.cos(x) + x * (x * x).sum() / 2
     with guessing("perhaps: the gradient of another f at the same x is kept from an earlier call"):
@@ -237,5 +243,8 @@ def purity(yours, draw):
     step = yours.complex_step(given, x)
     error = yours.relative_error(exact + x, exact)
     yours.find_wrong(*mixed(draw))
+    given, _, x, _ = point(draw, shape=(2, 3, 2))    # asked again with its axes in another order
+    yours.central_difference(given, x, 0.1)
+    yours.complex_step(given, x)
     something(gradient=central, gradient_by_complex_step=step, error=error)
     yours.untouched()

@@ -30,6 +30,13 @@ variant = Lesson(
 LESSONS = [variant]
 
 TAIL = np.linspace(5.2, 8.0, 7)
+NEARLY_SHUT = np.linspace(-5.6, -5.01, 4)
+
+
+def not_shut(name, yours, right):
+    """Far below zero there is little, which float32 rounds to a fifth, but not nothing. right: for NEARLY_SHUT"""
+    cut = {f"beyond some number {name} is 0": 0 * NEARLY_SHUT}
+    same(f"{name} for x of -5.6 to -5", yours, right, suspects=cut, limit=0.5)
 
 
 @variant.check(1.5, "Phi", of="Phi", formula="Φ(x) = ½ (1 + erf(x / √2))")
@@ -40,6 +47,7 @@ def Phi_value(yours, draw):
     matches("Φ", yours.Phi(x), cdf(x), "btk", lambda: of_erf(x), lambda: terms, given=(cdf, {"x": x}))
     for name, other, limit in far(x):
         compared(f"Φ {name}", other, yours.Phi(other), cdf(other), limit)
+    not_shut("Φ", yours.Phi(NEARLY_SHUT), cdf(NEARLY_SHUT))
     if draw.first:
         beside_large("Φ", "Phi", yours.Phi)
 
@@ -95,6 +103,8 @@ def erf_value(yours, draw):
     for name, other, limit in far(x):
         y, _ = yours.gelu_erf_forward(other)
         compared(f"y {name}", other, y, other * cdf(other), limit)
+    y, _ = yours.gelu_erf_forward(NEARLY_SHUT)
+    not_shut("y", y, NEARLY_SHUT * cdf(NEARLY_SHUT))
 
 
 @variant.check(3.5, "GELU dx", of="gelu_erf_backward", formula="dx = dy (Φ(x) + x φ(x))")
@@ -117,6 +127,8 @@ def erf_gradient(yours, draw):
     for name, other, limit in far(x):
         dx, slope = yours.forward_and_back("gelu_erf", np.asarray(other + 7), other), cdf(other) + other * pdf(other)
         compared(f"dx {name}", other, dx, (other + 7) * slope, limit)
+    x = NEARLY_SHUT
+    not_shut("dx", yours.forward_and_back("gelu_erf", np.ones(4), x), cdf(x) + x * pdf(x))
 
 
 @variant.check(0.5, "large numbers", of="gelu_erf_forward", formula="far from 0, y is x or 0, and dx is dy or 0")

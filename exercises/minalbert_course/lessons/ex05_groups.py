@@ -86,6 +86,8 @@ HEADS = (
     Corner(padding="none", B=2, G=5, R=1, T=5, D=1),
     Corner(padding="none", B=1, G=7, R=3, T=2, D=1),
     Corner(padding="none", B=70, G=1, R=1, T=2, D=1),
+    Corner(padding="none", B=1, G=2, R=49, T=2, D=1),  # 49 * (2 / 98) is less than 1
+    Corner(padding="none", B=1, G=22, R=2, T=1, D=1),  # 30 / 44 * 22 is less than 15
     Corner(padding="none", B=1, G=1, R=1, T=65, D=2),  # of blocks of 64, say, the last has one token
 )
 LONG = Corner(padding="none", B=1, G=1, R=1, T=129, D=2)

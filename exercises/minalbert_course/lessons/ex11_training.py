@@ -158,11 +158,17 @@ def plateau(yours, draw):
                   counts.astype(float), 10**9 * counts):  # fmt: skip
         p = asked[asked > 0] / asked.sum()
         right = unigram_loss(asked)
-        found = yours.unigram_loss(asked)
-        if isinstance(found, np.ndarray) and found.shape == (1,):
-            found = found[0]
+        found = one_number(yours.unigram_loss(asked))
         same("loss", found, right, suspects=Later(plateau_mistakes, asked, p, right), limit=1e-5 if right else 1e-6)
+    counts = np.append(np.ones(5000, int), 2 * 10**8)  # in float32 their sum loses some digits
+    share, found = counts[-1] / counts.sum(), one_number(yours.unigram_loss(counts))
+    left_out = {"rare words are left out; each that occurs adds to the sum": -share * np.log(share)}
+    same("loss where one word is common and many are rare", found, unigram_loss(counts), suspects=left_out, limit=0.1)
     yours.untouched()
+
+
+def one_number(found):
+    return found[0] if isinstance(found, np.ndarray) and found.shape == (1,) else found
 
 
 # A run with a target

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..compare import Wrong, shown
+from ..given import Given
 from ..yours import NotWritten, Stopped
 from .differences import complex_step, point, relative_error
 
@@ -89,13 +90,13 @@ def named(result, gradients):
     return set(result)
 
 
-def judged(yours, draw, given, x, exact, candidates, where=""):
-    """candidates: [(what it is, the array, is it wrong)]"""
+def judged(yours, draw, given, x, exact, candidates, where="", held=False):
+    """candidates: [(what it is, the array, is it wrong)]   held: x's numbers stand in one array for all such calls"""
     prefix = "" if draw.first else "block 0: "       # any text is a name; later draws have such
     names = [f"{prefix}d{letter}" for letter in "abcdefghijklmnop"[: len(candidates)]]
     names = dict(zip(draw.rng.permutation(len(candidates)), names, strict=True))
     gradients = {names[i]: np.asarray(candidates[i][1]) for i in sorted(names, key=names.get)}
-    found = named(yours.find_wrong(given, gradients, x), gradients)
+    found = named(yours.find_wrong(given, gradients, Given.of("filled", "x", x) if held else x), gradients)
     for i, (what, array, wrong) in enumerate(candidates):
         told_apart = 0 < len(found) < len(names)
         if wrong != (names[i] in found) and not (told_apart and by_own_error(yours, array, exact, wrong)):

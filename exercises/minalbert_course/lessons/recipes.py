@@ -35,7 +35,8 @@ def compare_held_out(yours, draw):
     empty = Given.of("a batch", *given[1].args, False)
     cases, rights = [], []
     two_words = Given.of("a batch", 7, 2, 6, 1)
-    for asked in (given, given[:1], [two_words], [*given, given[0], given[2]], [given[0], empty, given[2]]):
+    for asked in (given, given[:1], [two_words], [*given, given[0], given[2]], [empty, *given[1:]],
+                  [given[0], empty, given[2]]):  # fmt: skip
         seed = int(draw.integers(0, 1000))
         found = yours.held_out_loss(Given.of("a small model", seed), asked)
         made = [one.make() for one in asked]
