@@ -35,6 +35,26 @@ def test_mutants_have_names_of_their_own_and_differ_in_one_function(of_gelu):
     assert mutant.function == "tanh_backward"
 
 
+def test_a_right_answer_that_is_no_python_raises():
+    def broken(f):
+        yield f.body[0], f.at_start("return ("), "a bracket stays open"
+
+    with pytest.raises(SyntaxError, match=r"ex04\.tanh_forward\.broken\.1\.1"):
+        list(mutants(GELU, {"broken": broken}))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SOURCES)
+def test_right_answers_compile(name):
+    for mutant, content, suffix in right_answers(SOURCES[name]):
+        text = content if suffix == ".py" else "\n".join(code_cells(content))
+        compile(text, mutant.name, "exec")
+
+
+def code_cells(notebook):
+    return ["".join(cell["source"]) for cell in json.loads(notebook)["cells"] if cell["cell_type"] == "code"]
+
+
 def test_twins_differ_where_the_functions_do(of_gelu):
     texts = {name: (of_gelu[name].text, of_gelu[name].function)
              for name in ("ex04.gelu_forward.factors.2.1", "ex04.tanh_backward.caches.1.1")}  # fmt: skip

@@ -21,7 +21,10 @@ def chosen(only=None):
 
 
 def mutants(source, operators=OPERATORS):
-    """Every change that gives another program, once."""
+    """Every change that gives another program, once.
+
+    A wrong answer that is no Python is left out; a right one raises.
+    """
     text, lesson = source.solution(), source.lesson
     module = ast.parse(text)
     seen = {ast.dump(module)}
@@ -31,9 +34,11 @@ def mutants(source, operators=OPERATORS):
             f = Function(lesson, text, node, module, given.get(node.name, {}), made.get(node.name, {}))
             for mutant in mutants_of(f, operators):
                 try:
-                    key = ast.dump(ast.parse(mutant.text))
-                except SyntaxError:                  # a break outside a loop, and the like
-                    continue
+                    key = ast.dump(ast.parse(mutant.text, mutant.name))
+                except SyntaxError:
+                    if operators is OPERATORS:       # sum(x for x in xs, axis=0), and the like
+                        continue
+                    raise
                 if key not in seen:
                     seen.add(key)
                     yield mutant

@@ -170,8 +170,6 @@ def signatures(f):
 
 TIMED = '''def timed_(function):
     import functools
-
-import numpy as np
     import time
 
     @functools.wraps(function)

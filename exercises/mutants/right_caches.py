@@ -33,7 +33,7 @@ def caches(f):
     if forward is None:
         return
     for value in cache_of(forward):
-        kept = f.of(value) if not isinstance(value, ast.Tuple) else f"({f.of(value).strip('()')})"
+        kept = f.of(value)
         for what, (keep, get) in CACHES.items():
             if get is None:
                 new, read = f"Box({kept})", "cache = cache.kept"
