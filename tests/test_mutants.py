@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from exercises.mutants import kept
+from exercises.mutants import kept, workers
 from exercises.mutants.generate import chosen, mutants
 from exercises.mutants.run import RESULTS, Ran, equivalent, missed, right_answers, run, sampled, wrong_answers
 from exercises.mutants.twin import compared
@@ -157,6 +157,26 @@ def test_one_that_hangs_or_leaves_ends_alone():
     endless = "it took more than 2 seconds of processor time: an endless loop?"
     assert answers == {0: 2, 1: endless, 2: "it ended the process", 3: 4}
     assert multiprocessing.active_children() == []
+
+
+def test_a_worker_that_cannot_be_started_raises_where_the_answers_are_read(monkeypatch):
+    def refused(pid):
+        raise OSError("too many open files")
+
+    monkeypatch.setattr(workers, "ProcessorTime", refused)
+    with pytest.raises(OSError, match="too many open files"):
+        list(each(abs, [(1,), (2,), (3,)], workers=1))
+    assert multiprocessing.active_children() == []
+
+
+def test_a_process_that_does_not_start_raises_too(monkeypatch):
+    class Refused(multiprocessing.get_context("spawn").Process):
+        def start(self):
+            raise OSError("no more processes")
+
+    monkeypatch.setattr(multiprocessing.get_context("spawn"), "Process", Refused)
+    with pytest.raises(OSError, match="no more processes"):
+        list(each(abs, [(1,)], workers=1))
 
 
 @pytest.mark.slow

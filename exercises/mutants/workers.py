@@ -90,8 +90,9 @@ class Worker:
         if self.process is None:
             context = multiprocessing.get_context("spawn")
             self.pipe, theirs = context.Pipe()
-            self.process = context.Process(target=serve, args=(theirs,), daemon=True)
-            self.process.start()
+            process = context.Process(target=serve, args=(theirs,), daemon=True)
+            process.start()
+            self.process = process                   # from here on there is something to stop
             theirs.close()
             self.used = ProcessorTime(self.process.pid)
             self.ask(abs, (0,), 120)                 # importing takes its time
@@ -116,7 +117,10 @@ class Worker:
 
 
 def each(function, tasks, workers=2, seconds=SECONDS):
-    """Yield (number of the task, answer) as they come; tasks are tuples of arguments."""
+    """Yield (number of the task, answer) as they come; tasks are tuples of arguments.
+
+    An error of a worker itself, such as a process that cannot be started, is raised here.
+    """
     todo, done = queue.SimpleQueue(), queue.SimpleQueue()
     for task in enumerate(tasks):
         todo.put(task)
@@ -130,6 +134,9 @@ def each(function, tasks, workers=2, seconds=SECONDS):
                 done.put((number, worker.ask(function, arguments, seconds)))
         except queue.Empty:
             pass
+        except Exception as error:                   # not the task's: `ask` turns that into a sentence
+            worker.stop()
+            done.put((None, error))
         finally:
             worker.stop()
 
@@ -137,6 +144,9 @@ def each(function, tasks, workers=2, seconds=SECONDS):
     for thread in threads:
         thread.start()
     for _ in range(count):
-        yield done.get()
+        number, answer = done.get()
+        if number is None:
+            raise answer
+        yield number, answer
     for thread in threads:
         thread.join()
