@@ -16,7 +16,6 @@ NAMED = {                                            # method or function -> wha
     "rpartition": ("partition",), "ndindex": ("arange",),
 }  # fmt: skip
 REDUCTIONS = ("sum", "mean", "max", "min")
-UNMOVED = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
 
 
 def called(node):
