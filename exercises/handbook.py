@@ -4,7 +4,7 @@ import tomllib
 
 from minalbert_course.catalogue import all_lessons
 
-from .mutants.run import equivalent, results, the_right_one, with_a_cause
+from .mutants.run import equivalent, recorded, the_right_one, with_a_cause
 from .source import HERE
 
 CATALOGUE = HERE / "CATALOGUE.md"
@@ -55,7 +55,7 @@ def catalogue():
 
 def made_by_machine():
     """The table of exercises/mutants, from its last whole run; those that had full marks were marked again since."""
-    rows = {name: counted(row) for name, row in results().items()}
+    rows = {name: counted(row) for name, row in recorded().items()}
     yield ""
     yield "## Wrong answers made by machine"
     yield ""

@@ -9,7 +9,7 @@ from .run import (
     differences,
     equivalent,
     record,
-    results,
+    recorded,
     right_answers,
     rightly_explained,
     run,
@@ -61,7 +61,7 @@ def wrong(options):
 def again(options):
     print(f"{'':16}{'had full marks':>16}{'have':>6}{'missed':>8}")
     for source in chosen(options.only):
-        row = results().get(source.lesson.name, {})
+        row = recorded().get(source.lesson.name, {})
         ran = run([one for one in wrong_answers(source) if one[0].name in row.get("survivors", [])])
         if gone := set(row.get("survivors", [])) - {one.mutant.name for one in ran}:
             raise SystemExit(f"{source.lesson.name}: {', '.join(sorted(gone))} are no mutants any more; run all")

@@ -60,7 +60,7 @@ def causes(folder, source, ran, verdicts, name=None):
         lines += [f"  {sign} {line.strip()}" for sign, part in (("-", before), ("+", after)) for line in part]
         word = "cause:" if verdicts.get(one.mutant.name, True) else "NOT THE CAUSE:"
         lines += [f"  {word} {one.cause or one.stopped or None}"]
-        for miss in one.missed:
+        for miss in one.misses:
             lines += [f"    [{miss.check}, {miss.points:g}, {miss.of}] {miss.seen}"]
             lines += [f"        {miss.cause}"] if miss.cause else []
     (folder / (name or f"causes_{source.lesson.name}.txt")).write_text("\n".join(lines) + "\n", encoding="utf-8")

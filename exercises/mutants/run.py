@@ -28,20 +28,20 @@ class Ran(NamedTuple):
         return not isinstance(self.result, Result) or self.result.points < 10
 
     @property
-    def missed(self):
+    def misses(self):
         return self.result.misses if isinstance(self.result, Result) else []
 
     @property
     def cause(self):
         """The first cause that the report gives, or nothing; what begins with "seen: " is none."""
-        return next((miss.cause for miss in self.missed if is_cause(miss.cause)), "")
+        return next((miss.cause for miss in self.misses if is_cause(miss.cause)), "")
 
     @property
     def stopped(self):
         """Where the code stopped, which the report says in place of a cause, or nothing."""
         if not isinstance(self.result, Result):
             return self.result
-        return next((miss.seen for miss in self.missed if not miss.ran), self.result.remark) if not self.cause else ""
+        return next((miss.seen for miss in self.misses if not miss.ran), self.result.remark) if not self.cause else ""
 
 
 def wrong_answers(source):
@@ -79,7 +79,7 @@ def equivalent():
     return {name: group["reason"] for group in groups for name in group["names"]}
 
 
-def results():
+def recorded():
     """{lesson: its row}
 
     tried, caught, survivors    of all mutants; survivors: the names of those with full marks
@@ -90,7 +90,7 @@ def results():
 
 def missed():
     """Names of mutants that had full marks in the last run, and are not known to be equivalent."""
-    return {name for row in results().values() for name in row.get("survivors", [])} - equivalent().keys()
+    return {name for row in recorded().values() for name in row.get("survivors", [])} - equivalent().keys()
 
 
 def with_a_cause(row):
@@ -103,7 +103,7 @@ def the_right_one(row):
 
 def record(lesson, row):
     """Numbers that the row does not have stay as they are."""
-    rows = results()
+    rows = recorded()
     rows[lesson.name] = rows.get(lesson.name, {}) | row
     RESULTS.write_text(json.dumps(rows, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 

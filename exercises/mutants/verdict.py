@@ -22,7 +22,7 @@ def is_cause(text):
     return bool(text) and not text.startswith("seen: ")
 
 
-def changed_lines(text, solution):
+def changed_line_numbers(text, solution):
     """Numbers of the lines of a mutant's text that are not the solution's; where lines are gone, those around."""
     found = set()
     matcher = difflib.SequenceMatcher(None, solution.splitlines(), text.splitlines(), autojunk=False)
@@ -35,7 +35,7 @@ def changed_lines(text, solution):
 def names_the_line(ran, solution):
     """Does the cause name a line, and is it one that was changed? None where it names no line."""
     place = PLACE.match(ran.cause)
-    return int(place[2]) in changed_lines(ran.mutant.text, solution) if place else None
+    return int(place[2]) in changed_line_numbers(ran.mutant.text, solution) if place else None
 
 
 def words_for(ran):
