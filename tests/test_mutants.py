@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from exercises.mutants import kept, workers
+from exercises.mutants import kept, report, workers
 from exercises.mutants.generate import chosen, mutants
 from exercises.mutants.run import RESULTS, Ran, equivalent, missed, right_answers, run, sampled, wrong_answers
 from exercises.mutants.twin import compared
@@ -109,6 +109,15 @@ def test_a_cause_in_words_is_right_if_it_is_of_the_kind_or_given_again(of_gelu):
     assert is_right(ran(state, "gelu_forward wrote into what it had returned before"), GELU.solution())
     assert not is_right(ran(state, "transposed"), GELU.solution(), ran(state, "transposed"))
     assert not is_cause("seen: 2 of 4 entries are wrong")
+
+
+def test_a_list_of_no_survivors_does_not_say_that_they_are_not_compared(of_gelu, tmp_path):
+    first = "mutants have full marks and are not listed in equivalent.toml."
+    report.survivors(tmp_path, GELU, [], {})
+    assert (tmp_path / "ex04.txt").read_text() == f"ex04: 0 {first}"
+    lost = [ran(of_gelu["ex04.tanh_backward.operators.2.1"], None)]
+    report.survivors(tmp_path, GELU, lost, {})
+    assert (tmp_path / "ex04.txt").read_text().startswith(f"ex04: 1 {first}\nnot compared yet with the solution\n")
 
 
 def test_a_run_that_was_stopped_goes_on_where_it_stopped(of_gelu, tmp_path, monkeypatch):

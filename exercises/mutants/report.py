@@ -38,6 +38,8 @@ def as_text(source, rows, calls):
              "by what was done, wrong where the draws of the checks never go",
              "the same results in all draws: equivalent, or never visited"]  # fmt: skip
     yield f"{source.lesson.name}: {len(rows)} mutants have full marks and are not listed in equivalent.toml."
+    if not rows:
+        return
     yield f"compared with the solution in so many calls: {calls}\n" if calls else "not compared yet with the solution\n"
     shown = None
     for row in rows:
