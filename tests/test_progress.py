@@ -84,7 +84,20 @@ def test_when_all_is_right_a_model_is_trained(capsys, here):
     put("ex02", exercise_files.solution("ex02"))
     out = said(capsys, "list")
     assert "10 of 10 points" in out
-    assert "minalbert pretrain runs/mine --corpus worlds --with ." in out
+    assert "minalbert pretrain runs/mine --corpus worlds --optimiser lamb --with ." in out
+
+
+def test_the_folder_that_is_trained_with_has_the_files(capsys, here):
+    Path(TERM).write_text('{"exercises": ["ex02"]}')
+    Path("python").mkdir()
+    Path("python", "ex02_linear_embedding.py").write_text(exercise_files.solution("ex02"))
+    assert "--optimiser lamb --with python" in said(capsys, "list")
+
+
+def test_functions_without_a_place_in_the_model_train_none(capsys, here):
+    Path(TERM).write_text('{"exercises": ["ex01"]}')
+    put("ex01", exercise_files.solution("ex01"))
+    assert "next: nothing" in said(capsys, "list")
 
 
 def test_a_copy_of_jupyters_is_in_nobodys_way(capsys, here):

@@ -18,12 +18,14 @@ from .files import run as run_file
 from .here import Here
 from .marking import mark, none
 from .stateless import is_stateless
+from .your_code import WANTED, of_other_models
 
 TERM = "minalbert-course.json"
 INSIDE = ("python", "notebooks")                     # folders of a hand-out
 TRAIN = """train a model on your functions:
       minalbert data build --tiny-worlds 30000 --out worlds
-      minalbert pretrain runs/mine --corpus worlds --with ."""
+      minalbert pretrain runs/mine --corpus worlds --optimiser lamb {files}"""
+NOTHING = "nothing: all points are there, and none of these functions has a place in the model"
 SECONDS = 10                                         # for the checks of one file, among those of all
 
 
@@ -139,7 +141,13 @@ def next_step(found):
             return f"write {each.path}, then: minalbert exercise check {named(each)}"
     if without:
         return f"minalbert exercise start {without[0].lesson.exercise}"
-    return TRAIN
+    folders = dict.fromkeys(each.path.parent for each in found if has_a_place(each))
+    return TRAIN.format(files=" ".join(f"--with {folder}" for folder in folders)) if folders else NOTHING
+
+
+def has_a_place(each):
+    """Does the library's model take a function of this exercise in the place of its own?"""
+    return not (WANTED - of_other_models(each.path)).isdisjoint(each.lesson.functions)
 
 
 def changed(each):
