@@ -72,7 +72,7 @@ def mark(lesson, host, term=PUBLIC, remark="", known=None):
 
 
 def mark_and_explain(lesson, host, term=PUBLIC, remark="", known=None):
-    """As `mark`, of code in this process; where no cause is known, changes of it are tried, for a second at most."""
+    """As `mark`, of code in this process; where no cause is known, changes of it are tried, for `mending.SECONDS`."""
     marks = mark(lesson, host, term, remark, known)
     mending = Mending(lesson, host, term, [found.check for found in marks.outcomes if not found.seen])
     return marks._replace(outcomes=[explained(found, mending) for found in marks.outcomes])

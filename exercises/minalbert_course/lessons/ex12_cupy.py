@@ -1,4 +1,4 @@
-"""Exercise 12: the same code on two machines. The second is pretended (`course.pretended_gpu`), and strict."""
+"""Exercise 12: the same code on two machines. The second, `minalbert_course.pretended_gpu`, is strict."""
 
 
 import numpy as np
