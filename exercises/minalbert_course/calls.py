@@ -1,4 +1,14 @@
-"""The calls of a check: which can be made again, which call made another's cache, and which are of one form."""
+"""The calls of a check: which of them are made again, and which are so alike that one of them is enough.
+
+call    a function's name, what it was given, and what it returned: a `yours.Call`
+start   of a call: the call that made the cache that it was given, so forward's call for one of backward. A call that
+        was given no cache is its own start
+pair    (call, its start)
+form    of a call: its function, roughly the shape of its first argument, the dtype, and the like (`Call.form`). Of a
+        pair: the form of the call and that of its start
+quick   of a pair: its arguments have QUICK numbers in all, or fewer
+large   of an argument: it has more than QUICK numbers
+"""
 
 import math
 
@@ -8,13 +18,15 @@ from .given import GENERATORS, Given
 from .values import Opaque, parts
 
 FIRST = 6                                            # calls that are made again whatever their form
-QUICK = 1000                                         # numbers of a call, and of the one that made its cache
-MANY = 4                                             # bits of a size: those of 8 and above are of one form
+QUICK = 1000                                         # numbers of a pair, or of an argument
+MANY = 4                                             # bits of a size: sizes of 8 and above count as one
 
 
 def repeatable(calls):
-    """Without those that draw, for what they do twice is asked by a check of its own; and with `few_of` those of many
-    numbers, which take long."""
+    """The calls that are made again: those of quick pairs, and a few of the others, which take long.
+
+    Calls that draw random numbers are left out: a check of its own makes them twice.
+    """
     found = [call for call in calls if not any(map(is_generator, call.args))]
     pairs = sorted(with_starts(found), key=numbers_in)
     quick = [pair for pair in pairs if numbers_in(pair) <= QUICK]
@@ -23,8 +35,11 @@ def repeatable(calls):
 
 
 def few_of(slow, quick):
-    """Those of a form that no quick one has; of a function that is asked quickly, too, the first with each argument
-    large: whoever keeps answers under printed arguments, which NumPy shortens, must be asked with each of them."""
+    """The slow pairs that are kept: each must have a form that no quick pair has.
+
+    If some quick pair is of the same function, it must also be the first in which this argument is large. Because NumPy
+    shortens what it prints of large arrays, a function that keeps answers under printed arguments is found only so.
+    """
     forms, names = {form_of(*pair) for pair in quick}, {call.name for call, _ in quick}
     found, seen = [], set()
     for call, start in slow:
@@ -36,8 +51,7 @@ def few_of(slow, quick):
 
 
 def numbers_in(pair):
-    """The number of entries of all arrays among their arguments, and in dicts there. Its start may be the call itself.
-    """
+    """The number of entries of all arrays that a call and its start were given, in dicts too"""
     call, start = pair
     return sum(call.sizes) + (sum(start.sizes) if start is not call else 0)
 
@@ -49,7 +63,7 @@ def sizes(call):
 
 
 def large_arguments(call):
-    """The places of those that have many numbers"""
+    """The places of a call's large arguments"""
     return tuple(i for i, size in enumerate(call.sizes) if size > QUICK)
 
 
@@ -58,12 +72,12 @@ def is_generator(value):
 
 
 def of_plain_values(calls, of):
-    """(call, its start) of each of that function that is given nothing but values"""
+    """The pairs of that function's calls, without those that were given anything but plain values"""
     return [pair for pair in with_starts(repeatable(calls)) if pair[0].name == of and not holds_given(pair[0].args)]
 
 
 def with_starts(calls):
-    """(call, its start) of each: the call that made its cache, or itself where it is given none"""
+    """The pair of each call"""
     makers = {id(part): call for call in calls for part in results(call) if isinstance(part, Opaque)}
     for call in calls:
         yield call, next((makers[id(arg)] for arg in call.args if isinstance(arg, Opaque) and id(arg) in makers), call)
@@ -79,13 +93,14 @@ def holds_given(value):
 
 
 def form_of(call, start):
-    """What two calls have alike of which one alone is asked again: see `Call.form`."""
+    """The form of a pair"""
     return call.form, start.form
 
 
 def one_of_each_form(calls, known=frozenset()):
-    """The first call of each form, and its start; and, where there are no caches, the FIRST of all. known: forms that
-    earlier checks asked, which are left out
+    """The calls of the first pair of each form; and of the first FIRST calls all, if their starts returned no caches
+
+    known: forms that earlier checks asked, which are left out
     """
     forms, found = set(), {}
     for number, (call, start) in enumerate(with_starts(calls)):
@@ -98,12 +113,17 @@ def one_of_each_form(calls, known=frozenset()):
 
 
 def forms_of(calls):
-    """The forms of those that are given nothing but values: to make the rest may change what other calls find."""
+    """The forms of the pairs that were given nothing but plain values.
+
+    The rest are asked again in every check, because making their arguments may change what other calls find.
+    """
     return {form_of(call, start) for call, start in with_starts(repeatable(calls))
             if not holds_given(call.args) and not holds_given(start.args)}
 
 
 def form(value):
+    """What a call's form says of its arguments: of an array roughly the shape, the dtype, and whether all is zero; of a
+    tuple or a list roughly how long it is, and the form of its first entry."""
     if isinstance(value, np.ndarray):
         return tuple(map(rough, value.shape)), value.dtype.str, not is_zero(value)
     if isinstance(value, Given):

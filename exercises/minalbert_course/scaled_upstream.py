@@ -1,7 +1,8 @@
-"""A backward pass is linear: of -2⁴⁰ dy it gives minus 2⁴⁰ times what it gives of dy.
+"""A backward pass is linear in dy: for -2⁴⁰ dy it returns -2⁴⁰ times what it returns for dy.
 
-It is asked for both after forward passes of its own, and before both for that of other numbers in the same shapes.
-Whoever keeps what a backward pass returned and hands it out again, by shape, say, then answers differently.
+Three backward passes are asked for in turn, each with a cache of its own: for other numbers in the same shapes, for
+dy, and for -2⁴⁰ dy. Whoever keeps what a backward pass returned, and returns it again for arguments of the same
+shapes, then answers differently. A fourth, for 1.3719 dy with the last cache, must not return what the third did.
 """
 
 import contextlib
@@ -16,7 +17,7 @@ from .values import CacheOf, Step
 from .yours import NotWritten, Stopped, says_something
 
 FACTOR = -(2.0**40)                                  # a power of two, which rounds nothing
-ANOTHER = 1.3719                                     # what a backward pass multiplies its cache by, 2 dy / B, is not 1
+ANOTHER = 1.3719                                     # times 2 dy / B, by which a cache may be multiplied, it is not 1
 DIFFERS = {1.0: "is another where other calls come in between", FACTOR: "is not minus 2⁴⁰ times as large where dy is"}
 CAUSES = {1.0: KEPT, FACTOR: "perhaps: dy is not multiplied in everywhere, or cut off where it is large"}
 MOST = 6                                             # backward passes of a check

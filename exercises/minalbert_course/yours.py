@@ -56,7 +56,7 @@ class Call(Made):
 
     @functools.cached_property
     def form(self):
-        """The function, how many arguments it has and of which kind the first is, and which have many numbers."""
+        """The function, the forms of its arguments, and which are large; see `calls`."""
         return self.name, form(self.args), form(self.static), large_arguments(self)
 
 
@@ -104,12 +104,12 @@ class Yours:
         return "{} wrote into {}".format(*self._written[0]) if self._written else None
 
     def keep_forms(self, calls):
-        """Keep one call of each form, for `of_each_form`."""
+        """Keep one pair of each form, for `of_each_form`; `calls` says what these words mean."""
         for call, start in with_starts(repeatable(calls)):
             self._forms.setdefault(form_of(call, start), (call, start))
 
     def of_each_form(self, names):
-        """(call, its start) of these functions, of all checks that were passed; each is returned once."""
+        """The pairs of these functions, of all checks that were passed; each is returned once."""
         found = {key: pair for key, pair in self._forms.items() if pair and pair[0].name in names}
         self._forms |= dict.fromkeys(found)
         return list(found.values())
