@@ -141,7 +141,7 @@ def test_whether_there_is_an_error_is_told_a_few_times(x):
     ],
 )  # fmt: skip
 def test_shapes_that_depend_on_numbers_cost_a_transfer_where_there_are_many(x, read, monkeypatch):
-    monkeypatch.setattr(device_memory, "SHAPES", 0)
+    monkeypatch.setattr(device_memory, "SHAPE_BITS", 0)
     with pytest.raises(TransferError):
         read(pretended_gpu.put(pretended_gpu.memory.fetch(x._number), 0), pretended_gpu.cupy)
 

@@ -21,8 +21,8 @@ FREE = {"shape", "ndim", "size", "dtype", "itemsize", "nbytes", "strides", "resu
 READS = {"get": np.ndarray.copy, "item": np.ndarray.item, "tolist": np.ndarray.tolist, "float()": float, "int()": int,
          "complex()": complex, "the truth value of an array (if, while, and, or)": bool}  # fmt: skip
 
-HINTS = 10                                           # so many errors are told: each says something of the numbers
-SHAPES = 192                                         # so are shapes that depend on them, as updates[rows == v]: bits
+ERRORS = 10                                          # that are answered: each says something of the numbers
+SHAPE_BITS = 192                                     # that are answered of shapes that depend on numbers: x[rows == v]
 HIDDEN = "the device does not tell this error's text, which would be a transfer: it depends on the numbers"
 
 
@@ -30,32 +30,37 @@ class TransferError(RuntimeError):
     """Something was read from the device that need not be."""
 
 
-class Purse:
-    """So many readings are allowed; None: any number. number: of two limited ones the newer has the larger."""
+class TransferBudget:
+    """How much more the host may learn of the numbers of some arrays, and of those that are computed from them.
+
+    transfers   so many readings are allowed; None: any number
+    number      of two budgets with a limit, the newer has the larger one
+    """
 
     def __init__(self, transfers, number=0):
         limited = transfers is not None
         self.left, self.number = (transfers, number) if limited else (math.inf, -1)
-        self.hints, self.shapes = (HINTS, SHAPES) if limited else (math.inf, math.inf)
+        self.errors_left, self.shape_bits_left = (ERRORS, SHAPE_BITS) if limited else (math.inf, math.inf)
 
     @contextmanager
-    def asked(self):
-        """A request. Its error is counted; after too many nothing is done any more."""
-        if self.hints == 0:
+    def counting_errors(self):
+        """Count the error of a request; after too many of them refuse every request."""
+        if self.errors_left == 0:
             raise TransferError("so many errors are a transfer")
         try:
             yield
         except Exception:
-            self.hints -= 1
+            self.errors_left -= 1
             raise
 
-    def show_shape(self, bits, what):
-        """A shape that depends on numbers. A loop over rows asks for some; by many, numbers are read."""
-        self.shapes -= bits
-        if self.shapes < 0:
-            self.pay(what)
+    def spend_shape_bits(self, bits, what):
+        """Answer a shape that depends on numbers. A loop over rows asks for some; too many cost readings."""
+        self.shape_bits_left -= bits
+        if self.shape_bits_left < 0:
+            self.spend(what)
 
-    def pay(self, what):
+    def spend(self, what):
+        """Use up one reading."""
         self.left -= 1
         if self.left < 0:
             raise TransferError(f"{what} copies from the device to the host and waits for all work before it")
@@ -64,12 +69,12 @@ class Purse:
 class DeviceMemory:
     def __init__(self):
         self.arrays = []
-        self.purses = {}                             # by the id of the array that owns the memory
+        self.budgets = {}                            # by the id of the array that owns the memory
 
     def put(self, arrays, transfers=None):
-        """Copies of host's arrays, with one purse; [how each is described]"""
-        purse = Purse(transfers, len(self.arrays))
-        return [self.kept(np.array(array), purse) for array in arrays]
+        """Copy arrays of the host, which get one budget; return a description of each."""
+        budget = TransferBudget(transfers, len(self.arrays))
+        return [self.kept(np.array(array), budget) for array in arrays]
 
     def put_all(self, requests):
         """Put each (arrays, transfers), as `put` does."""
@@ -95,28 +100,29 @@ class DeviceMemory:
 
     def read(self, how, place):
         array = self.arrays[place.host]
-        purse = self.purse(array)
-        with purse.asked():
-            purse.pay(f".{how}()" if how.isalpha() else how)
+        budget = self.budget(array)
+        with budget.counting_errors():
+            budget.spend(f".{how}()" if how.isalpha() else how)
         return READS[how](array)
 
     def computed(self, function, args, kwargs, name):
         given = self.given((args, kwargs))
-        purse = max(map(self.purse, given), key=lambda purse: purse.number, default=Purse(None))
+        budget = max(map(self.budget, given), key=lambda budget: budget.number, default=TransferBudget(None))
         try:
-            with purse.asked(), self.written_into(given, purse):
+            with budget.counting_errors(), self.written_into(given, budget):
                 result = function(*self.opened(args), **self.opened(kwargs))
         except Exception as error:
             others = self.otherwise(function, args, kwargs)
-            known = isinstance(error, TransferError) or purse.left == math.inf or str(error) in map(str, others)
+            known = isinstance(error, TransferError) or budget.left == math.inf or str(error) in map(str, others)
             return failed(error, str(error) if known else HIDDEN)
-        with purse.asked():
+        with budget.counting_errors():
             if on_host(result, name):
-                purse.pay(name)
-            elif purse.left < math.inf:
+                budget.spend(name)
+            elif budget.left < math.inf:
                 usual = first_outline(self.otherwise(function, args, kwargs))
-                purse.show_shape(bits_told(outline(result), usual), f"{name}, whose shape depends on the numbers,")
-        return self.described(result, purse, name)
+                bits = bits_told(outline(result), usual)
+                budget.spend_shape_bits(bits, f"{name}, whose shape depends on the numbers,")
+        return self.described(result, budget, name)
 
     def otherwise(self, function, args, kwargs):
         """What a request does with zeros and with ones in place of the numbers that cost something: results, errors."""
@@ -127,24 +133,24 @@ class DeviceMemory:
                 except Exception as error:
                     yield error
 
-    def purse(self, array):
-        return self.purses[id(owner(array))]
+    def budget(self, array):
+        return self.budgets[id(owner(array))]
 
     @contextmanager
-    def written_into(self, given, purse):
-        """Give this purse to each array that is free to read, and to its views, whatever is done: to look whether
+    def written_into(self, given, budget):
+        """Give this budget to each array that is free to read, and to its views, whatever is done: to look whether
         it changed would tell something of the numbers. And to each other one that has other numbers afterwards.
         """
-        others = [owner(array) for array in given if self.purse(array) is not purse]
-        self.purses |= {id(array): purse for array in others if self.purses[id(array)].left == math.inf}
-        limited = [array for array in others if self.purses[id(array)] is not purse]
+        others = [owner(array) for array in given if self.budget(array) is not budget]
+        self.budgets |= {id(array): budget for array in others if self.budgets[id(array)].left == math.inf}
+        limited = [array for array in others if self.budgets[id(array)] is not budget]
         before = [array.tobytes() for array in limited]
         try:
             yield
         finally:
             for array, numbers in zip(limited, before, strict=True):
                 if array.tobytes() != numbers:
-                    self.purses[id(array)] = purse
+                    self.budgets[id(array)] = budget
 
     def given(self, value):
         """All arrays in a request's values"""
@@ -167,24 +173,24 @@ class DeviceMemory:
 
     def instead(self, array, number):
         """A copy of an array that is free to read; of another only the shape and the dtype"""
-        return array.copy() if self.purse(array).left == math.inf else np.full_like(array, number)
+        return array.copy() if self.budget(array).left == math.inf else np.full_like(array, number)
 
-    def kept(self, array, purse):
+    def kept(self, array, budget):
         self.arrays.append(array)
-        known = self.purses.setdefault(id(owner(array)), purse)
-        self.purses[id(owner(array))] = max(known, purse, key=lambda purse: purse.number)
+        known = self.budgets.setdefault(id(owner(array)), budget)
+        self.budgets[id(owner(array))] = max(known, budget, key=lambda budget: budget.number)
         return self.entry(len(self.arrays) - 1)
 
     def entry(self, number):
         array = self.arrays[number]
         return {"array": [number, array.dtype.str, list(array.shape)]}
 
-    def described(self, result, purse, name):
+    def described(self, result, budget, name):
         """What comes out is read at the cost of what went in."""
         if isinstance(result, np.ndarray | np.generic):
-            return self.kept(np.asarray(result), purse)
+            return self.kept(np.asarray(result), budget)
         if type(result) in (tuple, list) and name not in FREE:
-            return {type(result).__name__: [self.described(part, purse, name) for part in result]}
+            return {type(result).__name__: [self.described(part, budget, name) for part in result]}
         if isinstance(result, np.dtype):
             return {"dtype": result.str}
         if result is NotImplemented:
