@@ -3,11 +3,11 @@
 import pytest
 
 from exercises.source import sources
-from minalbert_course.command import marks_of
 from minalbert_course.given import Given
 from minalbert_course.here import Here
 from minalbert_course.lesson import Lesson
 from minalbert_course.marking import mark
+from minalbert_course.progress import marks_of
 from minalbert_course.values import OutOfTime
 
 SOURCES = {source.lesson.name: source for source in sources()}

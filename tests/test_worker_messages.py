@@ -17,8 +17,7 @@ from minalbert_course.grade import codec, fenced, inside
 from minalbert_course.grade.fenced import Fenced
 from minalbert_course.grade.steps import differing, opened
 from minalbert_course.lesson import Lesson
-from minalbert_course.values import Stopped
-from minalbert_course.yours import OnDevice, Opaque
+from minalbert_course.values import OnDevice, Opaque, Stopped
 
 
 def test_the_function_that_a_name_has_now_is_called():

@@ -11,7 +11,8 @@ from .calls import form_of, holds_given, repeatable, with_starts
 from .compare import Wrong
 from .given import Given
 from .interleaving import alike, by_name, steps_of
-from .yours import IN_PLACE, Opaque
+from .values import Opaque
+from .yours import IN_PLACE
 
 
 def once_more_as_left(lesson, host, calls):

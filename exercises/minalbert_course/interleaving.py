@@ -13,8 +13,8 @@ from .calls import holds_given, one_of_each_form, repeatable, results
 from .compare import Wrong
 from .given import Given
 from .here import EARLIER, ITSELF, MEMORY_OF, identical
-from .values import CacheOf, Step, mapped
-from .yours import RETURNED, NotWritten, OnDevice, Opaque, Stopped, unpacked
+from .values import CacheOf, NotWritten, OnDevice, Opaque, Step, Stopped, mapped
+from .yours import RETURNED, unpacked
 
 KEPT = (
     "the result depends on calls in between: something is kept outside the cache, in a global variable, say; or the "

@@ -17,8 +17,8 @@ from .calls import repeatable
 from .compare import Wrong
 from .given import Given
 from .interleaving import alike, by_name, steps_of
-from .values import mapped, parts
-from .yours import IN_PLACE, Opaque
+from .values import Opaque, mapped, parts
+from .yours import IN_PLACE
 
 COLUMNS, GAPS, INTERCHANGED = "column by column", "with gaps", "with two axes interchanged"
 ORDERS = (COLUMNS,), (INTERCHANGED, GAPS), (GAPS, INTERCHANGED)     # of one call's arrays, in turn

@@ -13,7 +13,7 @@ from .compare import Wrong
 from .given import Given
 from .interleaving import alike, by_name
 from .scaled_arguments import answered, right
-from .yours import NotWritten, Opaque, Stopped
+from .values import NotWritten, Opaque, Stopped
 
 CAUSE = "an argument is found by its object (`is`, `id`), or written into: two arguments may be one array"
 CLOSE = 1e-4

@@ -20,7 +20,8 @@ from .object_twice import agree
 from .remembered import remembered
 from .scaled_arguments import right
 from .small_changes import at, changes, is_whole, places, replaced
-from .yours import Opaque, says_something, unpacked
+from .values import Opaque
+from .yours import says_something, unpacked
 
 CAUSE = "an answer is kept from call to call, and handed out again where one argument is another"
 CLEAR = 1e-3                                         # relative: so much of the right answer changes

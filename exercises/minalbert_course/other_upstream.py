@@ -10,7 +10,7 @@ from .compare import Wrong
 from .interleaving import alike
 from .memory_orders import largest
 from .scaled_upstream import PassesAgain, passes_of, times
-from .yours import NotWritten, Stopped
+from .values import NotWritten, Stopped
 
 LITTLE = 2.0**-60                                    # a power of two, which rounds nothing
 SMALL = "perhaps: a dy, or a gradient, that is small is taken for zero, or something is added to it"

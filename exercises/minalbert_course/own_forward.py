@@ -9,7 +9,8 @@ import numpy as np
 
 from .compare import OwnGradient
 from .small_changes import at, replaced
-from .yours import NotWritten, Opaque, Stopped, Yours
+from .values import NotWritten, Opaque, Stopped
+from .yours import Yours
 
 STEP = 1e-5
 CLOSE = 1e-5                                         # relative to the gradient's length

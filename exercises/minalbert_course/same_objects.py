@@ -13,7 +13,7 @@ from .calls import holds_given, of_plain_values
 from .compare import Wrong
 from .given import Given
 from .interleaving import alike, by_name, last_answer, other, steps_of
-from .yours import NotWritten, Opaque, Stopped
+from .values import NotWritten, Opaque, Stopped
 
 KEPT = (
     "something is kept for an object, by its id, say, or from call to call: the same array or dict may have other "

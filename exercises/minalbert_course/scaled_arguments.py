@@ -11,8 +11,8 @@ from .calls import of_plain_values, results
 from .compare import Wrong
 from .interleaving import alike, by_name, last_answer, steps_of
 from .memory_orders import largest
-from .values import mapped, parts
-from .yours import NotWritten, Opaque, Stopped, unpacked
+from .values import NotWritten, Opaque, Stopped, is_floats, mapped, parts
+from .yours import unpacked
 
 SMALL, LEAST, LARGE = 2.0**-28, 2.0**-50, 2.0**24
 WORDS = {SMALL: "2⁻²⁸ times as large", LEAST: "2⁻⁵⁰ times as large", LARGE: "2²⁴ times as large"}
@@ -122,7 +122,3 @@ def holds_floats(value):
 def resized(factor, value):
     """With other arrays of floats; numbers, and what lists and dicts hold beside such arrays, stay."""
     return mapped(lambda array: np.asarray(factor * array) if is_floats(array) else array, value)
-
-
-def is_floats(value):
-    return isinstance(value, np.ndarray) and value.dtype.kind == "f"

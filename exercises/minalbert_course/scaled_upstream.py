@@ -12,9 +12,9 @@ import numpy as np
 from .calls import repeatable, with_starts
 from .compare import Wrong
 from .here import EARLIER
-from .interleaving import KEPT, RETURNED, alike, by_name, last_answer, other
-from .values import CacheOf, Step
-from .yours import NotWritten, Stopped, says_something
+from .interleaving import KEPT, alike, by_name, last_answer, other
+from .values import CacheOf, NotWritten, Step, Stopped
+from .yours import RETURNED, says_something
 
 FACTOR = -(2.0**40)                                  # a power of two, which rounds nothing
 ANOTHER = 1.3719                                     # times 2 dy / B, by which a cache may be multiplied, it is not 1

@@ -70,7 +70,7 @@ def of_node(parent, function, names):
             for index, child in enumerate(value):
                 yield from of_child(parent, field, index, child, function, names)
             if value and isinstance(value[0], ast.stmt):
-                yield from neighbours(parent, field, value, "statements")
+                yield from neighbours(parent, field, value)
         elif isinstance(value, ast.AST):
             yield from of_child(parent, field, None, value, function, names)
 
@@ -211,9 +211,9 @@ def within(node, slip):
     elif isinstance(node, ast.Call):
         yield from of_call(node, slip)
     elif isinstance(node, ast.Tuple | ast.List):
-        yield from neighbours(node, "elts", node.elts, "values")
+        yield from neighbours(node, "elts", node.elts)
     elif isinstance(node, ast.Dict):
-        yield from neighbours(node, "values", node.values, "values")
+        yield from neighbours(node, "values", node.values)
 
 
 def of_call(node, slip):
@@ -227,7 +227,7 @@ def of_call(node, slip):
         for other in group if name in group else ():
             if other != name:
                 yield slip(1, f"with another function than `{name}`", other, place, line)
-    yield from neighbours(node, "args", node.args, "arguments")
+    yield from neighbours(node, "args", node.args)
     if name in ("sum", "mean", "max", "min"):
         for text in ("axis=-1", "axis=0", "keepdims=True", "axis=-1, keepdims=True"):
             added = ast.parse(f"f({text})", mode="eval").body.keywords
@@ -236,7 +236,7 @@ def of_call(node, slip):
             yield slip(1, f"with other arguments of {short(node.func)}", new, (node, "keywords", None), line)
 
 
-def neighbours(parent, field, values, kind):
+def neighbours(parent, field, values):
     for i, (a, b) in enumerate(itertools.pairwise(values)):
         if not isinstance(a, ast.Starred) and not isinstance(b, ast.Starred):
             says = f"where {short(a)} and {short(b)} change places"

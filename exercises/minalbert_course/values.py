@@ -58,6 +58,10 @@ def mapped(of_array, value):
     return type(value)(mapped(of_array, part) for part in value) if type(value) in (tuple, list) else value
 
 
+def is_floats(value):
+    return isinstance(value, np.ndarray) and value.dtype.kind == "f"
+
+
 def parts(value):
     """The values that a dict, a list or a tuple holds; of anything else none."""
     return value.values() if isinstance(value, dict) else value if type(value) in (tuple, list) else ()

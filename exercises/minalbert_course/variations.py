@@ -10,8 +10,9 @@ import itertools
 
 import numpy as np
 
+from .calls import results
 from .changes import is_float, others
-from .yours import Opaque
+from .values import Opaque, is_floats
 
 LIMIT = 1e-6
 MOST = 1000                                          # variations that are tried for one difference
@@ -41,7 +42,7 @@ def earlier(yours, mine):
             if is_floats(arg) and alike(arg, mine):
                 return f"this is what {call.name} was given, its argument {number}"
     found = [call for call in yours.history
-             if any(is_floats(part) and alike(part, mine) for part in parts(call.result))]  # fmt: skip
+             if any(is_floats(part) and alike(part, mine) for part in results(call))]  # fmt: skip
     for call in found[:-1]:
         if call.name != found[-1].name:
             return f"this is what {call.name} returned"
@@ -74,20 +75,12 @@ def explanation(lesson, yours, mine, expected):
     return None
 
 
-def parts(result):
-    return result if isinstance(result, tuple) else (result,)
-
-
-def is_floats(value):
-    return isinstance(value, np.ndarray) and value.dtype.kind == "f"
-
-
 def forward_call(call, calls):
     """The call that made the cache, or the call itself, if it was given none."""
     caches = [arg for arg in call.args if isinstance(arg, Opaque)]
     if not caches:
         return call
-    return next((made for made in calls if any(part is caches[0] for part in parts(made.result))), None)
+    return next((made for made in calls if any(part is caches[0] for part in results(made))), None)
 
 
 class Pass:

@@ -16,8 +16,7 @@ from .calls import form, form_of, large_arguments, repeatable, sizes, with_start
 from .compare import Wrong, shown
 from .here import EARLIER, GIVEN, MEMORY_OF
 from .narrow import has_narrow_integers
-from .values import CacheOf, NotWritten, Opaque, Step, Stopped
-from .values import OnDevice as OnDevice  # for the lessons
+from .values import CacheOf, NotWritten, OnDevice, Opaque, Step, Stopped
 
 KEPT = 100                                           # calls in the history
 LEAST = 1e-9                                         # a number that is no larger says as little as zero

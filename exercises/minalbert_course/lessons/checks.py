@@ -3,7 +3,8 @@
 import numpy as np
 
 from ..compare import Wrong
-from ..yours import OnDevice, says_something
+from ..values import OnDevice
+from ..yours import says_something
 
 
 def alive(**values):

@@ -6,7 +6,7 @@ import json
 from minalbert.config import AlbertConfig
 
 from ..compare import Wrong, equal
-from ..yours import Stopped
+from ..values import Stopped
 
 FIELDS = {field.name for field in dataclasses.fields(AlbertConfig)}
 

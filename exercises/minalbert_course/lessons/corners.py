@@ -17,7 +17,7 @@ from minalbert.gradcheck.diagnose import certain
 from ..compare import Wrong
 from ..narrow import where_memory_allows
 from ..own_forward import YoursByOwnForward
-from ..yours import Stopped
+from ..values import Stopped
 
 LARGE, UPSTREAM, TINY, LEAST = 11.0, 100.0, 1e-3, 1e-6
 KINDS = {

@@ -7,7 +7,7 @@ import numpy as np
 from ..compare import Wrong, same, shown
 from ..given import Given
 from ..pretended_gpu import pretending
-from ..yours import NotWritten, OnDevice, Stopped
+from ..values import NotWritten, OnDevice, Stopped
 from .many_rows import beyond_16_bits
 
 CAUSES = {

@@ -19,7 +19,7 @@ from minalbert.layers import (
 
 from ..compare import Wrong
 from ..outside import ramp
-from ..yours import NotWritten, Stopped
+from ..values import NotWritten, Stopped
 
 RATE = 0.3                                           # of the check with PyTorch's numbers
 LONG = (2, 7, 1, 8, 2, 8)                            # a key; others have four numbers at most

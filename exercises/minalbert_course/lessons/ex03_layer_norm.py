@@ -8,7 +8,7 @@ from minalbert.layers import layer_norm_backward, layer_norm_forward
 from ..compare import LIMIT, Wrong, agrees, same
 from ..interleaving import alike
 from ..lesson import Lesson
-from ..yours import NotWritten, Stopped
+from ..values import NotWritten, Stopped
 from .corners import MANY, Corner, also, guessing, something
 from .matches import matches
 from .norms import (

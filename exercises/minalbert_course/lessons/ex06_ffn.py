@@ -159,7 +159,7 @@ def outside(yours, draw):
     sets = [ramps(8, 12, start=20 * layer) for layer in range(3)]
     p = outside_point([picked(sets[0], ATTENTION_NAMES) | picked(weights, FFN_NAMES) for weights in sets])
     y, dx, dattention, dffns = passed(yours, p)
-    as_transformers("ffn", y, dx, p)
+    as_transformers("ffn", y, dx)
     by_name("dattention", dattention, parts(p)[0])
     list_by_name("dffns", dffns, parts(p)[1])
     for name in COMPARED:

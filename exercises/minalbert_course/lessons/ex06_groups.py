@@ -195,7 +195,7 @@ def encoder_weights(yours, draw):
 def outside(yours, draw):
     g = Grouped(draw, [ramps(8, 12), ramps(8, 12, start=20)], (4, 2))
     y, dx, dweights = g.passed(yours)
-    as_transformers("groups", y, dx, g.p)
+    as_transformers("groups", y, dx)
     list_by_name("dweights", dweights, g.weights)
     for group in (0, 1):
         for name in COMPARED:

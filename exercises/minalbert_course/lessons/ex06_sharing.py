@@ -168,7 +168,7 @@ def outside(yours, draw):
     p = outside_point([ramps(8, 12)] * 3)
     y, cache = forward(yours, p)
     dx, dweights = yours.encoder_backward(p.dy, cache)
-    as_transformers("shared", y, dx, p)
+    as_transformers("shared", y, dx)
     by_name("dweights", dweights, p.sets[0])
     for name in COMPARED:
         named = f"dweights[{name!r}] (transformers' numbers)"

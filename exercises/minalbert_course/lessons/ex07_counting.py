@@ -10,7 +10,7 @@ from ..compare import Wrong
 from ..given import Given
 from ..lesson import Lesson
 from ..outside import numbers
-from ..yours import NotWritten, Stopped
+from ..values import NotWritten, Stopped
 from .count_mistakes import (
     break_even_mistakes,
     byte_mistakes,

@@ -7,7 +7,7 @@ from ..compare import Wrong
 from ..given import Given
 from ..lesson import Lesson
 from ..outside import numbers
-from ..yours import NotWritten, Stopped
+from ..values import NotWritten, Stopped
 from . import ex07_counting
 from .counted import counted, whole, whole_in_corner, whole_in_turn
 from .gated_counts import (

@@ -13,7 +13,7 @@ from .. import outside
 from ..given import Given
 from ..lesson import Lesson
 from ..makers import ex13 as ex13  # what this exercise hands out
-from ..yours import Stopped
+from ..values import Stopped
 from .checks import alive
 from .config_files import compare_config, compare_refusal, config_text
 from .released import (

@@ -9,7 +9,7 @@ from .. import outside
 from ..compare import Wrong
 from ..given import Given
 from ..lesson import Lesson
-from ..yours import Stopped
+from ..values import Stopped
 from . import ex13_released_model
 from .checks import alive
 from .config_files import FIELDS, compare_config, config_text

@@ -4,7 +4,7 @@ import numpy as np
 
 from ..compare import Wrong, shown
 from ..given import Given
-from ..yours import NotWritten, Stopped
+from ..values import NotWritten, Stopped
 from .differences import complex_step, point, relative_error
 
 NOT_DIVIDED = "not divided where expected is small; only where it is zero everywhere there is nothing to divide by"

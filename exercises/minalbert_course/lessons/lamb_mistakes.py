@@ -204,7 +204,7 @@ def weight_mistakes(s, m, v, ratio):
         return finite(found)
 
 
-def vector_mistakes(s, m, v, ratio):
+def vector_mistakes(s, m, v):
     with np.errstate(all="ignore"):
         u, decayed = direction(s, m, v, decay=False), direction(s, m, v)
         found = {

@@ -200,7 +200,7 @@ def check_exempt(s, answer):
     """w is a vector."""
     w, m, v, ratio = to_judge(s, answer)
     u = direction(s, m, v, decay=False)
-    same("w of one axis", w, s.w - s.rate * u, suspects=Later(vector_mistakes, s, m, v, ratio))
+    same("w of one axis", w, s.w - s.rate * u, suspects=Later(vector_mistakes, s, m, v))
     decayed = direction(s, m, v)
     number("the trust ratio r of a vector", ratio, 1.0, {
         "the ratio is used; vectors are exempt": trust(s, u),

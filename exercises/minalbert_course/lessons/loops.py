@@ -7,7 +7,7 @@ import numpy as np
 from ..compare import LIMIT, PERHAPS, Wrong, numbers, same, without_causes
 from ..given import Given
 from ..makers.ex11 import small_model
-from ..yours import Stopped
+from ..values import Stopped
 from .checks import Later
 from .loop_mistakes import curve, loss_mistakes
 from .training_mistakes import rate_of

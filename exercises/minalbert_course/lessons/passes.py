@@ -18,7 +18,7 @@ from ..interleaving import alike as same_again
 from ..outside import numbers as outside_numbers
 from ..outside import ramp
 from ..remembered import remembered
-from ..yours import NotWritten, Stopped
+from ..values import NotWritten, Stopped
 from .corners import Corner, upstream
 from .gradients_by_name import DEEP, KEY_BIAS, by_name, real
 
@@ -328,6 +328,6 @@ def cache_untouched(yours):
         raise Wrong(f"{call.name}, asked once more with the same cache, gives another answer", USED_UP, call.name)
 
 
-def as_transformers(kind, y, dx, p):
+def as_transformers(kind, y, dx):
     for name, answer in (("y", y), ("dx", dx)):
         same(f"{name} (transformers' numbers)", answer, outside_numbers("ex06")[f"{kind}.{name}"], "bth", limit=DEEP)

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 
 from ..compare import Wrong, is_number
-from ..yours import NotWritten, Stopped
+from ..values import NotWritten, Stopped
 
 MOST = 8                                             # terms that a cause speaks of
 FEW = range(2, 12)                                   # sizes for which one after the other is asked

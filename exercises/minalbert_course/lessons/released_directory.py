@@ -14,8 +14,7 @@ from minalbert.params import Params, shapes
 from .. import outside
 from ..compare import Wrong, numbers, same
 from ..given import Given
-from ..values import NotWritten
-from ..yours import Stopped
+from ..values import NotWritten, Stopped
 from .config_files import FIELDS, compare_config, config_text
 from .released import as_dict, compare_arrays, compare_names, file_of
 

@@ -5,7 +5,7 @@ import numpy as np
 from ..compare import Wrong, equal, numbers, shown
 from ..given import Given
 from ..outside import numbers as stored
-from ..yours import Stopped
+from ..values import Stopped
 from .altered import altered, exchanged_numbers
 
 UNK, CLS, SEP, MASK, ORDINARY = 1, 2, 3, 4, 5
