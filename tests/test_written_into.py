@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from minalbert_course.given import array
-from minalbert_course.here import EARLIER, MEMORY_OF, Here
+from minalbert_course.here import Here
+from minalbert_course.shared_memory import EARLIER, MEMORY_OF
 from minalbert_course.values import Opaque
 
 

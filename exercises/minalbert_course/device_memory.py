@@ -10,6 +10,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from .given import Given
+from .shared_memory import owning_array
 from .values import OnDevice, parts
 
 FORBIDDEN = set(
@@ -134,14 +135,14 @@ class DeviceMemory:
                     yield error
 
     def budget(self, array):
-        return self.budgets[id(owner(array))]
+        return self.budgets[id(owning_array(array))]
 
     @contextmanager
     def written_into(self, given, budget):
         """Give this budget to each array that is free to read, and to its views, whatever is done: to look whether
         it changed would tell something of the numbers. And to each other one that has other numbers afterwards.
         """
-        others = [owner(array) for array in given if self.budget(array) is not budget]
+        others = [owning_array(array) for array in given if self.budget(array) is not budget]
         self.budgets |= {id(array): budget for array in others if self.budgets[id(array)].left == math.inf}
         limited = [array for array in others if self.budgets[id(array)] is not budget]
         before = [array.tobytes() for array in limited]
@@ -177,8 +178,8 @@ class DeviceMemory:
 
     def kept(self, array, budget):
         self.arrays.append(array)
-        known = self.budgets.setdefault(id(owner(array)), budget)
-        self.budgets[id(owner(array))] = max(known, budget, key=lambda budget: budget.number)
+        known = self.budgets.setdefault(id(owning_array(array)), budget)
+        self.budgets[id(owning_array(array))] = max(known, budget, key=lambda budget: budget.number)
         return self.entry(len(self.arrays) - 1)
 
     def entry(self, number):
@@ -234,12 +235,6 @@ def first_outline(results):
 def failed(error, text=None):
     names = [cls.__name__ for cls in type(error).__mro__]
     return {"error": names, "text": (str(error) if text is None else text)[:600]}
-
-
-def owner(array):
-    """The array whose memory this one looks at: itself, or that of which it is a view."""
-    base = array.base.obj if isinstance(array.base, memoryview) else array.base
-    return owner(base) if isinstance(base, np.ndarray) else array
 
 
 OPENED = {"slice": slice, "dtype": np.dtype, "ellipsis": lambda: ..., "number": lambda array: array[()]}

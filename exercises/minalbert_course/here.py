@@ -1,36 +1,20 @@
 """A student's code in this process: how they check it themselves."""
 
 import contextlib
-import copy
 import functools
 import inspect
-import itertools
 import os
 import traceback
 import warnings
 from pathlib import Path
-from typing import Any, NamedTuple
 
-import numpy as np
-
+from .copying import changed, copied, copies, kept
 from .drawn import ONE, drawn
 from .given import Given
+from .shared_memory import EARLIER, GIVEN, changeable_in, handed_back, shared
 from .unfilled import marked_memory
-from .values import CacheOf, NotWritten, OnDevice, Opaque, Stopped, parts
+from .values import CacheOf, NotWritten, Opaque, Stopped
 from .withholding import is_ours, withholding
-
-EARLIER = "what it had returned before"
-MEMORY_OF = "memory of "
-ITSELF = f"{MEMORY_OF}a list or dict that it had returned before"
-GIVEN = f"{MEMORY_OF}a list that it was given"
-SIMPLE = (str, bytes, int, float, complex, np.generic, type(None))
-UNCHANGEABLE = {str, bytes, int, float, complex, bool, type(None)}
-
-
-class Thing(NamedTuple):
-    """In the place of what is neither simple nor holds anything: the same must stand there again."""
-
-    itself: Any
 
 
 class Here:
@@ -181,130 +165,6 @@ def argument(key):
     return f"its argument {key}"
 
 
-def shared(returned, others_need):
-    """What the arrays that were returned share their memory with, in words."""
-    own = {}                                         # whose memory -> arrays of it
-    for array in arrays_in(returned):
-        own.setdefault(id(owner(array)), []).append(array)
-    if not own:
-        return []
-    found = [
-        what
-        for what, value in others_need.items()
-        if any(shares(one, array) for array in arrays_in(value) for one in own.get(id(owner(array)), ()))
-    ]
-    if any(shares(*pair) for arrays in own.values() for pair in itertools.combinations(arrays, 2)):
-        found.append("another of its results")
-    return [f"{MEMORY_OF}{what}" for what in found]
-
-
-def handed_back(returned, given, before):
-    """What lists or dicts that were returned are, in words, if not new ones: of those before, or a list that was given
-
-    A dict that was given may be returned, where the sheet says so.
-    """
-    if not (ours := {id(part) for part in changeable_in(returned)}):
-        return []
-    found = [ITSELF] if any(id(part) in ours for part in changeable_in(before)) else []
-    theirs = (part for value in given.values() for part in changeable_in(value))
-    return found + ([GIVEN] if any(id(part) in ours and isinstance(part, list) for part in theirs) else [])
-
-
-def changeable_in(value):
-    """The lists and dicts in it"""
-    found, left = {}, [value]
-    for part in left:
-        if id(part) in found:                        # it holds itself, say
-            continue
-        if isinstance(part, (list, dict)):
-            found[id(part)] = part
-        left += (inner for inner in parts(part) if type(inner) not in UNCHANGEABLE)
-    return list(found.values())
-
-
-def arrays_in(value):
-    if isinstance(value, np.ndarray):
-        return [value]
-    if isinstance(value, dict):
-        return [array for part in value.values() for array in arrays_in(part)]
-    if isinstance(value, list | tuple) and not flat(value):
-        return [array for part in value for array in arrays_in(part)]
-    return []
-
-
-def owner(view):
-    """The array or buffer that the memory belongs to."""
-    while (base := view.obj if isinstance(view, memoryview) else getattr(view, "base", None)) is not None:
-        view = base
-    return view
-
-
-def shares(one, other):
-    if not np.may_share_memory(one, other):
-        return False
-    try:
-        return np.shares_memory(one, other, max_work=10000)
-    except np.exceptions.TooHardError:
-        return False
-
-
-def copies(value, lists=None):
-    """Arguments as the function gets them: copies of arrays, what was `Given` made, caches as they were.
-
-    lists: a set for the ids of the lists that are made
-    """
-    if isinstance(value, Given):
-        return value.make()
-    if isinstance(value, Opaque):
-        return value.value
-    if isinstance(value, np.ndarray):
-        return value.copy()
-    if isinstance(value, dict):
-        return {key: copies(part, lists) for key, part in value.items()}
-    if type(value) in (tuple, list):
-        made = type(value)(value if flat(value) else [copies(part, lists) for part in value])
-        if lists is not None and type(value) is list:
-            lists.add(id(made))
-        return made
-    return copy.copy(value)
-
-
-def flat(value):
-    """Has a list or a tuple nothing in it that could be written into? Long lists of numbers are common."""
-    return UNCHANGEABLE.issuperset(map(type, value))
-
-
-def copied(value):
-    """The arrays, numbers and texts in it, to compare with afterwards; a cache is the student's own to write into."""
-    if isinstance(value, np.ndarray):
-        return value.copy()
-    if isinstance(value, dict):
-        return {key: copied(part) for key, part in value.items()}
-    if isinstance(value, tuple | list):
-        return list(value if flat(value) else map(copied, value))
-    if hasattr(value, "_pretended"):
-        return value.get()
-    return value if isinstance(value, SIMPLE) else Thing(value)
-
-
-def kept(result, opaque):
-    """The result, with caches wrapped up, and the rest copied: no later call can write into it."""
-    if isinstance(result, tuple | list) and opaque and len(result) > max(opaque):
-        return tuple(Opaque(part) if i in opaque else taken(part) for i, part in enumerate(result))
-    return taken(result)
-
-
-def taken(value):
-    """A copy; arrays of exercise 12's device as `OnDevice`."""
-    if isinstance(value, (tuple, list)):
-        return (tuple if isinstance(value, tuple) else list)(value if flat(value) else map(taken, value))
-    if isinstance(value, dict):
-        return {key: taken(part) for key, part in value.items()}
-    if isinstance(value, np.ndarray):
-        return value.copy()
-    return OnDevice(value.get()) if hasattr(value, "_pretended") else value
-
-
 def names_of(function, args, static):
     """The name of each argument, first of those that are passed by their places."""
     try:
@@ -317,33 +177,6 @@ def names_of(function, args, static):
 @functools.lru_cache(maxsize=64)
 def parameters(function):
     return list(inspect.signature(function).parameters)
-
-
-def identical(old, new):
-    """Have two arrays the same bytes? That is seen sooner than whether their numbers are equal."""
-    return old.dtype == new.dtype and old.shape == new.shape and old.tobytes() == new.tobytes()
-
-
-def changed(old, new):
-    if hasattr(new, "_pretended"):
-        new = new.get()
-    if isinstance(old, np.ndarray):
-        if not isinstance(new, np.ndarray) or old.shape != new.shape:
-            return True
-        if identical(old, new):
-            return False
-        same = old == new
-        return not (same.all() or (same | ((old != old) & (new != new))).all())
-    if isinstance(old, dict):
-        return not isinstance(new, dict) or old.keys() != new.keys() or any(changed(old[key], new[key]) for key in old)
-    if isinstance(old, list):
-        if not isinstance(new, list | tuple) or len(old) != len(new):
-            return True
-        same = flat(old) and flat(new) and old == list(new)
-        return not same and any(map(changed, old, new))
-    if isinstance(old, Thing):
-        return old.itself is not new
-    return not isinstance(new, SIMPLE) or not (old == new or (old != old and new != new))
 
 
 def last_line(what, error, path):

@@ -11,8 +11,9 @@ import numpy as np
 
 from .calls import holds_given, one_of_each_form, repeatable, results
 from .compare import Wrong
+from .copying import identical
 from .given import Given
-from .here import EARLIER, ITSELF, MEMORY_OF, identical
+from .shared_memory import EARLIER, ITSELF, MEMORY_OF
 from .values import CacheOf, NotWritten, OnDevice, Opaque, Step, Stopped, mapped
 from .yours import RETURNED, unpacked
 

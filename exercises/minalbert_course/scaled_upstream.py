@@ -11,8 +11,8 @@ import numpy as np
 
 from .calls import repeatable, with_starts
 from .compare import Wrong
-from .here import EARLIER
 from .interleaving import KEPT, alike, by_name, last_answer, other
+from .shared_memory import EARLIER
 from .values import CacheOf, NotWritten, Step, Stopped
 from .yours import RETURNED, says_something
 

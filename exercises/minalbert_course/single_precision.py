@@ -6,8 +6,8 @@
 import numpy as np
 
 from .compare import Wrong
-from .here import MEMORY_OF
 from .memory_orders import once_more, those_with
+from .shared_memory import MEMORY_OF
 from .values import mapped
 from .yours import cause_of
 

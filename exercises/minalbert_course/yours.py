@@ -14,8 +14,8 @@ import numpy as np
 
 from .calls import form, form_of, large_arguments, repeatable, sizes, with_starts
 from .compare import Wrong, shown
-from .here import EARLIER, GIVEN, MEMORY_OF
 from .narrow import has_narrow_integers
+from .shared_memory import EARLIER, GIVEN, MEMORY_OF
 from .values import CacheOf, NotWritten, OnDevice, Opaque, Step, Stopped
 
 KEPT = 100                                           # calls in the history

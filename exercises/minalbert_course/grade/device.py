@@ -7,8 +7,9 @@ import itertools
 
 import numpy as np
 
+from ..copying import changed, copied, flat
 from ..given import Given
-from ..here import argument, changed, copied, flat
+from ..here import argument
 from ..pretended_gpu import ALONE, is_for_device
 from ..values import OnDevice, Stopped
 from .codec import Packed

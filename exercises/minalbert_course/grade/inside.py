@@ -15,10 +15,12 @@ import time
 import warnings
 
 from .. import files, unfilled
+from ..copying import changed, copied, flat
 from ..device_memory import DeviceMemory
 from ..drawn import received
 from ..given import Given
-from ..here import MEMORY_OF, Here, changed, copied, flat
+from ..here import Here
+from ..shared_memory import MEMORY_OF
 from ..stateless import is_stateless
 from ..values import NotWritten, Opaque, Stopped
 from . import codec, collecting, fence, offered

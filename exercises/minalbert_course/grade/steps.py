@@ -3,7 +3,9 @@
 import itertools
 from typing import NamedTuple
 
-from ..here import MEMORY_OF, argument, changed, copied
+from ..copying import changed, copied
+from ..here import argument
+from ..shared_memory import MEMORY_OF
 from ..values import NotWritten, Opaque, Stopped
 from . import codec
 
