@@ -8,12 +8,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from exercises.mutants import kept, report, workers
 from exercises.mutants.generate import chosen, mutants
 from exercises.mutants.run import RESULTS, Ran, equivalent, missed, right_answers, run, sampled, wrong_answers
-from exercises.mutants.twin import compared
+from exercises.mutants.twin import compared, unlike_numbers
 from exercises.mutants.verdict import is_cause, is_right
 from exercises.mutants.workers import Miss, Result, each
 
@@ -73,6 +74,12 @@ def test_a_solution_is_its_own_twin(name):
 
 
 @pytest.mark.slow
+def test_equal_infinities_do_not_differ():
+    assert unlike_numbers([np.inf, np.nan, 1.0], [np.inf, np.nan, 1.0]) == ""
+    assert unlike_numbers([np.inf, 2.0], [-np.inf, 2.0])
+    assert unlike_numbers([np.inf, 2.0], [np.inf, np.nan])
+
+
 def test_a_twin_measures_and_trains_a_model_of_its_own():
     """The checks keep a model from call to call; trained by one host after the other, it would differ for each."""
     text = SOURCES["ex11"].solution()

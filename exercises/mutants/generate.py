@@ -7,7 +7,8 @@ import tempfile
 from pathlib import Path
 
 from minalbert_course import files
-from minalbert_course.here import Here, copies
+from minalbert_course.copying import copies
+from minalbert_course.here import Here
 from minalbert_course.marking import mark
 
 from ..source import sources
