@@ -4,6 +4,8 @@ from pathlib import Path
 
 import exercise_files
 
+from minalbert_course import marking
+from minalbert_course.grade import batch
 from minalbert_course.grade.fenced import SubmissionLimits
 from minalbert_course.grade.submissions import Submission
 
@@ -114,3 +116,16 @@ def written(folder, name, text, file="ex05_attention.py"):
 
 def said(grade):
     return " ".join([grade.marks.remark, *(f"{o.seen} {o.cause}" for o in grade.marks.outcomes)])
+
+
+def make_the_grader_fail(monkeypatch, file):
+    """Let the grader itself fail on the files of this name; it marks the others."""
+
+    def grades(*args):
+        for grade in batch.grades(*args):
+            if grade.submission.file == file:
+                says = "the grader could not mark this: ZeroDivisionError: of a check"
+                grade = batch.Grade(grade.submission, marking.none(grade.marks.lesson, says), says)
+            yield grade
+
+    monkeypatch.setattr("minalbert_course.grade.command.grades", lambda *args: [*grades(*args)])

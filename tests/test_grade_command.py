@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from submissions import LIMITS, RIGHT, STUB, written
+from submissions import LIMITS, RIGHT, STUB, make_the_grader_fail, written
 
 from minalbert import commands
 from minalbert_course.catalogue import find
@@ -150,6 +150,20 @@ def test_a_file_that_does_not_count_is_named(tmp_path, capsys):
     out = capsys.readouterr().out
     assert "ex05_again.ipynb has 0 points; ex05_attention.py of the same student has 10" in out
     assert "1 marked in" in out
+
+
+def test_a_failure_of_the_grader_is_told_where_another_file_counts(tmp_path, monkeypatch, capsys):
+    """The file that it failed on has 0 points and loses to a worse one."""
+    folder = tmp_path / "in"
+    written(folder, "ann", RIGHT.replace("/ np.sqrt(q.shape[-1])", "", 1))
+    failed = folder / "ann" / "ex05_better.py"
+    failed.write_text(RIGHT)
+    make_the_grader_fail(monkeypatch, failed.name)
+    assert commands.main(["grade", str(folder), "--workers", "2"]) == 1
+    sentence = f"{failed}: the grader could not mark this: ZeroDivisionError: of a check"
+    assert f"LOOK AT {sentence}" in capsys.readouterr().out
+    assert commands.main(["grade", str(folder), "--workers", "2", "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["look_at"] == [sentence]
 
 
 @pytest.mark.parametrize(

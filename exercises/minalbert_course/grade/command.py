@@ -92,9 +92,10 @@ def run(options):
                for absent in not_handed_in(submissions, exercises, students)]  # fmt: skip
     marked.sort(key=lambda grade: grade.key)
     keep(marked, out)
-    for line in summary(marked, (unmarked, outdone(done)), standing, out, seconds, options.json):
+    notes = {"unmarked": unmarked, "uncounted": outdone(done), "look_at": to_look_at(done, standing)}
+    for line in summary(marked, notes, standing, out, seconds, options.json):
         print(line)
-    return 1 if any(grade.failure or fallen(grade, standing) for grade in marked) else 0
+    return 1 if notes["look_at"] else 0
 
 
 def fenced_off(options, term, limits):
@@ -186,29 +187,32 @@ def write(path, text):
     path.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
-def summary(marked, left_out, standing, out, seconds, as_object):
-    """left_out: sentences for files that are not marked, and for those that are and do not count"""
-    unmarked, uncounted = left_out
+def summary(marked, notes, standing, out, seconds, as_object):
+    """notes: sentences for files that are not marked, for those that are and do not count, and for those to look at"""
     if as_object:
         rows = [as_row(grade) for grade in marked]
-        yield json.dumps({"grades": rows, "unmarked": unmarked, "uncounted": uncounted, "fences": standing}, indent=1)
+        yield json.dumps({"grades": rows} | notes | {"fences": standing}, indent=1)
         return
     names = max((len(shortened(grade.submission.student)) for grade in marked), default=0)
     for grade in marked:
         marks, student = grade.marks, shortened(grade.submission.student)
         row = f"{student:<{names}}  {marks.lesson.name:<14} {marks.points:4g} / {marks.of:g}"
         yield f"{row}  {marks.remark[:90]}".rstrip()
-    for reason in unmarked:
-        yield f"not marked: {reason}"
-    for reason in uncounted:
-        yield f"not counted: {reason}"
-    for grade in marked:
-        if missing := fallen(grade, standing):
-            yield f"LOOK AT {printable(grade.submission.path)}: it ran without a fence: {'; '.join(missing)}"
-        if grade.failure:
-            yield f"LOOK AT {printable(grade.submission.path)}: {grade.failure}"
+    for key, title in {"unmarked": "not marked:", "uncounted": "not counted:", "look_at": "LOOK AT"}.items():
+        yield from (f"{title} {sentence}" for sentence in notes[key])
     count = sum(grade.submission.path is not None for grade in marked)
     yield f"{count} marked in {seconds:.0f} s; grades and feedback are in {out}"
+
+
+def to_look_at(done, standing):
+    """A sentence for each file that a person must look at, those that do not count too: 0 points may be our mistake."""
+    found = []
+    for grade in done:
+        if missing := fallen(grade, standing):
+            found.append(f"{printable(grade.submission.path)}: it ran without a fence: {'; '.join(missing)}")
+        if grade.failure:
+            found.append(f"{printable(grade.submission.path)}: {printable(grade.failure)}")
+    return found
 
 
 def fallen(grade, standing):
