@@ -77,22 +77,23 @@ def run(options):
     out = Path(options.out or beside(Path(options.folder)))
     check_folder(Path(options.gradescope).parent if options.gradescope else out)
     check_outside(out, options.folder)
+    if options.gradescope:
+        Path(options.gradescope).unlink(missing_ok=True)             # an earlier run's must not count as this one's
     limits = SubmissionLimits(options.call_seconds, 12 * options.call_seconds, options.memory)
     new_worker, standing = fenced_off(options, term, limits)
     with tqdm(total=len(submissions), desc="grading", leave=False, disable=not sys.stderr.isatty()) as bar:
         done = grades(submissions, lessons, term, options.workers, limits, bar.update, new_worker)
     marked = best(done)
     seconds = time.monotonic() - start
+    notes = {"unmarked": unmarked, "uncounted": outdone(done), "look_at": to_look_at(done, standing)}
     if options.gradescope:
-        write(Path(options.gradescope), json.dumps(gradescope.results(marked, seconds), indent=1))
-        return 0
+        return for_gradescope(Path(options.gradescope), marked, notes, seconds)
     students += [path.name for path in without_files(options.folder, submissions)]
     exercises = [exercise] if exercise else sorted({submission.exercise for submission in submissions})
     marked += [Grade(absent, none(lessons[absent.exercise], "not handed in"))
                for absent in not_handed_in(submissions, exercises, students)]  # fmt: skip
     marked.sort(key=lambda grade: grade.key)
     keep(marked, out)
-    notes = {"unmarked": unmarked, "uncounted": outdone(done), "look_at": to_look_at(done, standing)}
     for line in summary(marked, notes, standing, out, seconds, options.json):
         print(line)
     return 1 if notes["look_at"] else 0
@@ -157,6 +158,18 @@ def outdone(done):
     pairs = [(grade, best_of[grade.key]) for grade in done if best_of[grade.key] is not grade]
     return [f"{printable(less.submission.path)} has {less.marks.points:g} points; {more.submission.file} of the same "
             f"student has {more.marks.points:g}" for less, more in pairs]  # fmt: skip
+
+
+def for_gradescope(path, marked, notes, seconds):
+    """Write results.json, and return the exit code. Without that file, so where a person must look, Gradescope says
+    that the autograder failed."""
+    if notes["look_at"]:
+        for sentence in notes["look_at"]:
+            print(f"LOOK AT {sentence}", file=sys.stderr)
+        print(f"{path} is not written, because 0 points there would look like a grade", file=sys.stderr)
+        return 1
+    write(path, json.dumps(gradescope.results(marked, seconds, notes["unmarked"]), indent=1))
+    return 0
 
 
 def keep(marked, out):
