@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import exercise_files
@@ -230,9 +231,9 @@ def test_where_a_file_ends_the_program_is_said(capsys, here):
 # pytest -m ex05
 
 
-def run_pytest(folder, *argv):
+def run_pytest(folder, *argv, timeout=None):
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:xdist", *argv]
-    return subprocess.run(command, cwd=folder, capture_output=True, encoding="utf-8", check=False)
+    return subprocess.run(command, cwd=folder, capture_output=True, encoding="utf-8", check=False, timeout=timeout)
 
 
 def test_pytest_has_a_test_for_each_check(here):
@@ -284,3 +285,48 @@ def test_an_endless_loop_is_ended_and_named(capsys, here, monkeypatch, where):
     assert "ex05_attention.py took more than 1 s and was ended" in sentence
     assert "is there a loop that never ends?" in sentence
     assert ("softmax_forward stopped at line" in sentence) == (where == "function")
+
+
+@pytest.mark.parametrize("where", ["file", "function"])
+def test_an_endless_loop_is_ended_under_pytest_too(here, where):
+    """Once, for all tests of the exercise."""
+    Path("conftest.py").write_text("from minalbert_course import ending\n\nending.SECONDS = 1\n")
+    loop = "while True: pass\n" if where == "file" else "def softmax_forward(x):\n    while True: pass\n"
+    Path("ex05_attention.py").write_text(f"{RIGHT}\n\n{loop}", encoding="utf-8")
+    out = run_pytest(here, "-m", "ex05", timeout=60).stdout
+    assert "10 failed in" in out
+    assert out.count("ex05_attention.py took more than 1 s and was ended") >= 10
+    assert ("softmax_forward stopped at line" in out) == (where == "function")
+    assert "Traceback" not in out
+
+
+def test_a_file_that_cannot_be_read_is_a_sentence_under_pytest_too(here):
+    Path("ex05_attention.py").write_bytes(b"\xff\xfe\x00")
+    out = run_pytest(here, "-m", "ex05").stdout
+    assert "10 failed in" in out
+    assert "ex05_attention.py is not a text file" in out
+    assert "CourseError" not in out
+
+
+def test_an_endless_loop_is_ended_in_a_notebooks_last_cell_too(capsys, monkeypatch):
+    monkeypatch.setattr("minalbert_course.marking.SECONDS", 1)
+    namespace = {"__name__": "__main__"}
+    exec(RIGHT.split("from minalbert_course import check")[0], namespace)
+    exec("def softmax_forward(x):\n    while True: pass\n", namespace)
+    assert check("ex05", namespace) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "0 / 10" in out
+    assert "ex05 took more than 1 s and was ended (softmax_forward stopped); is there a loop that never ends?" in out
+
+
+def test_a_notebook_in_a_browser_is_checked_without_a_limit(capsys, monkeypatch):
+    """Python in a browser starts no threads."""
+
+    def refuse(thread):
+        raise RuntimeError("can't start new thread")
+
+    namespace = {"__name__": "__main__"}
+    exec(RIGHT.split("from minalbert_course import check")[0], namespace)
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    monkeypatch.setattr("minalbert_course.ending.sys.platform", "emscripten")
+    assert check("ex05", namespace) == 10

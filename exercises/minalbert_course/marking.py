@@ -8,6 +8,8 @@ from minalbert.gradcheck.diagnose import PERHAPS, certain
 from . import unfilled
 from .compare import NOTHING, Wrong
 from .draw import PUBLIC
+from .ending import SECONDS, ended_after
+from .errors import CourseError
 from .files import mentions
 from .interleaving import AGAIN, answers_otherwise
 from .lesson import UNTOUCHED, Check
@@ -184,8 +186,10 @@ def printable(text):
 def check(exercise, namespace, term=None):
     """In a notebook's last cell: `check("ex05", globals())` prints the report; its value is the points.
 
-    It does nothing where the file is imported, as `minalbert exercise check` does it. `term`: the secret of a course,
-    by default that of the environment variable MINALBERT_TERM, if it is set, as on a grader's machine.
+    It does nothing where the file is imported, as `minalbert exercise check` does it. Code that does not end is ended
+    as it is there, in a notebook's kernel too, which runs cells in its main thread; in another thread, or in a browser,
+    nothing ends it. `term`: the secret of a course, by default that of the environment variable MINALBERT_TERM, if it
+    is set, as on a grader's machine.
     """
     from .catalogue import find
     from .here import Here
@@ -197,6 +201,10 @@ def check(exercise, namespace, term=None):
     lesson = find(exercise)
     path = namespace.get("__file__", "")             # of a notebook nobody knows which cells ran, and in which order
     host = Here(namespace, path, lesson.withheld, stateless=bool(path) and is_stateless(path, lesson.functions))
-    marks = mark_and_explain(lesson, host, term or os.environ.get("MINALBERT_TERM") or PUBLIC)
+    try:
+        with ended_after(SECONDS, os.path.basename(path) or lesson.name):
+            marks = mark_and_explain(lesson, host, term or os.environ.get("MINALBERT_TERM") or PUBLIC)
+    except CourseError as error:
+        marks = none(lesson, str(error))
     print("\n".join(lines(marks)))
     return marks.points
