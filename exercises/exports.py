@@ -11,6 +11,7 @@ A term's secret chooses variants, and the numbers that graders check with; it go
 """
 
 import json
+import os
 import shlex
 import shutil
 import subprocess
@@ -208,9 +209,9 @@ def workflow(lesson):
 
 
 def wheel(folder):
-    """minalbert as a wheel: systems install it from there."""
+    """minalbert as a wheel: systems install it from there. hatchling says why, if it makes none."""
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
-    subprocess.run(command, cwd=HERE.parent, check=True, capture_output=True)
+    subprocess.run(command, cwd=HERE.parent, check=True, env=os.environ | {"HATCH_QUIET": "1"})
     (made,) = Path(folder).glob("minalbert-*.whl")
     return made
 

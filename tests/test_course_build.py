@@ -84,6 +84,15 @@ def test_the_wheel_carries_what_students_start_from(built, tmp_path, monkeypatch
     assert handout.handed_out() == made
 
 
+def test_why_no_wheel_was_built_is_shown(tmp_path, monkeypatch, capfd):
+    (tmp_path / "exercises").mkdir()
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "of no version"\n')
+    monkeypatch.setattr(exports, "HERE", tmp_path / "exercises")
+    with pytest.raises(subprocess.CalledProcessError):
+        exports.wheel(tmp_path)
+    assert "version" in capfd.readouterr().err
+
+
 def test_a_wheel_can_be_built_from_the_sdist(built, tmp_path):
     (wheel,) = built.glob("*.whl")
     command = [sys.executable, "-m", "hatchling", "build", "-d", str(tmp_path)]
