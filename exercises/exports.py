@@ -34,7 +34,7 @@ NBGRADER_CONFIG = """\
 c = get_config()
 c.CourseDirectory.course_id = "minalbert"
 c.ClearSolutions.code_stub = {"python": "raise NotImplementedError('not written yet')"}
-c.ExecutePreprocessor.timeout = 120
+c.ExecutePreprocessor.timeout = 180  # a check ends an endless loop after 120
 """
 
 SETUP = """\

@@ -17,7 +17,7 @@ from exercises import exports, handbook, public
 from exercises.percent import notebook_of
 from exercises.source import HERE, sources
 from minalbert import commands
-from minalbert_course import catalogue, files, handout
+from minalbert_course import catalogue, ending, files, handout
 from minalbert_course.draw import PUBLIC, draws
 
 TERM = "a secret of this test"
@@ -279,6 +279,12 @@ def test_an_instructors_notebook_runs_and_scores_all(source, tmp_path, monkeypat
     namespace = {"__name__": "__main__"}
     exec(compile(source.solution(), source.path.name, "exec"), namespace)
     assert " 10 / 10" in capsys.readouterr().out
+
+
+def test_nbgrader_waits_until_a_check_has_ended_an_endless_loop(built):
+    """Else it would stop the whole notebook."""
+    text = (built / "nbgrader" / "nbgrader_config.py").read_text(encoding="utf-8")
+    assert int(re.search(r"ExecutePreprocessor\.timeout = (\d+)", text)[1]) >= ending.SECONDS + 30
 
 
 def test_a_person_marks_the_question_and_exercise_11s_sweep(built):
