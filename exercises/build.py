@@ -22,7 +22,7 @@ def catalogue_page():
 
 
 def course(out, term):
-    """Everything, for one term; what an earlier build left is removed."""
+    """Everything, for one term. What an earlier build left is removed; if it cannot be, the build stops."""
     for old in out.glob("minalbert-*.whl"):
         old.unlink()
     wheel = exports.wheel(out)
@@ -34,7 +34,8 @@ def course(out, term):
         "container": lambda folder: exports.container(folder, wheel),
         "instructor": lambda folder: exports.instructor(folder, term),
     }.items():
-        shutil.rmtree(out / what, ignore_errors=True)
+        if (out / what).exists():
+            shutil.rmtree(out / what)
         make(out / what)
         print(f"wrote {out / what}")
 

@@ -1,6 +1,7 @@
 """What `make course` and the wheel's build make, and that nothing in it is what a student must not see."""
 
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -13,7 +14,7 @@ import nbformat
 import pytest
 import yaml
 
-from exercises import exports, handbook, public
+from exercises import build, exports, handbook, public
 from exercises.percent import notebook_of
 from exercises.source import HERE, sources
 from minalbert import commands
@@ -188,6 +189,25 @@ def test_a_folder_with_a_solution_is_not_published(tmp_path, monkeypatch, where,
     says = f"is not to be published: {where}.* holds a piece of {source.lesson.name}'s solution"
     with pytest.raises(handout.SourceError, match=says):
         public.publish(tmp_path, TERM)
+
+
+@pytest.mark.parametrize("make", [build.course, public.publish])
+def test_an_earlier_terms_file_that_cannot_be_removed_stops_a_build(tmp_path, monkeypatch, make):
+    """As on Windows, where somebody has it open: it would be handed out among this term's."""
+    for what in ("wheel", "student", "nbgrader", "gradescope", "classroom", "container", "instructor"):
+        monkeypatch.setattr(exports, what, lambda *_: None)
+    unlink, path = os.unlink, tmp_path / ("student/python" if make is build.course else "python") / "ex99.py"
+    make(tmp_path, TERM)  # where there is no earlier one
+    exports.put(path, "an earlier term's")
+
+    def refuse(name, **more):
+        if Path(name).name == path.name:
+            raise PermissionError(13, "another program has it open", str(name))
+        unlink(name, **more)
+
+    monkeypatch.setattr(os, "unlink", refuse)
+    with pytest.raises(PermissionError, match="another program has it open"):
+        make(tmp_path, TERM)
 
 
 def test_the_wheel_holds_no_source_no_wrong_answer_and_no_rubric(built):
