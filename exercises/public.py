@@ -9,6 +9,7 @@ looked at by nobody here: it is what the base exercises rebuild, and INSTRUCTOR.
 import json
 import re
 import shutil
+import tempfile
 import zipfile
 from pathlib import Path
 
@@ -24,26 +25,40 @@ NEVER = ("BEGIN SOLUTION", "END SOLUTION", "### HINT")
 
 
 def publish(out, term):
-    for inside in INSIDE:
-        if (out / inside).exists():
-            shutil.rmtree(out / inside)
-    for old in out.glob("minalbert-*.whl"):
-        old.unlink()
-    exports.student(out, term)
-    exports.wheel(out)
-    if found := list(solutions_in(out)):
-        raise handout.SourceError(f"{out} is not to be published: {'; '.join(found[:3])}")
+    """Make everything in a folder beside `out`; move it there if no solution is in it, nor in what stays in `out`."""
+    beside = out.resolve().parent
+    beside.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f"{out.resolve().name}-", dir=beside) as folder:
+        made = Path(folder)
+        exports.student(made, term)
+        exports.wheel(made)
+        new = [path.name for path in made.iterdir()]
+        replaced = {*new, *INSIDE, *(wheel.name for wheel in out.glob("minalbert-*.whl"))}
+        if found := [*solutions_in(made), *solutions_in(out, replaced)]:
+            raise handout.SourceError(f"{out} is not to be published: {'; '.join(found[:3])}")
+        out.mkdir(exist_ok=True)
+        for name in replaced:
+            remove(out / name)
+        for name in new:
+            shutil.move(made / name, out / name)
 
 
-def solutions_in(folder):
-    """A sentence for every place in a folder, and in the wheels in it, that holds a solution.
+def remove(path):
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def solutions_in(folder, without=()):
+    """A sentence for every place in a folder, and in the wheels in it, that holds a solution. without: names to skip
 
     In the course's own code a line may be a solution's by chance, and a run of lines may not.
     """
     bodies = list(solutions())
     alone = {line: name for name, body in bodies for line in body if len(line) > LONG}
     runs = {"\n".join(body[i : i + RUN]): name for name, body in bodies for i in range(max(1, len(body) - RUN + 1))}
-    for where, text in texts(folder):
+    for where, text in texts(folder, without):
         lines = code_lines(where, text)
         if "minalbert_course/" in where and "minalbert_course/student/" not in where:
             whole = "\n".join(("", *lines, ""))
@@ -73,11 +88,11 @@ def normal(line):
     return re.sub(r"\s+", "", line)
 
 
-def texts(folder):
+def texts(folder, without):
     """(place, text) of every file, those in wheels and zips too, without the library, and without hints."""
     for path in sorted(Path(folder).rglob("*")):
         where = path.relative_to(folder)
-        if where.parts[0] == ".git" or not path.is_file():
+        if where.parts[0] in (".git", *without) or not path.is_file():
             continue
         if path.suffix not in (".whl", ".zip"):
             yield where.as_posix(), path.read_text(encoding="utf-8", errors="replace")

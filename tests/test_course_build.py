@@ -191,6 +191,24 @@ def test_a_folder_with_a_solution_is_not_published(tmp_path, monkeypatch, where,
         public.publish(tmp_path, TERM)
 
 
+def contents(folder):
+    return {path.relative_to(folder).as_posix(): path.read_text() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_build_that_is_refused_changes_nothing(tmp_path, monkeypatch):
+    """Nobody must publish what it had written before it looked."""
+    before = {"public/python/ex99.py": "an earlier build's", "public/minalbert-0.0-py3-none-any.whl": "theirs"}
+    for name, text in before.items():
+        exports.put(tmp_path / name, text)
+    solution = EX05.solution()
+    monkeypatch.setattr(exports, "student", lambda folder, term: exports.put(folder / "python" / "ex05.py", solution))
+    monkeypatch.setattr(exports, "wheel", lambda *_: None)
+    with pytest.raises(handout.SourceError, match=r"is not to be published: python/ex05\.py holds a piece of ex05's"):
+        public.publish(tmp_path / "public", TERM)
+    assert contents(tmp_path) == before
+    assert [path.name for path in tmp_path.iterdir()] == ["public"]
+
+
 @pytest.mark.parametrize("make", [build.course, public.publish])
 def test_an_earlier_terms_file_that_cannot_be_removed_stops_a_build(tmp_path, monkeypatch, make):
     """As on Windows, where somebody has it open: it would be handed out among this term's."""
