@@ -13,7 +13,7 @@ import pytest
 
 from exercises.mutants import kept, report, workers
 from exercises.mutants.generate import chosen, mutants
-from exercises.mutants.run import RESULTS, Ran, equivalent, missed, right_answers, run, sampled, wrong_answers
+from exercises.mutants.run import RESULTS, Ran, equivalent, missed, recorded, right_answers, run, sampled, wrong_answers
 from exercises.mutants.twin import compared, unlike_numbers
 from exercises.mutants.verdict import is_cause, is_right
 from exercises.mutants.workers import Miss, Result, each
@@ -74,6 +74,12 @@ def test_a_solution_is_its_own_twin(name):
 
 
 @pytest.mark.slow
+def test_what_is_listed_as_equivalent_has_full_marks():
+    """A name whose mutant became another one would hide a miss."""
+    survivors = {name for row in recorded().values() for name in row["survivors"]}
+    assert not equivalent().keys() - survivors
+
+
 def test_equal_infinities_do_not_differ():
     assert unlike_numbers([np.inf, np.nan, 1.0], [np.inf, np.nan, 1.0]) == ""
     assert unlike_numbers([np.inf, 2.0], [-np.inf, 2.0])
@@ -192,6 +198,13 @@ def test_a_process_that_does_not_start_raises_too(monkeypatch):
 
     monkeypatch.setattr(multiprocessing.get_context("spawn"), "Process", Refused)
     with pytest.raises(OSError, match="no more processes"):
+        list(each(abs, [(1,)], workers=1))
+
+
+def test_a_process_that_ends_at_once_raises_too(monkeypatch):
+    """Or each answer would be that of a mutant which ends its process: caught."""
+    monkeypatch.setattr(workers, "serve", divmod)    # wants another argument
+    with pytest.raises(RuntimeError, match="a worker could not be started: it ended the process"):
         list(each(abs, [(1,)], workers=1))
 
 

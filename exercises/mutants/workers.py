@@ -95,7 +95,8 @@ class Worker:
             self.process = process                   # from here on there is something to stop
             theirs.close()
             self.used = ProcessorTime(self.process.pid)
-            self.ask(abs, (0,), 120)                 # importing takes its time
+            if (answer := self.ask(abs, (0,), 120)) != 0:    # importing takes its time
+                raise RuntimeError(f"a worker could not be started: {answer}")
         try:
             self.pipe.send((function, arguments))
             limit = TimeLimit(self, seconds)
