@@ -155,7 +155,7 @@ def unlike_numbers(yours, expected):
         yours, expected = np.asarray(yours), np.asarray(expected)
         if yours.shape != expected.shape or yours.dtype.kind not in "fiub":
             return f"shape {yours.shape}, dtype {yours.dtype}, {expected.shape} expected"
-        size = np.abs(expected).max(initial=0) or 1
+        size = np.abs(expected).max(initial=0, where=np.isfinite(expected)) or 1
         with np.errstate(invalid="ignore"):          # an infinity less another one
             close = np.abs(np.subtract(yours, expected, dtype=float)) <= PRECISION * size
         alike = close | (yours == expected) | ((yours != yours) & (expected != expected))
