@@ -203,7 +203,7 @@ def test_a_process_that_does_not_start_raises_too(monkeypatch):
 
 def test_a_process_that_ends_at_once_raises_too(monkeypatch):
     """Or each answer would be that of a mutant which ends its process: caught."""
-    monkeypatch.setattr(workers, "serve", divmod)    # wants another argument
+    monkeypatch.setattr(workers, "serve", divmod)  # wants another argument
     with pytest.raises(RuntimeError, match="a worker could not be started: it ended the process"):
         list(each(abs, [(1,)], workers=1))
 

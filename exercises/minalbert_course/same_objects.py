@@ -40,10 +40,10 @@ def in_same_objects(lesson, host, calls, of, thoroughly):
         containers = [i for i in objects if isinstance(steps[0].args[i], dict | list)]
         for changed in objects:
             ask(lesson, host, steps, changed, "filled")
-            if thoroughly and changed in containers:
-                ask(lesson, host, steps, changed, "renewed")
             if thoroughly and len(containers) > 1:
                 ask(lesson, host, steps, changed, "another")
+            if thoroughly and changed in containers and call is start:         # forward keeps it, if any does
+                ask(lesson, host, steps, changed, "renewed")
         if call is not start and len(objects) > 1:
             ask_with_one_between(lesson, host, steps, objects[0])
 

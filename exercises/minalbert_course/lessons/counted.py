@@ -5,7 +5,10 @@ import numpy as np
 from ..compare import Wrong, is_number, shown
 
 KEPT = "this was the answer to another call: is something kept from call to call, or one argument not looked at?"
-ELSEWHERE = "other sizes were right: what is special in these? A width that is larger than another, equal to it, or one"
+ELSEWHERE = (
+    "perhaps: other sizes were right; what is special in these? A width that is larger than another, equal to it, one, "
+    "or odd"
+)
 
 
 def whole(name, yours, expected, suspects, own=(), found=None):

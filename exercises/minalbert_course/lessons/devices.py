@@ -97,8 +97,9 @@ def keeps_dtype(name, value, x):
     if dtype != x.dtype:
         cause = None
         if x.dtype == np.float32 and dtype == np.float64:
-            cause = ("a constant is a number of NumPy's (np.sqrt(2 / np.pi) is float64, and wins), or an array is made "
-                     "without a dtype; use Python's numbers, as math.sqrt gives them, and x.dtype")  # fmt: skip
+            cause = ("perhaps: a constant is a number of NumPy's (np.sqrt(2 / np.pi) is float64, and wins), or an "
+                     "array is made without a dtype, or of whole numbers, which make float64 of float32; use Python's "
+                     "numbers, as math.sqrt gives them, and x.dtype")  # fmt: skip
         elif dtype in (np.float16, np.float32):
             cause = f"something is made {dtype}, by astype or dtype=; take x.dtype"
         raise Wrong(f"{name} is {dtype or shown(value)}; x is {x.dtype}, so {name} must be, too", cause)

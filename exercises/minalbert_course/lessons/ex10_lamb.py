@@ -107,6 +107,7 @@ def rate_mistakes(batch, reference, rate):
         "the reference rate is not used": math.sqrt(grown),
         "the reference batch is not used": rate * math.sqrt(batch),
         "the batch is divided, and its quotient cut to a whole number": rate * math.sqrt(batch // reference),
+        "the quotient is rounded to a power of two": rate * math.sqrt(2.0 ** round(math.log2(grown))),
         "the root is of the rate, too": math.sqrt(rate * grown),
         "the rate grows with the square of the batch": rate * grown**2,
         "the rate grows with the cube root of the batch": rate * grown ** (1 / 3),

@@ -207,10 +207,12 @@ def weight_mistakes(s, m, v, ratio):
 def vector_mistakes(s, m, v):
     with np.errstate(all="ignore"):
         u, decayed = direction(s, m, v, decay=False), direction(s, m, v)
+        clamped = trust(s, u) == s.clamp
+        ratio = f"the ratio is used{', or its clamp' if clamped else ''}; vectors are exempt"
         found = {
             "decay and ratio are used; vectors are exempt from both": s.w - s.rate * trust(s, decayed) * decayed,
             "the decay is used; vectors are exempt": s.w - s.rate * decayed,
-            "the ratio is used; vectors are exempt": s.w - s.rate * trust(s, u) * u,
+            ratio: s.w - s.rate * trust(s, u) * u,
             "the decay is used, outside u; vectors are exempt": s.w - s.rate * (u + s.rate * s.weight_decay * s.w),
             "the step goes up the hill: its sign is wrong": s.w + s.rate * u,
             "the rate is not used": s.w - u,

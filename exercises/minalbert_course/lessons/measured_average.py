@@ -13,7 +13,7 @@ from .averaging import asked_rates, moved_average, with_weights
 from .checks import Later
 from .loop_mistakes import curve
 from .loops import equals
-from .recipes import above_zero, best_change, explaining_all, held_out_mistakes, mean_mlm, whole_number
+from .recipes import FIRST_EMPTY, above_zero, best_change, explaining_all, held_out_mistakes, mean_mlm, whole_number
 
 STEPS, LEAST = 120, 0.8                              # the most steps of a run with a target, and the least beta
 
@@ -24,8 +24,8 @@ def compare_held_out(yours, draw):
     given[0] = Given.of("a batch", *given[0].args, True, True)
     empty = Given.of("a batch", *given[1].args, False)
     cases, right = [], []
-    lists = given, given[:1], [Given.of("a batch", 7, 2, 6, 1)], [given[0], empty, given[2]]
-    lists += [empty, *given[1:]], [*given, *given[::2]]
+    lists = (given, given[:1], [Given.of("a batch", 7, 2, 6, 1)], [given[0], empty, given[2]],
+             [*given, *given[::2]])  # fmt: skip
     for asked in lists:
         seed, other = (int(seed) for seed in draw.integers(0, 1000, 2))
         size = (0.25, 12) if asked is lists[1] else ()
@@ -38,6 +38,9 @@ def compare_held_out(yours, draw):
         right.append(held_out_of((seed, *size), weights, asked))
     for (found, _), loss in zip(cases, right, strict=True):
         same("loss", found, loss, suspects=Later(explaining_all, cases, found))
+    first_empty = [empty, *given[1:]]
+    found = yours.held_out_loss(Given.of("a small model", seed), first_empty, weights)
+    same(FIRST_EMPTY, found, held_out_of((seed,), weights, first_empty))
     compare_of_zeros(yours, seed, asked)
     compare_of_its_own(yours, draw, seed, asked)
 

@@ -28,6 +28,9 @@ def mean_mlm(model, batches):
     return sum(float(model.loss(batch).mlm) * n for batch, n in zip(batches, words, strict=True)) / sum(words)
 
 
+FIRST_EMPTY = "loss where the first batch has no masked words"
+
+
 def compare_held_out(yours, draw):
     sizes = [(4, 9, 5), (2, 7, 3), (3, 8, 1)] if draw.first else [(n, 9, n) for n in draw.sizes(a=2, b=4, c=6)]
     given = [Given.of("a batch", int(draw.integers(0, 1000)), *size) for size in sizes]
@@ -35,8 +38,7 @@ def compare_held_out(yours, draw):
     empty = Given.of("a batch", *given[1].args, False)
     cases, rights = [], []
     two_words = Given.of("a batch", 7, 2, 6, 1)
-    for asked in (given, given[:1], [two_words], [*given, given[0], given[2]], [empty, *given[1:]],
-                  [given[0], empty, given[2]]):  # fmt: skip
+    for asked in (given, given[:1], [two_words], [*given, given[0], given[2]], [given[0], empty, given[2]]):
         seed = int(draw.integers(0, 1000))
         found = yours.held_out_loss(Given.of("a small model", seed), asked)
         made = [one.make() for one in asked]
@@ -44,6 +46,9 @@ def compare_held_out(yours, draw):
         cases.append((found, Later(held_out_mistakes, small_model(seed), made)))
     for (found, _), right in zip(cases, rights, strict=True):
         same("loss", found, right, suspects=Later(explaining_all, cases, found))
+    first_empty = [empty, *given[1:]]
+    found = yours.held_out_loss(Given.of("a small model", seed), first_empty)
+    same(FIRST_EMPTY, found, mean_mlm(small_model(seed), [one.make() for one in first_empty]))
     compare_once_more(yours, draw, seed, asked, right)
     yours.untouched()
 
