@@ -38,14 +38,14 @@ HOSTILE = {
         + FORWARD + "return x, x\n", 0, "softmax_backward is not written"),
     "results of its own": (STUB + "\nopen('results.json', 'w').write('{\"score\": 10}')\n", 0, "not written yet"),
     "the library's answer": (STUB + "\nfrom minalbert.layers import *\n", 0, "is the answer to this exercise"),
-    "the checks' answer": (STUB + "\nfrom minalbert_course.lessons.ex05_attention import *\n", 0, "is the answer to"),
+    "the checks' answer": (STUB + "\nfrom minalbert_course.lessons.ex05.attention import *\n", 0, "is the answer to"),
     "the library's answer, kept": (
         STUB + "\nfrom minalbert.layers import softmax as s\ndef softmax_forward(x, kept=s):\n    return kept(x), 0\n",
         0,
         "is the answer to this exercise",
     ),
     "the checks' answer, by their name": (
-        STUB + "\nimport minalbert_course.lessons.ex05_attention as e" + FORWARD + "return e.softmax(x), 0\n",
+        STUB + "\nimport minalbert_course.lessons.ex05.attention as e" + FORWARD + "return e.softmax(x), 0\n",
         0,
         "is the answer to this exercise",
     ),

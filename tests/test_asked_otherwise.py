@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from minalbert_course.again.dict_orders import with_dicts_in_another_order
+from minalbert_course.again.interleaving import interleave
+from minalbert_course.again.single_precision import in_single_precision
 from minalbert_course.compare import Wrong
-from minalbert_course.dict_orders import with_dicts_in_another_order
 from minalbert_course.here import Here
-from minalbert_course.interleaving import interleave
 from minalbert_course.lesson import Lesson
-from minalbert_course.single_precision import in_single_precision
 from minalbert_course.yours import Yours
 
 LESSON = Lesson("ex98", "asked otherwise", 10, {"f": "y"}, own_results=("f",))

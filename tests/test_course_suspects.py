@@ -10,11 +10,11 @@ from minalbert_course.here import Here
 from minalbert_course.lesson import Lesson
 from minalbert_course.lessons.checks import Later
 from minalbert_course.lessons.corners import Corner, CornerDraw, also
-from minalbert_course.lessons.gate_points import compared
-from minalbert_course.lessons.loop_mistakes import slips_of_a_loop
-from minalbert_course.lessons.loops import same_or_own
+from minalbert_course.lessons.ex04.points import compared
+from minalbert_course.lessons.ex07.polynomials import miscounted, quotients
+from minalbert_course.lessons.ex11.loop_mistakes import slips_of_a_loop
+from minalbert_course.lessons.ex11.loops import same_or_own
 from minalbert_course.lessons.matches import matches
-from minalbert_course.lessons.polynomials import miscounted, quotients
 from minalbert_course.marking import mark
 
 X, Y = np.random.default_rng(3).standard_normal((2, 3, 4)) + 0.2

@@ -6,8 +6,8 @@ import pytest
 
 from minalbert_course.compare import Wrong
 from minalbert_course.draw import CheckDraw
-from minalbert_course.lessons.measured_average import averaged_mlm
-from minalbert_course.lessons.recipes import MORE, compare_losses
+from minalbert_course.lessons.ex11.measured_average import averaged_mlm
+from minalbert_course.lessons.ex11.recipes import MORE, compare_losses
 
 
 def asked(losses):

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
+from minalbert_course.again.scaled_upstream import FACTOR, times
 from minalbert_course.compare import Wrong, same
 from minalbert_course.draw import draws
 from minalbert_course.here import Here
 from minalbert_course.lesson import Lesson
 from minalbert_course.marking import mark, none, printable
 from minalbert_course.report import lines
-from minalbert_course.scaled_upstream import FACTOR, times
 from minalbert_course.yours import says_something
 
 lesson = Lesson("ex99", "doubling", 10, {"double": "y, cache", "halve": "x"})

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from minalbert_course import files
-from minalbert_course.changed_code import ROUNDS, TICK, Rounds, TooLong, compiled, loops_of
+from minalbert_course.causes.changed_code import ROUNDS, TICK, Rounds, TooLong, compiled, loops_of
 from minalbert_course.compare import Wrong, equal, same
 from minalbert_course.here import Here
 from minalbert_course.lesson import Lesson

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from minalbert_course.stateless import is_stateless
+from minalbert_course.state.stateless import is_stateless
 
 PLAIN = '''
 import dataclasses

@@ -12,8 +12,10 @@ the grader) and in where the student's code runs (here, or in a fenced process o
 This package uses the library; the library does not know it. Two entry points connect them: the commands `exercise` and
 `grade` (`commands`), and a student's functions in a training run (`your_code`).
 
-Read in this order: lesson, draw, compare, values, calls, yours, here, copying, shared_memory, running, marking, slips,
-mending, report, handout, files, your_code, milestones.
+Read in this order: lesson, draw, compare, values, calls, yours, here, copying, shared_memory, running, marking, report,
+handout, files, your_code, milestones. Packages: `lessons`, the exercises; `again`, the questions that `running` asks of
+every exercise; `causes`, why an answer is wrong; `state`, what a file can keep between calls; `makers`, what checks
+hand out; `outside`, numbers of other libraries; `grade`, a batch of submissions, each in a fenced process.
 """
 
 from .compare import Wrong, equal, same

@@ -12,29 +12,29 @@ from .errors import CourseError
 
 def all_lessons():
     """name -> Lesson, in order, each exercise before its variants"""
-    found = [lesson for module in modules() for lesson in lessons_of(module)]
+    found = [lesson for exercise in exercises() for lesson in lessons_of(exercise)]
     return {lesson.name: lesson for lesson in sorted(found, key=lambda lesson: lesson.name)}
 
 
 @functools.cache
-def modules(beginning="ex"):
-    """Names of modules: one for an exercise, perhaps others for its variants."""
-    return [module.name for module in pkgutil.iter_modules(lessons.__path__) if module.name.startswith(beginning)]
+def exercises():
+    """ex01, ex02, ...: the packages of lessons"""
+    return [module.name for module in pkgutil.iter_modules(lessons.__path__) if module.ispkg]
 
 
-def lessons_of(module):
-    return importlib.import_module(f"{lessons.__name__}.{module}").LESSONS
+def lessons_of(exercise):
+    """The exercise, and its variants if it has any."""
+    return importlib.import_module(f"{lessons.__name__}.{exercise}").LESSONS
 
 
 def find(name):
     """The lesson "ex05", or "ex04-erf", or one given as 5, as ex5 or as a file's stem, ex05_attention."""
     number, *words = str(name).lower().replace("_", "-").removeprefix("ex").split("-")
-    offered = []
-    if number.isdecimal():
-        offered = [lesson for module in modules(f"ex{int(number):02d}_") for lesson in lessons_of(module)]
-    if not offered:
+    exercise = f"ex{int(number):02d}" if number.isdecimal() else None
+    if exercise not in exercises():
         known = ", ".join(name for name, lesson in all_lessons().items() if lesson.variant_of is None)
         raise CourseError(f"there is no exercise {name!r}; there are {known}")
+    offered = lessons_of(exercise)
     of_words = [lesson for lesson in offered if lesson.name.partition("-")[2] in words]
     base = [lesson for lesson in offered if lesson.variant_of is None]
     if "-" in str(name) and not of_words:

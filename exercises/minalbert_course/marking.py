@@ -6,18 +6,18 @@ from typing import Any, NamedTuple
 from minalbert.gradcheck.diagnose import PERHAPS, certain
 
 from . import unfilled
+from .again.interleaving import AGAIN, answers_otherwise
+from .causes.mending import Mending
+from .causes.own_forward import YoursByOwnForward, pairs_to_judge
+from .causes.variations import found_in
 from .compare import NOTHING, Wrong
 from .draw import PUBLIC
 from .ending import SECONDS, ended_after
 from .errors import CourseError
 from .files import mentions
-from .interleaving import AGAIN, answers_otherwise
 from .lesson import UNTOUCHED, Check
-from .mending import Mending
-from .own_forward import YoursByOwnForward, pairs_to_judge
 from .running import run_check
 from .values import NotWritten, OutOfTime, Stopped
-from .variations import found_in
 from .yours import Yours
 
 NAN = "not a number"                                 # in causes of `minalbert.gradcheck`
@@ -194,7 +194,7 @@ def check(exercise, namespace, term=None):
     from .catalogue import find
     from .here import Here
     from .report import lines
-    from .stateless import is_stateless
+    from .state.stateless import is_stateless
 
     if namespace.get("__name__") != "__main__":
         return None

@@ -25,7 +25,7 @@ from . import outside
 from .ending import ended_after
 from .errors import CourseError
 from .files import run as run_file
-from .lessons.recipes import mean_mlm
+from .lessons.ex11.recipes import mean_mlm
 from .makers.small_language import CONFIG, held_out_batches, new_model, training_batches
 from .your_code import OPTIMISER, your_code
 

@@ -17,7 +17,7 @@ from .files import as_handed_out, there
 from .files import run as run_file
 from .here import Here
 from .marking import mark, none
-from .stateless import is_stateless
+from .state.stateless import is_stateless
 from .your_code import WANTED, of_other_models
 
 TERM = "minalbert-course.json"

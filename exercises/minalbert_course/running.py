@@ -1,20 +1,20 @@
 """A check with all of its draws, and then its calls once more, in ways that no lesson has to ask for itself."""
 
+from .again.dict_orders import with_dicts_in_another_order
+from .again.given_again import once_more_as_left
+from .again.interleaving import interleave
+from .again.memory_orders import in_other_orders
+from .again.object_twice import with_one_object_twice
+from .again.one_argument import with_one_argument_changed
+from .again.other_upstream import with_other_upstream
+from .again.same_objects import in_same_objects
+from .again.scaled_arguments import with_scaled_arguments
+from .again.scaled_upstream import with_scaled_upstream
+from .again.single_precision import in_single_precision
 from .calls import forms_of
-from .dict_orders import with_dicts_in_another_order
 from .draw import draws
-from .given_again import once_more_as_left
-from .interleaving import interleave
 from .lesson import UNTOUCHED
-from .memory_orders import in_other_orders
-from .object_twice import with_one_object_twice
-from .one_argument import with_one_argument_changed
-from .other_upstream import with_other_upstream
 from .pretended_gpu import pretending
-from .same_objects import in_same_objects
-from .scaled_arguments import with_scaled_arguments
-from .scaled_upstream import with_scaled_upstream
-from .single_precision import in_single_precision
 
 
 def run_check(lesson, check, yours, term):

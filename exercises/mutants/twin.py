@@ -15,11 +15,11 @@ from pathlib import Path
 import numpy as np
 
 from minalbert_course import files
+from minalbert_course.again.same_objects import holds_given
 from minalbert_course.given import Given
 from minalbert_course.here import Here
 from minalbert_course.makers import ex11
 from minalbert_course.marking import mark
-from minalbert_course.same_objects import holds_given
 from minalbert_course.values import NotWritten, OnDevice, Opaque, Stopped
 
 from ..source import sources

@@ -15,7 +15,7 @@ from minalbert_course import catalogue, files
 from minalbert_course.grade.time_limit import MOMENT, ProcessorTime, TimeLimit
 from minalbert_course.here import Here
 from minalbert_course.marking import mark_and_explain
-from minalbert_course.stateless import is_stateless
+from minalbert_course.state.stateless import is_stateless
 
 from .. import unchanged
 from ..source import sources

@@ -1,7 +1,7 @@
 import torch
 from torch.nn import functional
 
-from minalbert_course.lessons.ex02_linear_embedding import IDS, TYPES
+from minalbert_course.lessons.ex02.linear_embedding import IDS, TYPES
 from minalbert_course.outside import ramp
 
 FROM = "torch.nn.functional.linear and embedding, and their gradients, torch 2.13, float64"

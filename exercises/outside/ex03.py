@@ -1,7 +1,7 @@
 import torch
 from torch.nn.functional import layer_norm, rms_norm
 
-from minalbert_course.lessons.norms import ramps
+from minalbert_course.lessons.ex03.norms import ramps
 
 FROM = "torch.nn.functional.layer_norm and rms_norm, and their gradients, torch 2.13, float64"
 

@@ -2,7 +2,7 @@ import torch
 from transformers import AlbertConfig
 from transformers.models.albert.modeling_albert import AlbertTransformer
 
-from minalbert_course.lessons.passes import COMPARED, outside_point, ramps
+from minalbert_course.lessons.ex06.passes import COMPARED, outside_point, ramps
 
 FROM = "AlbertTransformer (the encoder of AlbertModel) and its gradients, transformers 5, torch 2.13, float64, eager"
 MODULES = {

@@ -1,7 +1,7 @@
 import numpy as np
 import torch
 
-from minalbert_course.lessons.dropping import ramps
+from minalbert_course.lessons.ex06.dropping import ramps
 
 FROM = "torch.nn.functional.gelu (tanh), layer_norm and autograd, torch 2.13, float64; masks of numpy's default_rng"
 

@@ -2,7 +2,7 @@ import numpy as np
 import torch
 from transformers import AlbertConfig, AlbertModel
 
-from minalbert_course.lessons.model_sizes import BASE, KEYS, LARGE
+from minalbert_course.lessons.ex07.model_sizes import BASE, KEYS, LARGE
 
 FROM = "num_parameters() of AlbertModel, transformers 5; rows: the six sizes, shared or not, the count"
 XLARGE, XXLARGE = (30000, 128, 2048, 512, 8192, 24), (30000, 128, 4096, 512, 16384, 12)

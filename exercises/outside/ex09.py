@@ -1,6 +1,6 @@
 import torch
 
-from minalbert_course.lessons.ex09_losses import torch_case
+from minalbert_course.lessons.ex09.losses import torch_case
 
 FROM = "torch.nn.functional.cross_entropy (reduction none, weighted mean) and autograd, torch 2.13, float64"
 

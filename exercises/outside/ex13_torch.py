@@ -7,7 +7,7 @@ import torch
 from safetensors.torch import save_file
 
 import minalbert_course.outside as stored
-from minalbert_course.lessons.torch_names import OLDER
+from minalbert_course.lessons.ex13.torch_names import OLDER
 
 from .ex13 import SIZES
 

@@ -21,7 +21,7 @@ from ..drawn import received
 from ..given import Given
 from ..here import Here
 from ..shared_memory import MEMORY_OF
-from ..stateless import is_stateless
+from ..state.stateless import is_stateless
 from ..values import NotWritten, Opaque, Stopped
 from . import codec, collecting, fence, offered
 

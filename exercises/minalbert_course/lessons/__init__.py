@@ -1,5 +1,5 @@
-"""The exercises and what they share.
+"""The exercises, a package each, and what they share.
 
-`exNN_name` has the lesson of an exercise or of a variant, in `LESSONS`: what it asks for, and how each part is checked.
-The other modules have what these use: points to test at, references, known mistakes and their causes.
+`exNN.LESSONS` has the lesson of an exercise and those of its variants: what each asks for, how each part is checked.
+Beside the lessons stand what they use: points to test at, references, known mistakes and their causes.
 """

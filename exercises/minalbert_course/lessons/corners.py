@@ -14,9 +14,9 @@ import numpy as np
 
 from minalbert.gradcheck.diagnose import certain
 
+from ..causes.own_forward import YoursByOwnForward
 from ..compare import Wrong
 from ..narrow import where_memory_allows
-from ..own_forward import YoursByOwnForward
 from ..values import Stopped
 
 LARGE, UPSTREAM, TINY, LEAST = 11.0, 100.0, 1e-3, 1e-6
