@@ -13,6 +13,7 @@ from pathlib import Path
 import fake_cupy
 import pytest
 from hypothesis import settings
+from planted import OF_THE_DAY, THIRDS
 
 from minalbert.backend import cuda_missing
 
@@ -33,8 +34,17 @@ def pytest_addoption(parser):
         choices=("cpu", "cuda", "pretended"),
         help="run the device tests on this one only (default: on all; skipped, with the reason, without a GPU)",
     )
-    parser.addoption("--all-terms", action="store_true", help="mark all planted mistakes in a second term, too")
+    parser.addoption(
+        "--planted",
+        choices=("all", *THIRDS),
+        default=OF_THE_DAY,
+        help="which mistakes are planted, in the library and in exercises: all, or a third (default: that of the day)",
+    )
     parser.addoption("--kills", type=int, default=50, help="how often to kill a training run (default: 50)")
+
+
+def pytest_report_header(config):
+    return f"planted mistakes: {config.getoption('planted')} of them (--planted all; 1/3, 2/3 or 3/3)"
 
 
 @pytest.hookimpl(optionalhook=True)  # without pytest-xdist there is no such hook

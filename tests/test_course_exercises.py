@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+from planted import planted
 
 from exercises import handbook, unchanged
 from exercises.source import HERE, sources
@@ -86,12 +87,12 @@ def arrays_of_no_axes(value):
 
 
 def pytest_generate_tests(metafunc):
-    """A mistake in a term; in the second term each third one, unless all are asked for."""
+    """A mistake in a term: a third of them in one, another third in the second, unless all are asked for."""
     if "row" in metafunc.fixturenames:
-        step = 1 if metafunc.config.getoption("--all-terms") else 3
-        cases = [(PUBLIC, case) for case in wrong_answers()] + [("autumn", case) for case in [*wrong_answers()][::step]]
         metafunc.parametrize(("term", "name", "row"), [
-            pytest.param(term, *case.values, id=f"{case.id}-{term}") for term, case in cases])  # fmt: skip
+            pytest.param(term, *case.values, id=f"{case.id}-{term}")
+            for further, term in enumerate((PUBLIC, "autumn"))
+            for case in planted(metafunc.config, [*wrong_answers()], further)])  # fmt: skip
 
 
 @pytest.mark.slow

@@ -2,7 +2,8 @@
 
 A mistake is a line of the library, replaced. The mutated package is written to a folder of its own, and a process that
 has imported nothing of minalbert runs its gradient checks; where forward and backward are wrong together, which no
-gradient check can see, it runs the tests of values (judges.py).
+gradient check can see, it runs the tests of values (judges.py). A run plants a third of them, another each day, which
+its first lines name; `--planted all` plants all.
 """
 
 import json
@@ -15,6 +16,7 @@ from pathlib import Path
 import pytest
 from judges import JUDGES
 from mutations import MUTATIONS
+from planted import planted
 
 import minalbert
 
@@ -50,15 +52,22 @@ def needs(judge):
         pytest.importorskip("numba", reason="numba is not installed (pip install 'minalbert[fast]')")
 
 
-@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.name)
+def pytest_generate_tests(metafunc):
+    if "mutation" in metafunc.fixturenames:
+        metafunc.parametrize("mutation", planted(metafunc.config, MUTATIONS), ids=lambda mutation: mutation.name)
+
+
+def test_each_line_to_break_stands_there_once():
+    texts = {name: (PACKAGE / name).read_text(encoding="utf-8") for name in {mutation.file for mutation in MUTATIONS}}
+    assert [mutation.name for mutation in MUTATIONS if texts[mutation.file].count(mutation.right) != 1] == []
+
+
 def test_a_planted_mistake_is_caught(judges, mutation, tmp_path):
     needs(mutation.seen_by)
     package = tmp_path / "minalbert"
     shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
     path = package / mutation.file
-    source = path.read_text(encoding="utf-8")
-    assert source.count(mutation.right) == 1, "the line to break must stand there once"
-    path.write_text(source.replace(mutation.right, mutation.wrong), encoding="utf-8")
+    path.write_text(path.read_text(encoding="utf-8").replace(mutation.right, mutation.wrong), encoding="utf-8")
 
     assert caught(judges, package, mutation.seen_by)
 
