@@ -125,7 +125,7 @@ BLIND = {
 
 SEEN = {
     "by what compares": "softmax_forward wrote into its argument 1",
-    "by what reports": "y of softmax_forward is another when the same objects are given once more",
+    "by what reports": "y of softmax_forward is another when given the same objects again",
 }
 
 

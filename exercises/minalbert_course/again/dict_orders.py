@@ -6,9 +6,9 @@ First those of all dicts, and then of every other: two dicts with the same names
 import itertools
 
 from ..compare import Wrong
-from ..values import Opaque, parts
-from .interleaving import alike, by_name
-from .memory_orders import CLOSE, largest, once_more, those_with
+from ..values import parts
+from .alike import by_name, first_difference, largest
+from .memory_orders import CLOSE, once_more, those_with
 
 CAUSE = "the entries of a dict are taken by their order; they have names, and may come in any order"
 TURNED = (True,), (False, True)                      # all dicts of a call; every other, from the second on
@@ -39,10 +39,9 @@ def judge(lesson, call, answer):
     where = "where the entries of a dict come in another order"
     if isinstance(answer, Exception):
         raise Wrong(f"{where}, {answer}", CAUSE, call.name) from answer
-    size = largest(call.result)
-    for name, before, after in by_name(lesson, call, answer[0]):
-        if not isinstance(before, Opaque) and not alike(in_order(before), in_order(after), CLOSE, size):
-            raise Wrong(f"{name} of {call.name} is another {where}", CAUSE, call.name)
+    pairs = ((name, in_order(before), in_order(after)) for name, before, after in by_name(lesson, call, answer[0]))
+    if found := first_difference(pairs, CLOSE, largest(call.result)):
+        raise Wrong(f"{found[0]} of {call.name} is another {where}", CAUSE, call.name)
 
 
 def in_order(value):

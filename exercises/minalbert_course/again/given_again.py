@@ -10,9 +10,9 @@ import numpy as np
 from ..calls import form_of, holds_given, repeatable, with_starts
 from ..compare import Wrong
 from ..given import Given
-from ..values import Opaque
 from ..yours import IN_PLACE
-from .interleaving import alike, by_name, steps_of
+from .alike import by_name, first_difference
+from .interleaving import steps_of
 
 
 def once_more_as_left(lesson, host, calls):
@@ -42,7 +42,5 @@ def with_objects(call, kind):
 def judge(lesson, call, answer):
     if isinstance(answer, Exception):
         raise Wrong(f"given the same objects once more, {answer}", IN_PLACE, call.name) from answer
-    for name, before, after in by_name(lesson, call, answer[0]):
-        if not isinstance(before, Opaque) and not alike(before, after):
-            seen = f"{name} of {call.name} is another when the same objects are given once more"
-            raise Wrong(seen, IN_PLACE, call.name)
+    if found := first_difference(by_name(lesson, call, answer[0])):
+        raise Wrong(f"{found[0]} of {call.name} is another when given the same objects again", IN_PLACE, call.name)

@@ -11,11 +11,11 @@ import numpy as np
 
 from ..calls import holds_given, one_of_each_form, repeatable, results
 from ..compare import Wrong
-from ..copying import identical
 from ..given import Given
 from ..shared_memory import EARLIER, ITSELF, MEMORY_OF
-from ..values import CacheOf, NotWritten, OnDevice, Opaque, Step, Stopped, mapped
-from ..yours import RETURNED, unpacked
+from ..values import CacheOf, NotWritten, Opaque, Step, Stopped, mapped
+from ..yours import RETURNED
+from .alike import by_name, first_difference
 
 KEPT = (
     "the result depends on calls in between: something is kept outside the cache, in a global variable, say; or the "
@@ -24,7 +24,6 @@ KEPT = (
 AGAIN = "made again, the same call gives another answer: something is kept from call to call, in a global variable, say"
 SAME_ARRAY = "an array that is kept from call to call is returned itself; others may write into it: return a new one"
 SAME_OBJECT = "a list or dict that is kept from call to call is returned itself; others may change it: return a new one"
-CLOSE = 1e-6                                         # relative: sums may be rounded in another way
 
 
 def interleave(lesson, host, made, known=frozenset()):
@@ -72,9 +71,8 @@ def judge(lesson, call, answer):
     """answer: of the call that is made again"""
     if isinstance(answer, Exception):
         raise Wrong(f"called again after other calls, {answer}", KEPT, call.name) from answer
-    for name, before, after in returned(lesson, call, answer):
-        if not isinstance(before, Opaque) and not alike(before, after):
-            raise Wrong(f"{name} of {call.name} is another where other calls come in between", KEPT, call.name)
+    if found := first_difference(returned(lesson, call, answer)):
+        raise Wrong(f"{found[0]} of {call.name} is another where other calls come in between", KEPT, call.name)
 
 
 def judge_other(lesson, call, answer):
@@ -136,17 +134,9 @@ def is_answered_otherwise(lesson, host, call):
         return False
     try:
         result, _ = host.call(call.name, call.args, call.static, lesson.opaque(call.name))
-        pairs = list(by_name(lesson, call, result))
-        return not all(isinstance(before, Opaque) or alike(before, after) for _, before, after in pairs)
+        return first_difference(by_name(lesson, call, result)) is not None
     except (NotWritten, Stopped, Wrong, RecursionError):
         return False
-
-
-def by_name(lesson, call, result):
-    """(name of what is returned, what the call had returned, what it returned now)"""
-    names = lesson.functions[call.name]
-    result = unpacked(call.name, result, names)
-    return [(names[0], call.result, result)] if len(names) == 1 else zip(names, call.result, result, strict=True)
 
 
 def of_many_values(result):
@@ -162,34 +152,3 @@ def other(value):
 def turned(array):
     back = np.flip(array)                            # of no axes, it is a scalar
     return np.array(array.dtype.type(0.75) * back if array.dtype.kind == "f" else back)
-
-
-def alike(before, after, close=CLOSE, size=None):
-    """Equal, up to rounding; objects of other kinds are taken to be. size: what rounding is relative to"""
-    if isinstance(before, np.ndarray) and isinstance(after, np.ndarray) and identical(before, after):
-        return True
-    if isinstance(before, OnDevice) and isinstance(after, OnDevice):
-        return alike(before.host, after.host, close, size)
-    if isinstance(before, dict) and isinstance(after, dict):
-        return before.keys() == after.keys() and all(
-            alike(before[key], after[key], close, size) for key in before)
-    if isinstance(before, tuple | list) and isinstance(after, tuple | list):
-        return len(before) == len(after) and all(
-            alike(*pair, close, size) for pair in zip(before, after, strict=True))
-    if isinstance(before, str | None) or isinstance(after, str | None):
-        return not isinstance(before, np.ndarray) and not isinstance(after, np.ndarray) and before == after
-    try:
-        before, after = np.asarray(before), np.asarray(after)
-    except ValueError:                               # an object of some kind
-        return not isinstance(before, np.ndarray) and not isinstance(after, np.ndarray)
-    if "O" in (before.dtype.kind, after.dtype.kind) or before.shape != after.shape:
-        return before.shape == after.shape
-    if before.dtype.kind not in "fc":
-        return bool((before == after).all())
-    if (before == after).all():
-        return True
-    if size is None:
-        size = np.abs(before).max(initial=0.0, where=np.isfinite(before))
-    with np.errstate(invalid="ignore"):              # of infinities, which are equal or not
-        near = np.abs(after - before) <= close * size
-    return bool((near | (before == after) | ((before != before) & (after != after))).all())

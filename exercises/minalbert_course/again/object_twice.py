@@ -12,7 +12,7 @@ from ..calls import of_plain_values, results
 from ..compare import Wrong
 from ..given import Given
 from ..values import NotWritten, Opaque, Stopped
-from .interleaving import alike, by_name
+from .alike import alike, by_name
 from .scaled_arguments import answered, right
 
 CAUSE = "an argument is found by its object (`is`, `id`), or written into: two arguments may be one array"

@@ -17,8 +17,8 @@ from ..given import Given
 from ..remembered import remembered
 from ..values import Opaque
 from ..yours import says_something, unpacked
-from .interleaving import CLOSE, alike, steps_of
-from .memory_orders import largest
+from .alike import CLOSE, alike, largest
+from .interleaving import steps_of
 from .object_twice import agree
 from .scaled_arguments import right
 from .small_changes import at, changes, is_whole, places, replaced

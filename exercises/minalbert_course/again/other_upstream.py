@@ -8,8 +8,7 @@ import numpy as np
 
 from ..compare import Wrong
 from ..values import NotWritten, Stopped
-from .interleaving import alike
-from .memory_orders import largest
+from .alike import alike, largest
 from .scaled_upstream import PassesAgain, passes_of, times
 
 LITTLE = 2.0**-60                                    # a power of two, which rounds nothing

@@ -13,7 +13,8 @@ from ..calls import holds_given, of_plain_values
 from ..compare import Wrong
 from ..given import Given
 from ..values import NotWritten, Opaque, Stopped
-from .interleaving import alike, by_name, last_answer, other, steps_of
+from .alike import by_name, first_difference
+from .interleaving import last_answer, other, steps_of
 
 KEPT = (
     "something is kept for an object, by its id, say, or from call to call: the same array or dict may have other "
@@ -69,9 +70,8 @@ def judge(lesson, call, answers, where):
         result, _ = last_answer(answers)
     except (NotWritten, Stopped) as error:
         raise Wrong(f"called again with the same objects, {error}", KEPT, call.name) from error
-    for name, before, after in by_name(lesson, call, result):
-        if not isinstance(before, Opaque) and not alike(before, after, CLOSE):
-            raise Wrong(f"{name} of {call.name} is another {where}", KEPT, call.name)
+    if found := first_difference(by_name(lesson, call, result), CLOSE):
+        raise Wrong(f"{found[0]} of {call.name} is another {where}", KEPT, call.name)
 
 
 def other_of(changed):

@@ -11,8 +11,8 @@ from ..calls import of_plain_values, results
 from ..compare import Wrong
 from ..values import NotWritten, Opaque, Stopped, is_floats, mapped, parts
 from ..yours import unpacked
-from .interleaving import alike, by_name, last_answer, steps_of
-from .memory_orders import largest
+from .alike import alike, by_name, largest
+from .interleaving import last_answer, steps_of
 
 SMALL, LEAST, LARGE = 2.0**-28, 2.0**-50, 2.0**24
 WORDS = {SMALL: "2⁻²⁸ times as large", LEAST: "2⁻⁵⁰ times as large", LARGE: "2²⁴ times as large"}

@@ -14,7 +14,8 @@ from ..compare import Wrong
 from ..shared_memory import EARLIER
 from ..values import CacheOf, NotWritten, Step, Stopped
 from ..yours import RETURNED, says_something
-from .interleaving import KEPT, alike, by_name, last_answer, other
+from .alike import alike, by_name
+from .interleaving import KEPT, last_answer, other
 
 FACTOR = -(2.0**40)                                  # a power of two, which rounds nothing
 ANOTHER = 1.3719                                     # times 2 dy / B, by which a cache may be multiplied, it is not 1

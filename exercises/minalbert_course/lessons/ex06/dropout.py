@@ -5,7 +5,7 @@ import numpy as np
 from minalbert.backend import dropout_mask
 from minalbert.layers import dropout_backward, dropout_forward
 
-from ...again.interleaving import alike
+from ...again.alike import alike
 from ...compare import Wrong, same
 from ...lesson import Lesson
 from ...outside import numbers as stored

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from ...again.interleaving import alike
+from ...again.alike import alike
 from ...compare import LIMIT, same
 from ...lesson import Lesson
 from ...outside import numbers as stored
