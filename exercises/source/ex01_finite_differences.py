@@ -4,9 +4,10 @@
 # Every gradient in this course is derived by hand, so every gradient can be wrong. Here you build the judge: it asks
 # the function itself, entry by entry, and knows no calculus.
 #
-# In all of this, `f` takes an array of `x`'s shape and returns one number; `x` is an array of float64, of any shape.
-# Its gradient has the shape of `x`: entry $i$ says how $f$ changes with $x_i$. Arrays may be transposed, or parts of
-# larger ones: then `reshape` may return a copy. Leave arguments as they were, and return new arrays.
+# In all of this, `f` takes an array of `x`'s shape and returns one number; `x` is an array of float64, of any shape,
+# with one number or more. Its gradient has the shape of `x`: entry $i$ says how $f$ changes with $x_i$. Arrays may be
+# transposed, or parts of larger ones: then `reshape` may return a copy. Leave arguments as they were, at all times: `f`
+# may look at `x` itself. Return new arrays.
 
 # %%
 import numpy as np

@@ -46,7 +46,7 @@ def dropout_mask(shape, rate, key):
 # $$y = x\;\frac{\text{mask}}{1 - \text{rate}} \qquad dx = dy\;\frac{\text{mask}}{1 - \text{rate}}$$
 #
 # The division keeps the mean as it was, so that nothing has to be rescaled in evaluation. There `key` is None: nothing
-# is dropped and nothing is divided, whatever the rate.
+# is dropped and nothing is divided. A rate is at least 0 and below 1.
 
 # %%
 def dropout_forward(x, rate, key):

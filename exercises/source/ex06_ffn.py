@@ -5,8 +5,9 @@
 # attention, and each has a feed-forward part (FFN) of its own. That costs parameters, and hardly any accuracy.
 #
 # The block is given. `x`, `y`, `dy`, `dx` are (B, T, H), `heads` and `eps` are numbers, and `mask` is (B, 1, 1, T): 0
-# for tokens, for padding a finite number far below all scores, at most -10000. The weights of a block are a dict of 16
-# arrays by name, in any order: ten begin with `attention.`, six with `ffn.`; each half has its norm.
+# for tokens, for padding a finite number far below all scores, at most -10000; no sequence is padding alone. The
+# weights of a block are a dict of 16 arrays by name, in any order: ten begin with `attention.`, six with `ffn.`; each
+# half has its norm.
 #
 # | forward | backward |
 # |---|---|

@@ -10,8 +10,8 @@
 # so a group is a run of layers. With G = 1 all layers share, with G = L none do.
 #
 # The block is given. `x`, `y`, `dy`, `dx` are (B, T, H), `heads` and `eps` are numbers, and `mask` is (B, 1, 1, T): 0
-# for tokens, for padding a finite number far below all scores, at most -10000. The weights of a block are a dict of 16
-# arrays by name, in any order (`"attention.query.w"`, ..., `"ffn.norm.bias"`).
+# for tokens, for padding a finite number far below all scores, at most -10000; no sequence is padding alone. The
+# weights of a block are a dict of 16 arrays by name, in any order (`"attention.query.w"`, ..., `"ffn.norm.bias"`).
 #
 # | forward | backward |
 # |---|---|

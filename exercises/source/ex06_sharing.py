@@ -10,7 +10,7 @@
 # the block, then the loop, and the way back through both.
 #
 # `x`, `y`, `dy`, `dx` are (B, T, H), `mask` is (B, 1, 1, T) and goes to the attention: 0 for tokens, for padding a
-# finite number far below all scores, at most -10000. `heads` and `eps` are numbers.
+# finite number far below all scores, at most -10000; no sequence is padding alone. `heads` and `eps` are numbers.
 # `weights` is a dict of 16 arrays, in any order; H is the width of the layers, F that of the feed-forward part:
 #
 # | names | shapes |

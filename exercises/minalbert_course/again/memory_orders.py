@@ -18,10 +18,11 @@ from ..compare import Wrong
 from ..given import Given
 from ..values import Opaque, mapped, parts
 from ..yours import IN_PLACE
-from .interleaving import alike, by_name, steps_of
+from .alike import alike, by_name, first_difference, largest
+from .interleaving import steps_of
 
 COLUMNS, GAPS, INTERCHANGED = "column by column", "with gaps", "with two axes interchanged"
-ORDERS = (COLUMNS,), (INTERCHANGED, GAPS), (GAPS, INTERCHANGED)     # of one call's arrays, in turn
+ORDERS = (COLUMNS,), (INTERCHANGED, GAPS), (GAPS, INTERCHANGED), (COLUMNS, GAPS)       # of arrays, in turn
 WAYS = f"{COLUMNS}, {GAPS} or {INTERCHANGED}"
 CAUSE = (
     "the order in memory is taken for the order of the axes: order='A' or 'K', .data, or a reshape or ravel that is "
@@ -40,8 +41,10 @@ def in_other_orders(lesson, host, made, functions, may_write):
     """
     asked = those_with(np.ndarray, made) if functions else []
     for order in ORDERS if asked else ():
-        ways = itertools.cycle(order)
-        changed = [laid_out(call, Laying(ways, call.name in may_write)) for call in asked]
+        ways = itertools.cycle(order), itertools.cycle(order[::-1])  # forward's, and backward's, which are others
+        changed = [
+            laid_out(call, Laying(ways[call.name.endswith("_backward")], call.name in may_write)) for call in asked
+        ]  # fmt: skip
         once_more(lesson, host, asked, changed, functions, judge)
 
 
@@ -97,19 +100,6 @@ def judge(lesson, call, answer):
             raise Wrong(f"given arrays that cannot be written into, {answer}", IN_PLACE, call.name) from answer
         raise Wrong(f"given arrays that lie in memory {WAYS}, {answer}", CAUSE, call.name) from answer
     size = largest((call.result, call.args[0] if call.name.endswith("_backward") else ()))
-    for name, before, after in by_name(lesson, call, answer[0]):
-        if not isinstance(before, Opaque) and not alike(before, after, CLOSE, size):
-            seen = f"{name} of {call.name} is another where arrays lie in memory {WAYS}"
-            raise Wrong(seen, ROUNDED if alike(before, after, COARSE, size) else CAUSE, call.name)
-
-
-def largest(value):
-    """The size of the largest among the floats and the arrays of floats or complex numbers."""
-    if isinstance(value, dict):
-        return max(map(largest, value.values()), default=0.0)
-    if type(value) in (tuple, list):
-        return max(map(largest, value), default=0.0)
-    if isinstance(value, float):
-        return abs(value) if np.isfinite(value) else 0.0
-    is_float = isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "fc"
-    return float(np.abs(value).max(initial=0.0, where=np.isfinite(value))) if is_float else 0.0
+    if found := first_difference(by_name(lesson, call, answer[0]), CLOSE, size):
+        cause = ROUNDED if alike(*found[1:], COARSE, size) else CAUSE
+        raise Wrong(f"{found[0]} of {call.name} is another where arrays lie in memory {WAYS}", cause, call.name)

@@ -32,6 +32,19 @@ def function(name, *coefficients):
     return MADE.setdefault(key, functools.partial(FUNCTIONS[name], *coefficients))
 
 
+@maker("array of its own")
+def array_of_its_own(array):
+    """The array: the same object for the same numbers."""
+    return MADE.setdefault(("array", array.shape, array.tobytes()), array)
+
+
+@maker("function of its own array")
+def function_of_its_own_array(array):
+    """x -> Σ x a, where a is that object: it may be the x at which this is differentiated."""
+    array = array_of_its_own(array)
+    return lambda x: (x * array).sum()
+
+
 @maker("one array")
 def one_array(names, array):
     """A dict in which each name has the very same array."""

@@ -4,7 +4,7 @@ import numpy as np
 
 from minalbert.gradcheck.diagnose import certain
 
-from ...again.interleaving import alike
+from ...again.alike import alike
 from ...compare import LIMIT, Wrong, same
 from ...compare import numbers as array_of
 from ..corners import MANY, Corner, upstream
@@ -17,7 +17,11 @@ BESIDE = (
     "seen: these have other answers beside a large x than alone. Is one rule taken for the whole array, or has it the "
     "dtype of its first number?"
 )
-FINE = 5e-7
+FINE, ENDS = 5e-7, 1e-6                              # limits, for all x and for those near 0 and beyond 5
+NOT_FLOAT32 = {
+    FINE: "perhaps: a constant has too few digits",
+    ENDS: "perhaps: x near 0, or far from it, is a case of its own, and is rounded",
+}
 SHAPES = (
     Corner(B=1, T=1, K=1),
     Corner("tiny", B=2, T=4, K=1),
@@ -40,6 +44,7 @@ def far(x):
     """
     shut = np.linspace(-4.5, -3, 13).reshape(1, 13, 1, 1)            # gates, that lose digits of 1 + tanh u
     limits = (np.linspace(-6, 6, 97), LIMIT), (shut, 100 * LIMIT), (x[0], LIMIT), (x[..., None], LIMIT)
+    limits += (np.linspace(5.01, 5.9, 7), ENDS), (np.array([-9e-6, -2e-6, 3e-6, 8e-6]), ENDS)
     limits += (np.array(0.7), LIMIT), (np.linspace(-0.02, 0.02, 10), 3 * LIMIT), (np.linspace(-1.5, 1.5, 61), FINE)
     for array, limit in limits:
         yield f"for x of shape {array.shape}, {array.min():.3g} to {array.max():.3g}", array, limit
@@ -51,8 +56,8 @@ def compared(name, x, yours, expected, limit, found=None):
     try:
         matches(name, yours, expected, found=found, limit=limit)
     except Wrong as error:
-        if limit == FINE and "float32" in (error.cause or ""):
-            error.cause, error.final = "perhaps: a constant has too few digits", True
+        if limit in NOT_FLOAT32 and "float32" in (error.cause or ""):
+            error.cause, error.final = NOT_FLOAT32[limit], True
         elif not certain(error.cause) and np.shape(yours) == x.shape:
             error.cause = wrong_part(x, np.abs(yours - expected) > limit * np.abs(expected).max()) or error.cause
         raise

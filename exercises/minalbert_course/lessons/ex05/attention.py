@@ -25,6 +25,7 @@ from ..corners import MANY, Corner, also, guessing, something, upstream
 from ..matches import matches
 from .padded_keys import (
     PADDED,
+    compare_all_padded,
     compare_beside_padding,
     compare_far_mask,
     compare_padded,
@@ -276,18 +277,19 @@ def key_gradient(yours, draw):
 
 @lesson.check(0.5, "padding", of="attention_backward", formula="where P is 0, dk and dv are 0; never NaN")
 def padding(yours, draw):
-    q, k, v, mask, _ = given = point(draw)
+    q, k, v, mask, dcontext = given = point(draw)
     compare_padded(yours.attention_forward, yours.attention_backward, given, of="attention_forward")
     compare_padded_later(yours.attention_forward, attention_forward, given, of="attention_forward")
     everything = np.full_like(mask, -10000.0)
     v = v + 10                                       # whose weighted means are far from zero
-    context, _ = yours.attention_forward(q, k, v, everything)
+    context, cache = yours.attention_forward(q, k, v, everything)
     if not np.isfinite(np.asarray(context, float)).all():
         raise Wrong("context is not finite where all keys are padding", "perhaps: the mask is made -inf somewhere, or "
                     "no maximum is subtracted before exp", of="attention_forward")  # fmt: skip
     middle, reach = v.mean(axis=-2, keepdims=True), np.ptp(v, axis=-2, keepdims=True)
     if np.shape(context) != v.shape or not (np.abs(context - middle) <= reach + 1e-3).all():
         raise Wrong("context is no weighted mean of the values where all keys are padding", of="attention_forward")
+    compare_all_padded(yours.attention_backward, dcontext, cache)
     compare_far_mask(yours.attention_forward, contexts, q, k, v, of="attention_forward")
     compare_beside_padding(yours.attention_forward, yours.attention_backward, given, of="attention_forward")
 

@@ -95,6 +95,14 @@ def compare_beside_padding(forward, backward, given, of):
                 raise
 
 
+def compare_all_padded(backward, dcontext, cache):
+    """Each token has weights that add up to 1, whatever they are: so the sum of dv is that of dcontext."""
+    _, _, dv, _ = backward(dcontext, cache)
+    with guessing("perhaps: where keys are padding dv is made 0; it has forward's weights, whatever the mask"):
+        same("the sum of dv over keys, where all are padding,", np.asarray(dv, float).sum(axis=-2),
+             dcontext.sum(axis=-2), limit=1e-5)  # fmt: skip
+
+
 def compare_padded_later(forward, right, given, of):
     """Padding after a call of the same shapes without any. right: what `forward` should be"""
     q, k, v = (np.concatenate([array, -array, 2 * array], axis=-2) for array in given[:3])

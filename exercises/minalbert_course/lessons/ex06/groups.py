@@ -56,6 +56,7 @@ GROUPS = (
     Corner(L=4, G=3, B=1, T=2, N=1, D=3, F=2),
     Corner("again", L=3, G=3, B=2, T=3, N=2, D=2, F=3),
     Corner(L=1, G=1, B=2, T=3, N=2, D=2, F=3),
+    Corner(padding="none", L=3, G=2, B=70, T=2, N=1, D=2, F=2),
 )
 
 

@@ -12,7 +12,7 @@ from minalbert.layers import key_mask
 from minalbert.model import encoder
 from minalbert.params import ATTENTION
 
-from ...again.interleaving import alike as same_again
+from ...again.alike import alike as same_again
 from ...block import NAMES, block_backward, block_forward, encoder_forward
 from ...compare import Wrong, same
 from ...outside import numbers as outside_numbers
@@ -57,6 +57,7 @@ LAYERS = (
     Corner(L=2, B=1, T=3, N=12, D=1, F=2),
     Corner("still", L=3, B=2, T=3, N=2, D=2, F=3),
     Corner(L=1, B=2, T=3, N=2, D=2, F=3),
+    Corner(padding="none", L=2, B=70, T=2, N=1, D=2, F=2),
 )
 
 

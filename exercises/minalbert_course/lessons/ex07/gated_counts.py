@@ -240,6 +240,6 @@ def width_mistakes(H, F):
         "these are two thirds of F: the biases, F + H, are missing": 2 * F // 3,
         "a larger F' costs no more, either": right - 1,
         "there are three matrices with the gate, not two": (2 * H * F + F + H) // (2 * H),
-        "the quotient is not rounded": (2 * H * F + F + H) / (3 * H),
+        "the quotient is a float, not rounded down, or with too few digits: take //": (2 * H * F + F + H) / (3 * H),
         "this is F itself": F,
     }

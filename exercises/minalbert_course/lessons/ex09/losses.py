@@ -16,12 +16,14 @@ from minalbert.layers import (
     log_softmax,
 )
 
-from ...again.interleaving import alike
+from ...again.alike import alike
 from ...compare import Wrong, same
+from ...compare import numbers as array_of
 from ...lesson import Lesson
 from ...narrow import ROWS
 from ...outside import numbers as stored
 from ..checks import Later, alive
+from ..corners import guessing
 from ..many_rows import beyond_16_bits, last_rows
 from .loss_draws import (
     STEPS,
@@ -221,6 +223,11 @@ def tied(yours, draw):
         answer = yours.word_gradient(ids, dy, x, dlogits, V)
         right = word_gradient(ids, dy, x, dlogits, V)
         same("dword", answer, right, "ve", suspects=Later(tied_mistakes, ids, dy, x, dlogits))
+    ids, dy, x, dlogits = np.array([[0, 2, 0, 1]]), draw.normal(1, 4, 3), draw.normal(1, 2, 3), draw.normal(1, 2, 4)
+    dy[0, 0] *= 1e12
+    answer = array_of("dword", yours.word_gradient(ids, dy, x, dlogits, 4), (4, 3))
+    with guessing("perhaps: differences of a running sum are taken, in which small numbers are lost"):
+        same("dword of words beside one of large numbers", answer[1:], word_gradient(ids, dy, x, dlogits, 4)[1:])
     if yours.has_narrow_integers:
         given = last_rows(draw, 1, 4), draw.normal(1, 4, 1), draw.normal(1, 2, 1), draw.normal(1, 2, ROWS), ROWS
         beyond_16_bits("dword", lambda: yours.word_gradient(*given), word_gradient(*given))
@@ -232,6 +239,10 @@ def first_loss(yours, draw):
     labels = draw.integers(0, V, 1, 3)
     loss, _ = yours.cross_entropy_forward(np.full((1, 3, V), 0.3), labels, np.ones((1, 3)))
     number(loss, math.log(V))
+    rising = np.linspace(-2, 9, 4500 * draw.first + 5)[None]         # the largest comes last, of thousands
+    loss, _ = yours.cross_entropy_forward(rising, np.array([1]), np.ones(1))
+    with guessing("perhaps: many words are gone through in pieces, and the largest so far is not the largest of all"):
+        number(loss, cross_entropy_forward(rising, np.array([1]), np.ones(1))[0], name=f"loss of {rising.size} words")
 
 
 @lesson.check(0.5, "as PyTorch", of="cross_entropy_backward", formula="PyTorch's cross_entropy and autograd")

@@ -90,8 +90,9 @@ def compare_equal_tensors(yours, draw):
     number("norm", whole, norm(grads), {says: norm(once)} | usual)
     compare_clipped(found, grads, limit / norm(grads), limit)
     one = Given.of("filled", f"clip {draw.seed}", once["word"])
-    _, whole = yours.clip(grads | {"word": one, "like.word": one}, limit)
+    found, whole = yours.clip(grads | {"word": one, "like.word": one}, limit)
     number("norm", whole, norm(grads), {"an array under two names counts once": norm(once)} | usual)
+    compare_clipped(found, grads, limit / norm(grads), limit)        # and is not scaled twice
 
 
 def add_clip(lesson):

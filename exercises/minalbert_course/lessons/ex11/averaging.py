@@ -62,7 +62,7 @@ def compare_moved(yours, draw):
             suspects = Later(explaining_all, cases, answer) if t > 1 else None
             right = average_of(runs_of[t][:t], beta)
             same(f"the average after step {t}, beta {beta:.3g},", answer, right, "n", suspects=suspects)
-    for t, beta in ((10**5, 0.9), (150, 0.999), (2000, 0.9999), (10**5, 0.99999)):
+    for t, beta in ((10**5, 0.9), (81, 0.9), (150, 0.999), (2000, 0.9999), (10**5, 0.99999)):
         far = yours.moved_average(given[0], given[1], t, beta)
         suspects = Later(moved_mistakes, given[0], given[1], t, beta)
         right = moved_average(given[0], given[1], t, beta)

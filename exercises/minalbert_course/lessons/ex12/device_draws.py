@@ -18,6 +18,13 @@ def gelu_points(draw):
     yield np.zeros((T, F))
 
 
+def beside_large(draw):
+    """shape, rows, updates: those of row 0 are so large that float32 has no digit left for the others"""
+    updates = draw.normal(6, 3).astype(np.float32)
+    updates[:2] *= 1e9
+    return (4, 3), np.array([0, 0, 1, 2, 1, 3]), updates
+
+
 def norm_points(draw):
     """x, gain, bias, eps"""
     B, T, H = draw.sizes(B=2, T=3, H=5, least=2)

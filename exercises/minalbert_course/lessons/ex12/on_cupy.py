@@ -11,8 +11,9 @@ from ...given import Given
 from ...lesson import Lesson
 from ...outside import numbers, ramp
 from ..checks import Later, alive
+from ..corners import guessing
 from ..many_rows import beyond_16_bits
-from .device_draws import EPS, gelu_points, long_rows, many_rows, norm_points, updates_of
+from .device_draws import EPS, beside_large, gelu_points, long_rows, many_rows, norm_points, updates_of
 from .device_mistakes import gelu_mistakes, mean_mistakes, norm_mistakes, norm_of_squares, row_laws, scatter_mistakes
 from .devices import (
     ONCE,
@@ -87,6 +88,8 @@ def gelu_here(yours, draw):
             same("y", y, gelu(x), suspects=Later(gelu_mistakes, np.atleast_1d(x)))
         compare_tails(lambda x: here("y", yours.gelu(x)), draw)
         same("y of no number", here("y", yours.gelu(np.zeros((0, 5)))), np.zeros((0, 5)))
+        single = np.array(draw.normal())
+        same("y of a single number", here("y", yours.gelu(single)), gelu(single[None])[0])
     yours.untouched()
 
 
@@ -187,6 +190,10 @@ def scatter_here(yours, draw):
         both_live(yours)
         for shape, rows, updates in updates_of(draw):
             compare_scattered(here("table", yours.scatter_add(shape, rows, updates)), shape, rows, updates)
+        shape, rows, updates = beside_large(draw)
+        table = here("table", yours.scatter_add(shape, rows, updates))
+        with guessing("perhaps: differences of a running sum are taken, in which small numbers are lost"):
+            same("rows after one of large numbers", table[1:], scatter_add(shape, rows, updates)[1:])
         if yours.has_narrow_integers:
             given = many_rows(draw)
             beyond_16_bits("table", lambda: here("table", yours.scatter_add(*given)), scatter_add(*given))

@@ -58,6 +58,9 @@ def answered(draw):
         yield np.where(barred[..., None], BARRED, scores), spans
     twice = -15000 + np.round(64 * draw.normal(3, T, 2)) / 64    # e to each is 0; two windows are equal
     yield twice[[0, 0, 1, 2]], np.array([[1, 2], [1, 2], [0, 0], [0, T - 1]])
+    barred = draw.normal(2, T, 2)
+    barred[0] = BARRED                               # a window that is barred everywhere: all places are alike
+    yield barred, np.array([[0, 1], [1, T - 1]])
 
 
 def cut_off(draw):
@@ -73,6 +76,7 @@ def cut_off(draw):
     yield scores[:2], np.array([[-1, 2], [-100, 0]])    # no start is inside, but ends are
     yield scores[:2], np.array([[3, -1], [T, 2]])    # -1, or T, where one of the two is not there
     yield scores[:3], np.array([[0, 0], [0, 2], [0, 0]])     # [CLS], which is a place like others
+    yield scores[:2], np.array([[2**32 + 1, 2**33], [-(2**63), 1]])       # beyond 32 bits
 
 
 def windows(draw):
@@ -114,6 +118,11 @@ def windows(draw):
     far = draw.normal(300, 2)
     far[190, 0], far[289, 1] = 9.0, 9.0              # 100 tokens
     yield far, 100
+    crowded = draw.normal(300, 2)                    # many better starts at the end, and better ends at the beginning
+    crowded[200:, 0] += 50.0
+    crowded[:100, 1] += 50.0
+    crowded[140, 0], crowded[142, 1] = 40.0, 40.0
+    yield crowded, 9
     late = far.copy()
     late[280] = 20.0, 20.0
     yield late, 3
