@@ -23,8 +23,6 @@ def catalogue_page():
 
 def course(out, term):
     """Everything, for one term. What an earlier build left is removed; if it cannot be, the build stops."""
-    for old in out.glob("minalbert-*.whl"):
-        old.unlink()
     wheel = exports.wheel(out)
     for what, make in {
         "student": lambda folder: exports.student(folder, term),

@@ -16,6 +16,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 import zipfile
 from pathlib import Path
 
@@ -93,7 +94,7 @@ STEP = """\
         with:
           test-name: {title}
           command: {command}
-          timeout: 2
+          timeout: 3
           max-score: {points:g}"""
 
 STUDENT_README = """\
@@ -209,11 +210,18 @@ def workflow(lesson):
 
 
 def wheel(folder):
-    """minalbert as a wheel: systems install it from there. hatchling says why, if it makes none."""
-    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
-    subprocess.run(command, cwd=HERE.parent, check=True, env=os.environ | {"HATCH_QUIET": "1"})
-    (made,) = Path(folder).glob("minalbert-*.whl")
-    return made
+    """minalbert as a wheel, the only one in the folder then: systems install it from there.
+
+    Where hatchling makes none, it says why, and an earlier wheel stays.
+    """
+    with tempfile.TemporaryDirectory() as made:
+        command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", made]
+        subprocess.run(command, cwd=HERE.parent, check=True, env=os.environ | {"HATCH_QUIET": "1"})
+        (new,) = Path(made).glob("minalbert-*.whl")
+        folder.mkdir(parents=True, exist_ok=True)
+        for old in folder.glob("minalbert-*.whl"):
+            old.unlink()
+        return Path(shutil.move(new, folder))
 
 
 def put(path, text):

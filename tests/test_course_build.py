@@ -85,13 +85,16 @@ def test_the_wheel_carries_what_students_start_from(built, tmp_path, monkeypatch
     assert handout.handed_out() == made
 
 
-def test_why_no_wheel_was_built_is_shown(tmp_path, monkeypatch, capfd):
+def test_why_no_wheel_was_built_is_shown_and_the_earlier_one_stays(tmp_path, monkeypatch, capfd):
+    earlier = tmp_path / "minalbert-1.0-py3-none-any.whl"
+    earlier.touch()
     (tmp_path / "exercises").mkdir()
     (tmp_path / "pyproject.toml").write_text('[project]\nname = "of no version"\n')
     monkeypatch.setattr(exports, "HERE", tmp_path / "exercises")
     with pytest.raises(subprocess.CalledProcessError):
         exports.wheel(tmp_path)
     assert "version" in capfd.readouterr().err
+    assert earlier.exists()
 
 
 def test_a_wheel_can_be_built_from_the_sdist(built, tmp_path):
@@ -319,10 +322,12 @@ def test_an_instructors_notebook_runs_and_scores_all(source, tmp_path, monkeypat
     assert " 10 / 10" in capsys.readouterr().out
 
 
-def test_nbgrader_waits_until_a_check_has_ended_an_endless_loop(built):
-    """Else it would stop the whole notebook."""
+def test_nbgrader_and_classrooms_wait_until_a_check_has_ended_an_endless_loop(built):
+    """Else nbgrader would stop the whole notebook, and a classroom would show no reason."""
     text = (built / "nbgrader" / "nbgrader_config.py").read_text(encoding="utf-8")
     assert int(re.search(r"ExecutePreprocessor\.timeout = (\d+)", text)[1]) >= ending.SECONDS + 30
+    (minutes,) = set(re.findall(r"timeout: (\d+)", exports.workflow(EX05.lesson)))
+    assert 60 * int(minutes) >= ending.SECONDS + 30
 
 
 def test_a_person_marks_the_question_and_exercise_11s_sweep(built):

@@ -35,7 +35,7 @@ def lookup(draw):
     ids[ids == 1] = 0                                # which never comes
     ids[0, -1] = ids[-1, 0] = ids[0, 0]
     ids[-1, -1] = V - 1 if V != 2 else 0
-    types[0, 0], types[-1, 0], types[-1, -1] = 0, 1, 1
+    types[0, 0], types[0, -1], types[-1, 0], types[-1, -1] = 0, 1, 1, 1
     if corner := getattr(draw, "corner", None):
         ids[:], types[:] = corner.sizes.get("word", ids), corner.sizes.get("type", types)
     tables = draw.normal(V, E), draw.normal(max(M, T + 2 * (corner is None)), E), draw.normal(2, E)

@@ -72,6 +72,7 @@ def smoothing_mistakes(logits, labels, weights, s):
         "the sign is wrong": -of(right),
         "the targets' entropy is taken off: this is the KL divergence":
             of(right) - of(right, log_p=np.log(np.where(right > 0, right, 1.0))),
+        "divided by Σ w, or by 1 where that is less": of(right, share=weights / max(weights.sum(), 1.0)),
         "a sum, which is not divided by Σ w": of(right, share=weights),
         "the mean is over all slots; it must be divided by the sum of the weights":
             of(right, share=weights / weights.size),
