@@ -125,7 +125,7 @@ def make_the_grader_fail(monkeypatch, file):
         for grade in batch.grades(*args):
             if grade.submission.file == file:
                 says = "the grader could not mark this: ZeroDivisionError: of a check"
-                grade = batch.Grade(grade.submission, marking.none(grade.marks.lesson, says), says)
+                grade = batch.Grade(grade.submission, marking.no_marks(grade.marks.lesson, says), says)
             yield grade
 
     monkeypatch.setattr("minalbert_course.grade.command.grades", lambda *args: [*grades(*args)])

@@ -8,7 +8,7 @@ from minalbert_course.compare import Wrong, same
 from minalbert_course.draw import draws
 from minalbert_course.here import Here
 from minalbert_course.lesson import Lesson
-from minalbert_course.marking import mark, none, printable
+from minalbert_course.marking import mark, no_marks, printable
 from minalbert_course.report import lines
 from minalbert_course.yours import says_something
 
@@ -120,7 +120,7 @@ def test_a_hint_is_for_the_function_that_stopped():
 
 
 def test_a_file_that_cannot_be_read_gets_one_sentence_and_no_hint():
-    report = list(lines(none(lesson, "ex99.py is not Python: line 1\x1b[2J")))
+    report = list(lines(no_marks(lesson, "ex99.py is not Python: line 1\x1b[2J")))
     assert report[-1] == "  ex99.py is not Python: line 1 [2J"
     assert not any("hint" in line for line in report)
 

@@ -119,7 +119,7 @@ def judged_by_own(lesson, found, own, pairs, term):
     return found if again.seen else again._replace(note=note)
 
 
-def none(lesson, reason):
+def no_marks(lesson, reason):
     """Marks of a file that cannot be read or run."""
     reason = printable(reason)
     return Marks(lesson, [Outcome(check, 0.0, reason, ran=False) for check in lesson.checks], reason)
@@ -205,6 +205,6 @@ def check(exercise, namespace, term=None):
         with ended_after(SECONDS, os.path.basename(path) or lesson.name):
             marks = mark_and_explain(lesson, host, term or os.environ.get("MINALBERT_TERM") or PUBLIC)
     except CourseError as error:
-        marks = none(lesson, str(error))
+        marks = no_marks(lesson, str(error))
     print("\n".join(lines(marks)))
     return marks.points

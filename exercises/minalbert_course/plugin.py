@@ -67,14 +67,14 @@ class File:
         if self._marks is None:
             from .ending import SECONDS, ended_after
             from .errors import CourseError
-            from .marking import mark_and_explain, none
+            from .marking import mark_and_explain, no_marks
             from .progress import marks_of
 
             try:
                 with ended_after(SECONDS, self.path.name):
                     self._marks = marks_of(self.lesson, self.path, how=mark_and_explain)
             except CourseError as error:             # each test says so; none of them runs the file again
-                self._marks = none(self.lesson, str(error))
+                self._marks = no_marks(self.lesson, str(error))
         return self._marks
 
 

@@ -16,7 +16,7 @@ from .errors import CourseError
 from .files import as_handed_out, there
 from .files import run as run_file
 from .here import Here
-from .marking import mark, none
+from .marking import mark, no_marks
 from .state.stateless import is_stateless
 from .your_code import WANTED, of_other_models
 
@@ -101,7 +101,7 @@ def begun_in(lesson, folder):
 def marks_of(lesson, path, term=PUBLIC, how=mark):
     namespace, remark = run_file(path, lesson.withheld)
     if not any(callable(namespace.get(name)) for name in lesson.functions):
-        return none(lesson, remark or f"{Path(path).name} has none of the functions: {', '.join(lesson.functions)}")
+        return no_marks(lesson, remark or f"{Path(path).name} has none of the functions: {', '.join(lesson.functions)}")
     host = Here(namespace, path, lesson.withheld, stateless=is_stateless(path, lesson.functions))
     return how(lesson, host, term, remark)
 

@@ -102,15 +102,15 @@ def with_lesson(grade, lessons):
 def graded(submission, lesson, term=PUBLIC, limits=SubmissionLimits(), new_worker=None):
     try:
         if submission.problem:
-            return Grade(submission, marking.none(lesson, submission.problem))
+            return Grade(submission, marking.no_marks(lesson, submission.problem))
         with Fenced(lesson, submission.path, limits, new_worker) as host:
             marks = marking.mark(lesson, host, term, f"{host.remark}{variant(submission, lesson)}".removeprefix("; "))
             return Grade(submission, marks, fences=tuple(host.fences))
     except Refused as error:
-        return Grade(submission, marking.none(lesson, f"{error}{variant(submission, lesson)}"))
+        return Grade(submission, marking.no_marks(lesson, f"{error}{variant(submission, lesson)}"))
     except Exception as error:
         message = f"the grader could not mark this: {type(error).__name__}: {error}"
-        return Grade(submission, marking.none(lesson, message), message)
+        return Grade(submission, marking.no_marks(lesson, message), message)
 
 
 def variant(submission, lesson):

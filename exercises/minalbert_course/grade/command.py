@@ -16,7 +16,7 @@ from ..catalogue import chosen, find
 from ..command import as_json
 from ..draw import PUBLIC
 from ..errors import CourseError
-from ..marking import none, printable
+from ..marking import no_marks, printable
 from ..report import lines
 from . import container, gradescope
 from .batch import Grade, best, grades
@@ -90,7 +90,7 @@ def run(options):
         return for_gradescope(Path(options.gradescope), marked, notes, seconds)
     students += [path.name for path in without_files(options.folder, submissions)]
     exercises = [exercise] if exercise else sorted({submission.exercise for submission in submissions})
-    marked += [Grade(absent, none(lessons[absent.exercise], "not handed in"))
+    marked += [Grade(absent, no_marks(lessons[absent.exercise], "not handed in"))
                for absent in not_handed_in(submissions, exercises, students)]  # fmt: skip
     marked.sort(key=lambda grade: grade.key)
     keep(marked, out)
