@@ -8,13 +8,13 @@ import numpy as np
 from minalbert.layers import gelu_backward, gelu_erf_backward, gelu_erf_forward, gelu_forward
 from minalbert.layers.erf import erf
 
-from ...compare import same
+from ...compare import Wrong, same
 from ...lesson import Lesson
 from ...outside import numbers, ramp
 from ...values import NotWritten, Stopped
 from ..corners import also, something
 from ..matches import matches
-from .points import FAR_OUT, SHAPES, all_open, beside_large, compared, far, far_out, point, with_many
+from .points import ENDS, FAR_OUT, SHAPES, all_open, beside_large, compared, far, far_out, point, with_many
 from .wrong_gates import NO_DY, cdf, of_erf, pdf, slopes_of_erf
 
 variant = Lesson(
@@ -72,10 +72,10 @@ def phi_value(yours, draw):
         "this is the derivative of φ": -x * pdf(x),
     }
     matches("φ", yours.phi(x), pdf(x), "btk", lambda: suspects, known=known, given=(pdf, {"x": x}))
-    for name, other, limit in far(x):
-        compared(f"φ {name}", other, yours.phi(other), pdf(other), limit)
     cut = {"beyond some number φ is 0": 0 * TAIL}
     same("φ for x of 5.2 to 8", yours.phi(TAIL), pdf(TAIL), suspects=cut, limit=1e-4)
+    for name, other, limit in far(x):
+        compared(f"φ {name}", other, yours.phi(other), pdf(other), limit)
     if draw.first:
         beside_large("φ", "phi", yours.phi)
 
@@ -130,7 +130,19 @@ def erf_gradient(yours, draw):
             given=(lambda dy, x: dy * (cdf(x) + x * pdf(x)), {"dy": dy, "x": x}))  # fmt: skip
     for name, other, limit in far(x):
         dx, slope = yours.forward_and_back("gelu_erf", np.asarray(other + 7), other), cdf(other) + other * pdf(other)
-        compared(f"dx {name}", other, dx, (other + 7) * slope, limit)
+        try:
+            compared(f"dx {name}", other, dx, (other + 7) * slope, limit)
+        except Wrong:
+            if limit != ENDS or not follows_own(yours, other, dx):
+                raise
+
+
+def follows_own(yours, x, dx):
+    """Is it as the student's own Φ and φ have it? They have checks of their own."""
+    with suppress(NotWritten, Stopped, Wrong):
+        own = np.asarray(yours.Phi(x) + x * yours.phi(x), float)
+        return own.shape == x.shape and np.allclose(dx, (x + 7) * own, rtol=1e-9, atol=0)
+    return False
 
 
 @variant.check(0.5, "large numbers", of="gelu_erf_forward", formula="far from 0, y is x or 0, and dx is dy or 0")

@@ -44,7 +44,7 @@ def far(x):
     """
     shut = np.linspace(-4.5, -3, 13).reshape(1, 13, 1, 1)            # gates, that lose digits of 1 + tanh u
     limits = (np.linspace(-6, 6, 97), LIMIT), (shut, 100 * LIMIT), (x[0], LIMIT), (x[..., None], LIMIT)
-    limits += (np.linspace(5.01, 5.9, 7), ENDS), (np.array([-9e-6, -2e-6, 3e-6, 8e-6]), ENDS)
+    limits += (np.append(np.linspace(5.01, 5.9, 7), 0.5), ENDS), (np.array([-9e-6, -2e-6, 3e-6, 8e-6]), ENDS)
     limits += (np.array(0.7), LIMIT), (np.linspace(-0.02, 0.02, 10), 3 * LIMIT), (np.linspace(-1.5, 1.5, 61), FINE)
     for array, limit in limits:
         yield f"for x of shape {array.shape}, {array.min():.3g} to {array.max():.3g}", array, limit
