@@ -83,12 +83,6 @@ def central(yours, draw):
             suspects = functools.partial(other_differences, f, x, h, exact)
             matches(f"the gradient for h = {h:.3g}{where}", answer, right, "ij" if x.ndim == 2 else None, suspects,
                     known={"2h": 2 * h}, limit=1e-8 if where else 1e-9)  # fmt: skip
-    own = draw.normal(2, 3)
-    with guessing("perhaps: x itself is moved, while f looks at it; move a copy"):
-        f, x = Given.of("function of its own array", own), Given.of("array of its own", own)
-        answer = gradient_of("the gradient", own, yours.central_difference(f, x, 0.1))
-        matches("the gradient of Σ y x by y, at x", answer, own,
-                suspects=lambda: {"x itself is moved, which f looks at; move a copy": 2 * own})  # fmt: skip
     x, given = draw.normal(3), Given.of("function", "ripples")
     for h in (1e-5, 1e-8):
         with guessing("perhaps: another h is used than the one that is given, where that is small", few=3):
@@ -252,3 +246,15 @@ def purity(yours, draw):
     yours.complex_step(given, x)
     something(gradient=central, gradient_by_complex_step=step, error=error)
     yours.untouched()
+    if "central_difference" not in yours.failed:
+        looked_at(yours, draw)
+
+
+def looked_at(yours, draw):
+    """f may be given as a function of x itself, which it finds as it was."""
+    own = draw.normal(2, 3)
+    with guessing("perhaps: x itself is moved, while f looks at it; move a copy"):
+        f, x = Given.of("function of its own array", own), Given.of("array of its own", own)
+        answer = gradient_of("the gradient", own, yours.central_difference(f, x, 0.1))
+        matches("the gradient of Σ y x by y, at x", answer, own,
+                suspects=lambda: {"x itself is moved, which f looks at; move a copy": 2 * own})  # fmt: skip

@@ -112,6 +112,10 @@ def loss_large(yours, draw):
         dlogits, _, _ = yours.cross_entropy_backward(1.0, cache)
         if np.shape(own) == logits.shape:  # if it is right is asked elsewhere
             same(f"dlogits of logits near {shift:g}", dlogits, own, "bpk")
+    rising = np.linspace(-2, 9, 4500 * draw.first + 5)[None]         # the largest comes last, of thousands
+    loss, _ = yours.cross_entropy_forward(rising, np.array([1]), np.ones(1))
+    with guessing("perhaps: many words are gone through in pieces, and the largest so far is not the largest of all"):
+        number(loss, cross_entropy_forward(rising, np.array([1]), np.ones(1))[0], name=f"loss of {rising.size} words")
     floor = "where p is 0, its logarithm is taken all the same, of some small number; log p must be x - m - log Σ exp"
     for near, right, shares in ((logits, labels, weights), pairs(draw)):
         far = 2000.0 * near  # a label far from the largest has p = 0, but log p = -4000
@@ -239,10 +243,6 @@ def first_loss(yours, draw):
     labels = draw.integers(0, V, 1, 3)
     loss, _ = yours.cross_entropy_forward(np.full((1, 3, V), 0.3), labels, np.ones((1, 3)))
     number(loss, math.log(V))
-    rising = np.linspace(-2, 9, 4500 * draw.first + 5)[None]         # the largest comes last, of thousands
-    loss, _ = yours.cross_entropy_forward(rising, np.array([1]), np.ones(1))
-    with guessing("perhaps: many words are gone through in pieces, and the largest so far is not the largest of all"):
-        number(loss, cross_entropy_forward(rising, np.array([1]), np.ones(1))[0], name=f"loss of {rising.size} words")
 
 
 @lesson.check(0.5, "as PyTorch", of="cross_entropy_backward", formula="PyTorch's cross_entropy and autograd")

@@ -12,7 +12,7 @@ from ...compare import Wrong, same
 from ...lesson import Lesson
 from ...outside import numbers as stored
 from ...outside import ramp
-from .clipping import add_clip, clip, gradients
+from .clipping import add_clip, clip, compare_one_array, gradients
 from .lamb_steps import (
     Case,
     case,
@@ -154,6 +154,8 @@ def add_others(lesson):
         yours.lamb_step(*case(draw, lesson is variant)._replace(betas=(0.0, 0.0)).asked())
         yours.clip(gradients(draw, 2.0), 0.5)
         yours.untouched()
+        if "clip" not in yours.failed:
+            compare_one_array(yours, draw)
 
 
 add_step(lesson, ratio=2, weights=2)

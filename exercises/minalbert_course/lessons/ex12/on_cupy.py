@@ -88,8 +88,6 @@ def gelu_here(yours, draw):
             same("y", y, gelu(x), suspects=Later(gelu_mistakes, np.atleast_1d(x)))
         compare_tails(lambda x: here("y", yours.gelu(x)), draw)
         same("y of no number", here("y", yours.gelu(np.zeros((0, 5)))), np.zeros((0, 5)))
-        single = np.array(draw.normal())
-        same("y of a single number", here("y", yours.gelu(single)), gelu(single[None])[0])
     yours.untouched()
 
 

@@ -58,9 +58,6 @@ def answered(draw):
         yield np.where(barred[..., None], BARRED, scores), spans
     twice = -15000 + np.round(64 * draw.normal(3, T, 2)) / 64    # e to each is 0; two windows are equal
     yield twice[[0, 0, 1, 2]], np.array([[1, 2], [1, 2], [0, 0], [0, T - 1]])
-    barred = draw.normal(2, T, 2)
-    barred[0] = BARRED                               # a window that is barred everywhere: all places are alike
-    yield barred, np.array([[0, 1], [1, T - 1]])
 
 
 def cut_off(draw):
