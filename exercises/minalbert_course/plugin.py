@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-EXERCISES = sorted({path.name[:4] for path in (Path(__file__).parent / "lessons").glob("ex[0-9][0-9]_*.py")})
+EXERCISES = sorted(path.name for path in (Path(__file__).parent / "lessons").glob("ex[0-9][0-9]"))
 
 
 def exercises(config):
