@@ -112,10 +112,7 @@ def loss_large(yours, draw):
         dlogits, _, _ = yours.cross_entropy_backward(1.0, cache)
         if np.shape(own) == logits.shape:  # if it is right is asked elsewhere
             same(f"dlogits of logits near {shift:g}", dlogits, own, "bpk")
-    rising = np.linspace(-2, 9, 4500 * draw.first + 5)[None]         # the largest comes last, of thousands
-    loss, _ = yours.cross_entropy_forward(rising, np.array([1]), np.ones(1))
-    with guessing("perhaps: many words are gone through in pieces, and the largest so far is not the largest of all"):
-        number(loss, cross_entropy_forward(rising, np.array([1]), np.ones(1))[0], name=f"loss of {rising.size} words")
+    compare_rising(yours.cross_entropy_forward, cross_entropy_forward, draw)
     floor = "where p is 0, its logarithm is taken all the same, of some small number; log p must be x - m - log Σ exp"
     for near, right, shares in ((logits, labels, weights), pairs(draw)):
         far = 2000.0 * near  # a label far from the largest has p = 0, but log p = -4000
@@ -128,6 +125,14 @@ def loss_large(yours, draw):
             p_alone = np.exp(log_softmax(far)) * (shares / shares.sum())[..., None]
             suspects = {"where p is 0, the 1 of onehot is missing": p_alone}
             same("dlogits where p is 0", dlogits, cross_entropy_backward(1.0, its_cache)[0], suspects=suspects)
+
+
+def compare_rising(forward, right, draw, *smoothing):
+    """The loss of thousands of logits, of which the last is the largest."""
+    rising = np.linspace(-2, 9, 4500 * draw.first + 5)[None]
+    given = rising, np.array([1]), np.ones(1), *smoothing
+    with guessing("perhaps: many words are gone through in pieces, and the largest so far is not the largest of all"):
+        number(forward(*given)[0], right(*given)[0], name=f"loss of {rising.size} words")
 
 
 @lesson.check(0.5, "no target", of="cross_entropy_forward", formula="where all weights are 0: loss 0, gradient 0")
@@ -253,11 +258,16 @@ def outside(yours, draw):
     loss, cache = yours.cross_entropy_forward(logits, labels, weights)
     number(loss, found["loss"], name="loss (PyTorch's)")
     dlogits, _, _ = yours.cross_entropy_backward(1.0, cache)
+    compare_with_torch(yours, dlogits, decoder, x, ids, found)
+
+
+def compare_with_torch(yours, dlogits, decoder, x, ids, found):
+    """dlogits, and what comes of it on the way back. decoder: the cache of x's decoder_forward"""
     same("dlogits (PyTorch's)", dlogits, found["dlogits"], "bpv")
     dx, _, dbias = yours.decoder_backward(dlogits, decoder)
     same("dx (PyTorch's)", dx, found["dx"], "bpe")
     same("dbias (PyTorch's)", dbias, found["dbias"], "v")
-    dword = yours.word_gradient(ids, dx, x, dlogits, len(table))
+    dword = yours.word_gradient(ids, dx, x, dlogits, len(found["dword"]))
     suspects = Later(tied_mistakes, ids, dx, x, dlogits)
     same("dword (PyTorch's)", dword, found["dword"], "ve", suspects=suspects)
 

@@ -12,7 +12,6 @@ from ..checks import Later, alive
 from ..many_rows import beyond_16_bits
 from . import losses
 from .loss_draws import STEPS, kinds, many_words, pairs, places, slots, states, torch_case
-from .loss_mistakes import tied_mistakes
 from .smoothing import (
     far_mistakes,
     gradient_mistakes,
@@ -73,6 +72,7 @@ def loss_large(yours, draw):
         dlogits, _, _ = yours.smoothed_loss_backward(1.0, cache)
         if np.shape(own) == logits.shape and abs(large).max() < 3500:      # if it is right is asked elsewhere
             same("dlogits of large logits", dlogits, own, "bpk")
+    losses.compare_rising(yours.smoothed_loss_forward, smoothed_loss_forward, draw, smoothing)
 
 
 @variant.check(0.5, "no target", of="smoothed_loss_forward", formula="where all weights are 0: loss 0, gradient 0")
@@ -139,13 +139,7 @@ def outside(yours, draw):
     suspects = Later(smoothing_mistakes, logits, labels, weights, 0.1)
     losses.number(loss, found["loss"], suspects, "loss (PyTorch's)")
     dlogits, _, _ = yours.smoothed_loss_backward(1.0, cache)
-    same("dlogits (PyTorch's)", dlogits, found["dlogits"], "bpv")
-    dx, _, dbias = yours.decoder_backward(dlogits, decoder)
-    same("dx (PyTorch's)", dx, found["dx"], "bpe")
-    same("dbias (PyTorch's)", dbias, found["dbias"], "v")
-    dword = yours.word_gradient(ids, dx, x, dlogits, len(table))
-    suspects = Later(tied_mistakes, ids, dx, x, dlogits)
-    same("dword (PyTorch's)", dword, found["dword"], "ve", suspects=suspects)
+    losses.compare_with_torch(yours, dlogits, decoder, x, ids, found)
 
 
 @variant.check(0.5, "inputs untouched", of="decoder_forward")

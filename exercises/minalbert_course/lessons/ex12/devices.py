@@ -8,6 +8,7 @@ from ...compare import Wrong, same, shown
 from ...given import Given
 from ...pretended_gpu import pretending
 from ...values import NotWritten, OnDevice, Stopped
+from ..corners import guessing
 from ..many_rows import beyond_16_bits
 
 CAUSES = {
@@ -77,6 +78,16 @@ def beyond_16_bits_there(scatter, right, given):
     there_too = shape, on_device(rows), on_device(updates)
     with explained():
         beyond_16_bits("table", lambda: there("table", scatter(*there_too)), right(*given))
+
+
+def compare_beside_large(scatter, right, given):
+    """Of the rows after one of so large numbers that their sums have no digit left for others.
+
+    given: shape, rows, updates; row 0 is the one
+    """
+    table = here("table", scatter(*given))
+    with guessing("perhaps: differences of a running sum are taken, in which small numbers are lost"):
+        same("rows after one of large numbers", table[1:], right(*given)[1:])
 
 
 def here(name, value):

@@ -13,13 +13,14 @@ from ..checks import Later, alive
 from ..many_rows import beyond_16_bits
 from ..two_models import compare_place, plain
 from . import on_cupy
-from .device_draws import gelu_points, many_rows, updates_of
+from .device_draws import beside_large, gelu_points, many_rows, updates_of
 from .device_mistakes import row_laws
 from .devices import (
     ONCE,
     as_pytorch,
     beyond_16_bits_there,
     both_live,
+    compare_beside_large,
     explained,
     here,
     keeps_dtype,
@@ -193,6 +194,7 @@ def scatter_here(yours, draw):
         both_live(yours)
         for given in (*updates_of(draw), *many_updates(draw)):
             compare_means(here("table", yours.scatter_mean(*given)), *given)
+        compare_beside_large(yours.scatter_mean, scatter_mean, beside_large(draw))
         if yours.has_narrow_integers:
             given = many_rows(draw)
             beyond_16_bits("table", lambda: here("table", yours.scatter_mean(*given)), scatter_mean(*given))

@@ -11,7 +11,6 @@ from ...given import Given
 from ...lesson import Lesson
 from ...outside import numbers, ramp
 from ..checks import Later, alive
-from ..corners import guessing
 from ..many_rows import beyond_16_bits
 from .device_draws import EPS, beside_large, gelu_points, long_rows, many_rows, norm_points, updates_of
 from .device_mistakes import gelu_mistakes, mean_mistakes, norm_mistakes, norm_of_squares, row_laws, scatter_mistakes
@@ -20,6 +19,7 @@ from .devices import (
     as_pytorch,
     beyond_16_bits_there,
     both_live,
+    compare_beside_large,
     explained,
     here,
     keeps_dtype,
@@ -188,10 +188,7 @@ def scatter_here(yours, draw):
         both_live(yours)
         for shape, rows, updates in updates_of(draw):
             compare_scattered(here("table", yours.scatter_add(shape, rows, updates)), shape, rows, updates)
-        shape, rows, updates = beside_large(draw)
-        table = here("table", yours.scatter_add(shape, rows, updates))
-        with guessing("perhaps: differences of a running sum are taken, in which small numbers are lost"):
-            same("rows after one of large numbers", table[1:], scatter_add(shape, rows, updates)[1:])
+        compare_beside_large(yours.scatter_add, scatter_add, beside_large(draw))
         if yours.has_narrow_integers:
             given = many_rows(draw)
             beyond_16_bits("table", lambda: here("table", yours.scatter_add(*given)), scatter_add(*given))
