@@ -210,9 +210,9 @@ def workflow(lesson):
 
 
 def wheel(folder):
-    """minalbert as a wheel, the only one in the folder then: systems install it from there.
+    """Build minalbert's wheel into the folder, from which systems install it, and remove older wheels.
 
-    Where hatchling makes none, it says why, and an earlier wheel stays.
+    If the build fails, hatchling says why, and the older wheel stays.
     """
     with tempfile.TemporaryDirectory() as made:
         command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", made]

@@ -44,7 +44,9 @@ def pytest_addoption(parser):
 
 
 def pytest_report_header(config):
-    return f"planted mistakes: {config.getoption('planted')} of them (--planted all; 1/3, 2/3 or 3/3)"
+    wanted = config.getoption("planted")
+    third = "all of them" if wanted == "all" else f"the {wanted} third"
+    return f"planted mistakes: {third} (--planted first, second, last or all)"
 
 
 @pytest.hookimpl(optionalhook=True)  # without pytest-xdist there is no such hook

@@ -2,7 +2,7 @@
 
 import datetime
 
-THIRDS = "1/3", "2/3", "3/3"
+THIRDS = "first", "second", "last"
 OF_THE_DAY = THIRDS[datetime.date.today().toordinal() % 3]
 
 

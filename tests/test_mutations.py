@@ -20,10 +20,7 @@ from planted import planted
 
 import minalbert
 
-pytestmark = [
-    pytest.mark.slow,  # `make check` runs it, `make test` does not
-    pytest.mark.skipif(not hasattr(os, "fork"), reason="each mistake has a process of its own, by fork"),
-]
+NEEDS_FORK = pytest.mark.skipif(not hasattr(os, "fork"), reason="each mistake has a process of its own, by fork")
 
 PACKAGE = Path(minalbert.__file__).parent
 TESTS = Path(__file__).parent
@@ -62,6 +59,8 @@ def test_each_line_to_break_stands_there_once():
     assert [mutation.name for mutation in MUTATIONS if texts[mutation.file].count(mutation.right) != 1] == []
 
 
+@NEEDS_FORK
+@pytest.mark.slow  # `make check` runs it, `make test` does not
 def test_a_planted_mistake_is_caught(judges, mutation, tmp_path):
     needs(mutation.seen_by)
     package = tmp_path / "minalbert"
@@ -72,6 +71,8 @@ def test_a_planted_mistake_is_caught(judges, mutation, tmp_path):
     assert caught(judges, package, mutation.seen_by)
 
 
+@NEEDS_FORK
+@pytest.mark.slow
 @pytest.mark.parametrize("by", JUDGES)
 def test_the_library_as_it_is_passes_each_judge(judges, by):
     needs(by)

@@ -8,10 +8,10 @@ import pytest
 
 from exercises.source import sources
 from minalbert_course.again.one_argument import CAUSE, changed_in_turn, judge
-from minalbert_course.again.small_changes import changes, places, replaced
 from minalbert_course.compare import Wrong
 from minalbert_course.files import run
 from minalbert_course.progress import marks_of
+from minalbert_course.small_changes import changes, places, replaced
 from minalbert_course.yours import Call
 
 SOURCES = {source.lesson.name: source for source in sources()}

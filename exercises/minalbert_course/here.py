@@ -20,7 +20,7 @@ from .withholding import is_ours, withholding
 class Here:
     """namespace: what running the student's file left behind; path: that file, for line numbers
     own_results: functions whose results may share no memory with others; by default all
-    stateless: is it known that they keep nothing from call to call? See `stateless`
+    stateless: is it known that they keep nothing from call to call? See `state.stateless`
     """
 
     def __init__(self, namespace, path="", withheld=(), own_results=None, stateless=False):

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from minalbert_course import files
-from minalbert_course.again.same_objects import holds_given
+from minalbert_course.calls import holds_given
 from minalbert_course.given import Given
 from minalbert_course.here import Here
 from minalbert_course.makers import ex11

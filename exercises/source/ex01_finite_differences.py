@@ -5,9 +5,9 @@
 # the function itself, entry by entry, and knows no calculus.
 #
 # In all of this, `f` takes an array of `x`'s shape and returns one number; `x` is an array of float64, of any shape,
-# with one number or more. Its gradient has the shape of `x`: entry $i$ says how $f$ changes with $x_i$. Arrays may be
-# transposed, or parts of larger ones: then `reshape` may return a copy. Leave arguments as they were, at all times: `f`
-# may look at `x` itself. Return new arrays.
+# never empty. Its gradient has the shape of `x`: entry $i$ says how $f$ changes with $x_i$. Arrays may be transposed,
+# or parts of larger ones: then `reshape` may return a copy. Never change an argument, not even for a moment: `f` may
+# read `x` itself. Return new arrays.
 
 # %%
 import numpy as np

@@ -7,8 +7,8 @@
 #
 # You write softmax and attention, and the way back through both. Shapes: `q, k, v, context` (B, N, T, D), the
 # probabilities (B, N, T, T), `mask` (B, 1, 1, T): 0 for a token, and for padding a finite number far below all scores,
-# at most -10000. A sequence may be padding alone: then any weighted mean of the values is accepted as `context`. B
-# sequences, N heads, T tokens, D numbers a head.
+# at most -10000. A sequence may be padding alone: then any weighted mean of the values is accepted as `context`, and dv
+# is the gradient of the one that you return. B sequences, N heads, T tokens, D numbers a head.
 #
 # A backward function is handed `dy`, how the loss changes with the output, and whatever you put into `cache`; it
 # returns how the loss changes with each input, in the order of forward's arguments. Arrays may be transposed, or parts

@@ -6,8 +6,8 @@
 #
 # Letters: V words, E and H as above, M positions, F the width within the feed-forward part, L layers, T tokens in a
 # sequence. Everything is a whole number, each result too, which may have more digits than a float holds: use integers.
-# No argument, no result, and nothing that a formula below has on the way is beyond $2^{63}$: so `int64` is right, too.
-# Do not write into arguments.
+# No argument, no result and no intermediate value of the formulas below exceeds $2^{63} - 1$, so `int64` is right as
+# well. Do not write into arguments.
 #
 # ## Parameters
 #

@@ -9,8 +9,8 @@
 # Letters: C common words, E wide, and R rare ones, S wide; H the width of the layers; N heads with K keys and values
 # (K divides N), each D wide; F the width within the feed-forward part; L layers, T tokens in a sequence. N D need not
 # be H, and S may be larger than E. Everything is a whole number, each result too, which may have more digits than a
-# float holds: use integers. No argument, no result, and nothing that a formula below has on the way is beyond $2^{63}$,
-# so `int64` is right as well. Do not write into arguments.
+# float holds: use integers. No argument, no result and no intermediate value of the formulas below exceeds
+# $2^{63} - 1$, so `int64` is right as well. Do not write into arguments.
 #
 # ## Parameters
 #

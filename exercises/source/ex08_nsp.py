@@ -81,8 +81,8 @@ def assemble(first, second, max_length):
 #
 # Of the $n$ ordinary tokens of an input, $\max(1, \mathrm{round}(0.15\,n))$ are chosen, all with the same chance,
 # none twice, and never a special token. (Where $0.15\,n$ ends in .5, either neighbour will do. ALBERT's released
-# program, and notebook 6, take 15 % of all tokens but padding, special ones counted; that is right as well, and no
-# input has fewer ordinary ones.) Each chosen one becomes, by a draw of its own,
+# program, and notebook 6, take 15 % of all tokens but padding, special ones counted; that is right as well, and
+# every input has at least that many ordinary tokens.) Each chosen one becomes, by a draw of its own,
 #
 # * `[MASK]` with probability 0.8,
 # * with probability 0.1 what it is already,

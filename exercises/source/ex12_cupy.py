@@ -58,8 +58,9 @@ def array_module(x):
 # $$y = \text{gain}\,\frac{x - \text{mean}}{\sqrt{\text{var} + \text{eps}}} + \text{bias} \qquad
 # \text{var} = \text{mean}\bigl((x - \text{mean})^2\bigr)$$
 #
-# Both return an array where x is, of x's dtype, without a transfer. NumPy's arrays have an axis here, or more. Arrays
-# may be transposed, or parts of larger ones: then `reshape` may return a copy. Do not write into arguments.
+# Both return an array where x is, of x's dtype, without a transfer. A NumPy array that is given here has at least one
+# axis; an array of the device may have none. Arrays may be transposed, or parts of larger ones: then `reshape` may
+# return a copy. Do not write into arguments.
 
 # %%
 def gelu(x):

@@ -65,9 +65,9 @@ def span_backward(dscores, cache):
 # a mean over the batch. The loss is the mean of the two.
 #
 # A long text is cut into several windows, so an answer may begin or end outside of a window. Then `spans` has a place
-# that is not there, below 0 or T and above. (A place that is there is not barred.) Such a start, or end, counts for
-# nothing: not in the sum, and not in what it is divided by. The other one of the two may count. Where no start of the
-# batch counts, the mean over starts is 0, and so for ends.
+# that is not there, below 0 or T and above. (No answer begins or ends at a barred place.) Such a start, or end, counts
+# for nothing: not in the sum, and not in what it is divided by. The other one of the two may count. Where no start of
+# the batch counts, the mean over starts is 0, and so for ends.
 
 # %%
 def span_loss_forward(scores, spans):

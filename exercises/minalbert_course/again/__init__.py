@@ -1,1 +1,1 @@
-"""The calls of a check once more, in ways that no lesson has to ask for itself. `running` says in which order."""
+"""Repeat the calls of a check with one thing changed. `running` decides which, and when."""

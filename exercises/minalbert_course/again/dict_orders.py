@@ -5,9 +5,10 @@ First those of all dicts, and then of every other: two dicts with the same names
 
 import itertools
 
+from ..alike import largest
 from ..compare import Wrong
 from ..values import parts
-from .alike import by_name, first_difference, largest
+from .answers import by_name, first_difference
 from .memory_orders import CLOSE, once_more, those_with
 
 CAUSE = "the entries of a dict are taken by their order; they have names, and may come in any order"

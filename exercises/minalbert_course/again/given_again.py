@@ -11,7 +11,7 @@ from ..calls import form_of, holds_given, repeatable, with_starts
 from ..compare import Wrong
 from ..given import Given
 from ..yours import IN_PLACE
-from .alike import by_name, first_difference
+from .answers import by_name, first_difference
 from .interleaving import steps_of
 
 

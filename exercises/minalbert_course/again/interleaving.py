@@ -15,7 +15,7 @@ from ..given import Given
 from ..shared_memory import EARLIER, ITSELF, MEMORY_OF
 from ..values import CacheOf, NotWritten, Opaque, Step, Stopped, mapped
 from ..yours import RETURNED
-from .alike import by_name, first_difference
+from .answers import by_name, first_difference
 
 KEPT = (
     "the result depends on calls in between: something is kept outside the cache, in a global variable, say; or the "

@@ -13,16 +13,17 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..alike import alike, largest
 from ..calls import repeatable
 from ..compare import Wrong
 from ..given import Given
 from ..values import Opaque, mapped, parts
 from ..yours import IN_PLACE
-from .alike import alike, by_name, first_difference, largest
+from .answers import by_name, first_difference
 from .interleaving import steps_of
 
 COLUMNS, GAPS, INTERCHANGED = "column by column", "with gaps", "with two axes interchanged"
-ORDERS = (COLUMNS,), (INTERCHANGED, GAPS), (GAPS, INTERCHANGED), (COLUMNS, GAPS)       # of arrays, in turn
+ORDERS = (COLUMNS,), (INTERCHANGED, GAPS), (GAPS, INTERCHANGED), (COLUMNS, GAPS)
 WAYS = f"{COLUMNS}, {GAPS} or {INTERCHANGED}"
 CAUSE = (
     "the order in memory is taken for the order of the axes: order='A' or 'K', .data, or a reshape or ravel that is "
@@ -40,11 +41,10 @@ def in_other_orders(lesson, host, made, functions, may_write):
     may_write: functions that get arrays that can be written into
     """
     asked = those_with(np.ndarray, made) if functions else []
-    for order in ORDERS if asked else ():
-        ways = itertools.cycle(order), itertools.cycle(order[::-1])  # forward's, and backward's, which are others
-        changed = [
-            laid_out(call, Laying(ways[call.name.endswith("_backward")], call.name in may_write)) for call in asked
-        ]  # fmt: skip
+    for order in ORDERS if asked else ():            # a round each: arrays get these in turn, backward's in reverse
+        forward, backward = itertools.cycle(order), itertools.cycle(order[::-1])
+        ways = [backward if call.name.endswith("_backward") else forward for call in asked]
+        changed = [laid_out(call, Laying(way, call.name in may_write)) for call, way in zip(asked, ways, strict=True)]
         once_more(lesson, host, asked, changed, functions, judge)
 
 

@@ -8,11 +8,12 @@ import itertools
 
 import numpy as np
 
+from ..alike import alike
 from ..calls import of_plain_values, results
 from ..compare import Wrong
 from ..given import Given
 from ..values import NotWritten, Opaque, Stopped
-from .alike import alike, by_name
+from .answers import by_name
 from .scaled_arguments import answered, right
 
 CAUSE = "an argument is found by its object (`is`, `id`), or written into: two arguments may be one array"

@@ -11,17 +11,17 @@ import itertools
 
 import numpy as np
 
+from ..alike import CLOSE, alike, largest
 from ..calls import results
 from ..compare import Wrong
 from ..given import Given
 from ..remembered import remembered
+from ..small_changes import at, changes, is_whole, places, replaced
 from ..values import Opaque
 from ..yours import says_something, unpacked
-from .alike import CLOSE, alike, largest
 from .interleaving import steps_of
 from .object_twice import agree
 from .scaled_arguments import right
-from .small_changes import at, changes, is_whole, places, replaced
 
 CAUSE = "an answer is kept from call to call, and handed out again where one argument is another"
 CLEAR = 1e-3                                         # relative: so much of the right answer changes

@@ -6,9 +6,9 @@ does whoever counts equal rows once, takes a row of equal numbers for zeros, or 
 
 import numpy as np
 
+from ..alike import alike, largest
 from ..compare import Wrong
 from ..values import NotWritten, Stopped
-from .alike import alike, largest
 from .scaled_upstream import PassesAgain, passes_of, times
 
 LITTLE = 2.0**-60                                    # a power of two, which rounds nothing

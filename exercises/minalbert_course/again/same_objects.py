@@ -13,7 +13,7 @@ from ..calls import holds_given, of_plain_values
 from ..compare import Wrong
 from ..given import Given
 from ..values import NotWritten, Opaque, Stopped
-from .alike import by_name, first_difference
+from .answers import by_name, first_difference
 from .interleaving import last_answer, other, steps_of
 
 KEPT = (

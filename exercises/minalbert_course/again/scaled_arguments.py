@@ -7,11 +7,12 @@ import inspect
 
 import numpy as np
 
+from ..alike import alike, largest
 from ..calls import of_plain_values, results
 from ..compare import Wrong
 from ..values import NotWritten, Opaque, Stopped, is_floats, mapped, parts
 from ..yours import unpacked
-from .alike import alike, by_name, largest
+from .answers import by_name
 from .interleaving import last_answer, steps_of
 
 SMALL, LEAST, LARGE = 2.0**-28, 2.0**-50, 2.0**24

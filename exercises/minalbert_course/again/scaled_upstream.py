@@ -9,12 +9,13 @@ import contextlib
 
 import numpy as np
 
+from ..alike import alike
 from ..calls import repeatable, with_starts
 from ..compare import Wrong
 from ..shared_memory import EARLIER
 from ..values import CacheOf, NotWritten, Step, Stopped
 from ..yours import RETURNED, says_something
-from .alike import alike, by_name
+from .answers import by_name
 from .interleaving import KEPT, last_answer, other
 
 FACTOR = -(2.0**40)                                  # a power of two, which rounds nothing

@@ -1,1 +1,1 @@
-"""Why is an answer wrong? What is tried where no suspect of the lesson has the student's numbers."""
+"""Find why an answer is wrong, where no mistake that the lesson knows gives its numbers."""

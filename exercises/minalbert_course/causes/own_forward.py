@@ -7,8 +7,8 @@ right one. Derivatives are slopes along random directions. The i-th gradient bel
 
 import numpy as np
 
-from ..again.small_changes import at, replaced
 from ..compare import OwnGradient
+from ..small_changes import at, replaced
 from ..values import NotWritten, Opaque, Stopped
 from ..yours import Yours
 

@@ -34,7 +34,7 @@ KINDS = {
     "again": "the first weights of the list and the last are one object",
     "copies": "all weights of the list are equal copies",
 }
-MANY = 20000                                          # numbers of an array, where an answer may work in place
+MANY = 20000                                         # numbers of an array, where an answer may work in place
 FEW = 3                                              # numbers that two mistakes may both give, by chance
 BEFORE = "it was right for other sizes and numbers"
 SIZES = "; or a size is written in, or kept from an earlier call"

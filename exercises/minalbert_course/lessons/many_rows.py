@@ -6,6 +6,8 @@ from ..compare import same
 from ..narrow import CAUSE, ROWS, where_memory_allows
 from .corners import guessing
 
+RUNNING_SUM = "perhaps: differences of a running sum are taken, in which small numbers are lost"
+
 
 def beyond_16_bits(name, answer, right):
     """Raise Wrong where answer() is not right. It is only for files that have integers of 16 bits."""

@@ -32,16 +32,16 @@ def function(name, *coefficients):
     return MADE.setdefault(key, functools.partial(FUNCTIONS[name], *coefficients))
 
 
-@maker("array of its own")
-def array_of_its_own(array):
-    """The array: the same object for the same numbers."""
+@maker("shared array")
+def shared_array(array):
+    """One array object for equal numbers: `f` and its caller get the same one."""
     return MADE.setdefault(("array", array.shape, array.tobytes()), array)
 
 
-@maker("function of its own array")
-def function_of_its_own_array(array):
-    """x -> Σ x a, where a is that object: it may be the x at which this is differentiated."""
-    array = array_of_its_own(array)
+@maker("function of the shared array")
+def function_of_the_shared_array(array):
+    """x -> Σ x a, where a is the shared array, perhaps the very x that is passed"""
+    array = shared_array(array)
     return lambda x: (x * array).sum()
 
 

@@ -1,1 +1,1 @@
-"""Can a file keep anything from one call to the next? What its text shows."""
+"""Tell from the text of a file whether its functions can keep anything between calls."""

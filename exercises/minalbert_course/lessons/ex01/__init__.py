@@ -1,4 +1,4 @@
-"""Exercise 1, finite differences: the lesson, the judges it marks a student's gradient check by."""
+"""Exercise 1: finite differences and the complex step."""
 
 from ...makers import ex01  # what checks hand out
 from . import finite_differences

@@ -251,10 +251,10 @@ def purity(yours, draw):
 
 
 def looked_at(yours, draw):
-    """f may be given as a function of x itself, which it finds as it was."""
+    """Check that `central_difference` does not move x itself: here f also reads x."""
     own = draw.normal(2, 3)
     with guessing("perhaps: x itself is moved, while f looks at it; move a copy"):
-        f, x = Given.of("function of its own array", own), Given.of("array of its own", own)
+        f, x = Given.of("function of the shared array", own), Given.of("shared array", own)
         answer = gradient_of("the gradient", own, yours.central_difference(f, x, 0.1))
         matches("the gradient of Σ y x by y, at x", answer, own,
                 suspects=lambda: {"x itself is moved, which f looks at; move a copy": 2 * own})  # fmt: skip

@@ -1,4 +1,4 @@
-"""Exercise 2, the affine map and the embedding: the lesson, the rows and tables of usual mistakes."""
+"""Exercise 2: the affine map and the embedding."""
 
 from . import linear_embedding
 

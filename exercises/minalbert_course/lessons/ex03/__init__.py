@@ -1,4 +1,4 @@
-"""Exercise 3, layer normalisation, or RMS normalisation: two lessons, and what both compare."""
+"""Exercise 3: layer normalisation. Variant: RMS normalisation."""
 
 from . import layer_norm, rms
 

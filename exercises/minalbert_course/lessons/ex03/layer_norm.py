@@ -5,7 +5,7 @@ import numpy as np
 from minalbert.gradcheck.diagnose import Law
 from minalbert.layers import layer_norm_backward, layer_norm_forward
 
-from ...again.alike import alike
+from ...alike import alike
 from ...compare import LIMIT, Wrong, agrees, same
 from ...lesson import Lesson
 from ...values import NotWritten, Stopped

@@ -4,7 +4,7 @@ import numpy as np
 
 from minalbert.gradcheck.diagnose import Law
 
-from ...again.alike import alike
+from ...alike import alike
 from ...compare import LIMIT, Wrong, agrees, numbers, same
 from ...outside import numbers as outside_numbers
 from ...outside import ramp

@@ -1,4 +1,4 @@
-"""Exercise 4, GELU by tanh or by erf: two lessons, the points both test at, the mistakes known."""
+"""Exercise 4: tanh and GELU. Variant: GELU with the error function."""
 
 from . import erf, gelu
 

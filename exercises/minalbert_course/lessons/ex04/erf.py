@@ -14,7 +14,7 @@ from ...outside import numbers, ramp
 from ...values import NotWritten, Stopped
 from ..corners import also, something
 from ..matches import matches
-from .points import ENDS, FAR_OUT, SHAPES, all_open, beside_large, compared, far, far_out, point, with_many
+from .points import FAR_OUT, NEAR_OR_FAR, SHAPES, all_open, beside_large, compared, far, far_out, point, with_many
 from .wrong_gates import NO_DY, cdf, of_erf, pdf, slopes_of_erf
 
 variant = Lesson(
@@ -133,12 +133,12 @@ def erf_gradient(yours, draw):
         try:
             compared(f"dx {name}", other, dx, (other + 7) * slope, limit)
         except Wrong:
-            if limit != ENDS or not follows_own(yours, other, dx):
+            if limit != NEAR_OR_FAR or not follows_own(yours, other, dx):
                 raise
 
 
 def follows_own(yours, x, dx):
-    """Is it as the student's own Φ and φ have it? They have checks of their own."""
+    """Is dx, for dy = x + 7, what the student's own Φ and φ give? These have checks of their own."""
     with suppress(NotWritten, Stopped, Wrong):
         own = np.asarray(yours.Phi(x) + x * yours.phi(x), float)
         return own.shape == x.shape and np.allclose(dx, (x + 7) * own, rtol=1e-9, atol=0)

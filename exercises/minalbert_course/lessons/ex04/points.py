@@ -4,7 +4,7 @@ import numpy as np
 
 from minalbert.gradcheck.diagnose import certain
 
-from ...again.alike import alike
+from ...alike import alike
 from ...compare import LIMIT, Wrong, same
 from ...compare import numbers as array_of
 from ..corners import MANY, Corner, upstream
@@ -17,10 +17,11 @@ BESIDE = (
     "seen: these have other answers beside a large x than alone. Is one rule taken for the whole array, or has it the "
     "dtype of its first number?"
 )
-FINE, ENDS = 5e-7, 1e-6                              # limits, for all x and for those near 0 and beyond 5
-NOT_FLOAT32 = {
+FINE = 5e-7                                          # limit from -1.5 to 1.5, where constants of four digits show
+NEAR_OR_FAR = 1e-6                                   # limit within 1e-5 of 0, and beyond 5
+IF_ROUNDED = {
     FINE: "perhaps: a constant has too few digits",
-    ENDS: "perhaps: x near 0, or far from it, is a case of its own, and is rounded",
+    NEAR_OR_FAR: "perhaps: x near 0, or far from it, is a case of its own",
 }
 SHAPES = (
     Corner(B=1, T=1, K=1),
@@ -38,13 +39,13 @@ def point(draw):
 
 
 def far(x):
-    """Numbers from -6 to 6, whole ones among them, in one axis and four, a single one, and none: (name, array, limit)
+    """Yield (name, array, limit): numbers from -6 to 6, whole ones among them, in one axis and four, a single one, none
 
-    The last are near zero, where a constant of four digits shows; the limit there is twice what float32 loses.
+    Two limits are narrow: see `FINE` and `NEAR_OR_FAR`.
     """
     shut = np.linspace(-4.5, -3, 13).reshape(1, 13, 1, 1)            # gates, that lose digits of 1 + tanh u
     limits = (np.linspace(-6, 6, 97), LIMIT), (shut, 100 * LIMIT), (x[0], LIMIT), (x[..., None], LIMIT)
-    limits += (np.append(np.linspace(5.01, 5.9, 7), 0.5), ENDS), (np.array([-9e-6, -2e-6, 3e-6, 8e-6]), ENDS)
+    limits += (np.append(np.linspace(5.01, 5.9, 7), 0.5), NEAR_OR_FAR), (np.array([-9e-6, -2e-6, 8e-6]), NEAR_OR_FAR)
     limits += (np.array(0.7), LIMIT), (np.linspace(-0.02, 0.02, 10), 3 * LIMIT), (np.linspace(-1.5, 1.5, 61), FINE)
     for array, limit in limits:
         yield f"for x of shape {array.shape}, {array.min():.3g} to {array.max():.3g}", array, limit
@@ -52,12 +53,12 @@ def far(x):
 
 
 def compared(name, x, yours, expected, limit, found=None):
-    """As `matches`; near zero the limit is so narrow that constants of four digits show."""
+    """As `matches`; where a limit is narrow, an answer that is rounded has the cause that goes with the limit."""
     try:
         matches(name, yours, expected, found=found, limit=limit)
     except Wrong as error:
-        if limit in NOT_FLOAT32 and "float32" in (error.cause or ""):
-            error.cause, error.final = NOT_FLOAT32[limit], True
+        if limit in IF_ROUNDED and "float32" in (error.cause or ""):
+            error.cause, error.final = IF_ROUNDED[limit], True
         elif not certain(error.cause) and np.shape(yours) == x.shape:
             error.cause = wrong_part(x, np.abs(yours - expected) > limit * np.abs(expected).max()) or error.cause
         raise
@@ -118,7 +119,7 @@ def with_many(yours, pair, draw):
     pieces: the first and the last of them have the answers that they have alone."""
     if not draw.first:
         return
-    x, dy = (draw.normal(MANY)[:-1] for _ in "xy")   # a prime number of them, which no pieces fill
+    x, dy = (draw.normal(MANY)[: MANY - 3] for _ in "xy")      # 19997 is prime: pieces of no size fill it
     ends = np.r_[:50, -50:0]
 
     def answers(places):

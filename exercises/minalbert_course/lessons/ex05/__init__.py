@@ -1,4 +1,4 @@
-"""Exercise 5, attention, or attention with grouped heads: two lessons, and what both compare."""
+"""Exercise 5: softmax and attention. Variant: heads in groups share keys."""
 
 from . import attention, groups
 

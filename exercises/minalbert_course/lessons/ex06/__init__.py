@@ -1,5 +1,5 @@
-"""Exercise 6, shared layers: the lesson, three variants of it, and the passes that all four compare."""
+"""Exercise 6: shared layers. Variants: groups of layers, an FFN for each layer, dropout."""
 
 from . import dropout, ffn, groups, sharing
 
-LESSONS = [sharing.lesson, groups.lesson, ffn.lesson, dropout.lesson]
+LESSONS = [sharing.lesson, groups.variant, ffn.variant, dropout.variant]

@@ -5,7 +5,7 @@ import numpy as np
 from minalbert.backend import dropout_mask
 from minalbert.layers import dropout_backward, dropout_forward
 
-from ...again.alike import alike
+from ...alike import alike
 from ...compare import Wrong, same
 from ...lesson import Lesson
 from ...outside import numbers as stored
@@ -38,7 +38,7 @@ from .dropping import (
 from .gradients_by_name import DEEP, by_name, real
 from .passes import ENCODERS
 
-lesson = Lesson(
+variant = Lesson(
     "ex06-dropout", "shared layers with dropout, computed again", minutes=75, variant_of="ex06",
     functions={
         "dropout_mask": "mask",
@@ -78,7 +78,7 @@ def own_dropout(yours, way):
 # The mask, and dropout
 
 
-@lesson.check(1, "mask", of="dropout_mask", formula="1 where u ≥ rate, else 0, with u = default_rng(key).random(shape)")
+@variant.check(1, "mask", of="dropout_mask", formula="1 where u ≥ rate, else 0, with u = default_rng(key).random(shape)")
 def mask_value(yours, draw):
     masks = [yours.dropout_mask((60,), 0.5, key) for key in ((5, 1), (6, 1), (5, 2))]
     if any(alike(masks[0], other) for other in masks[1:]):
@@ -123,7 +123,7 @@ def compare_dropped(name, found, yours, given):
     compared(compare, lambda: mask_of(x.shape, rate, key), own)
 
 
-@lesson.check(1, "dropout", of="dropout_forward", formula="y = x mask / (1 - rate)")
+@variant.check(1, "dropout", of="dropout_forward", formula="y = x mask / (1 - rate)")
 def dropout_value(yours, draw):
     for p in with_long_key(draw):
         y = yours.dropout_forward(p.x, p.rate, p.key)
@@ -131,7 +131,7 @@ def dropout_value(yours, draw):
         compare_dropped("y", y, yours, (p.x, p.rate, p.key))
 
 
-@lesson.check(1, "dropout dx", of="dropout_backward", formula="dx = dy mask / (1 - rate), with forward's mask")
+@variant.check(1, "dropout dx", of="dropout_backward", formula="dx = dy mask / (1 - rate), with forward's mask")
 def dropout_gradient(yours, draw):
     for p in with_long_key(draw):
         dx = yours.dropout_backward(p.dy, p.rate, p.key)
@@ -144,7 +144,7 @@ def dropout_gradient(yours, draw):
                 raise wrong from None
 
 
-@lesson.check(0.5, "nothing dropped", of="dropout_forward", formula="y = x where key is None, or rate is 0")
+@variant.check(0.5, "nothing dropped", of="dropout_forward", formula="y = x where key is None, or rate is 0")
 def evaluation(yours, draw):
     for p in points(draw):
         for rate, key, when in ((p.rate, None, "without a key"), (0.0, p.key, "at rate 0"), (0.0, None, "at rate 0")):
@@ -175,7 +175,7 @@ def with_small_dy(draw):
 LAYER = "y = norm(x + dropout(gelu(x w + b)))"
 
 
-@lesson.check(1.5, "layer", of="layer_forward", formula=LAYER)
+@variant.check(1.5, "layer", of="layer_forward", formula=LAYER)
 def layer_value(yours, draw):
     for p in with_evaluation(draw):
         y = yours.layer_forward(*p.one)
@@ -208,7 +208,7 @@ def compare_layer_backs(yours, p, compare):
         compared(compare, lambda: layer_back(p.dy, *p.one), own)
 
 
-@lesson.check(1, "layer dx", of="layer_backward", formula=f"{LAYER}: x is used twice")
+@variant.check(1, "layer dx", of="layer_backward", formula=f"{LAYER}: x is used twice")
 def layer_gradient(yours, draw):
     for p in with_small_dy(draw):
         dx, _ = layer_answers(yours, p)
@@ -221,7 +221,7 @@ def layer_gradient(yours, draw):
         compare_layer_backs(yours, p, compare)
 
 
-@lesson.check(1, "layer dweights", of="layer_backward", formula=f"{LAYER}: dw, db, dgain, dbias by name")
+@variant.check(1, "layer dweights", of="layer_backward", formula=f"{LAYER}: dw, db, dgain, dbias by name")
 def layer_weights(yours, draw):
     for p in with_small_dy(draw):
         _, dweights = layer_answers(yours, p)
@@ -241,7 +241,7 @@ def same_by_name(found, right, ways):
 # The layers
 
 
-@lesson.check(1, "encoder", of="encoder_forward", formula="x_{l+1} = layer(x_l) with the key (*key, l)")
+@variant.check(1, "encoder", of="encoder_forward", formula="x_{l+1} = layer(x_l) with the key (*key, l)")
 def encoder_value(yours, draw):
     for p in with_evaluation(draw):
         y, states = yours.encoder_forward(p.x, p.weights, p.eps, p.layers, p.rate, p.key)
@@ -269,7 +269,7 @@ def encoder_answers(yours, p):
     return dx, dweights
 
 
-@lesson.check(1, "encoder dx, dweights", of="encoder_backward", formula="from l = L-1 to 0, with (*key, l); Σ")
+@variant.check(1, "encoder dx, dweights", of="encoder_backward", formula="from l = L-1 to 0, with (*key, l); Σ")
 def encoder_gradient(yours, draw):
     for p in with_small_dy(draw):
         dx, dweights = encoder_answers(yours, p)
@@ -302,7 +302,7 @@ def own_layer_back(yours):
     return back
 
 
-@lesson.check(0.5, "as PyTorch", of="encoder_backward", formula="PyTorch's autograd, with these masks")
+@variant.check(0.5, "as PyTorch", of="encoder_backward", formula="PyTorch's autograd, with these masks")
 def outside(yours, draw):
     p, found = ramps(), stored("ex06_dropout")
     y, states = yours.encoder_forward(p.x, p.weights, p.eps, p.layers, p.rate, p.key)
@@ -314,7 +314,7 @@ def outside(yours, draw):
         same(f"dweights[{name!r}] (PyTorch's numbers)", dweights[name], found[f"d{name}"], limit=DEEP)
 
 
-@lesson.check(0.5, "inputs untouched", of="encoder_backward")
+@variant.check(0.5, "inputs untouched", of="encoder_backward")
 def purity(yours, draw):
     p = point(draw)._replace(rate=0.1)            # of few numbers, all might be dropped
     something(mask=yours.dropout_mask(p.x.shape, p.rate, p.key), y=yours.dropout_forward(p.x, p.rate, p.key),

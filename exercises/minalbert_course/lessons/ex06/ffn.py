@@ -32,7 +32,7 @@ from .passes import (
     wrong_sums,
 )
 
-lesson = Lesson(
+variant = Lesson(
     "ex06-ffn", "layers that share attention alone", minutes=60, variant_of="ex06", withheld=ENCODERS,
     functions={"encoder_forward": "y, cache", "encoder_backward": "dx, dattention, dffns"},
     usual_references={"encoder_forward": lambda x, attention, ffns, mask, heads, eps: encoder_forward(
@@ -96,7 +96,7 @@ def passed(yours, p):
     return y, *yours.encoder_backward(p.dy, cache)
 
 
-@lesson.check(2, "encoder", of="encoder_forward", formula="layer l has the shared attention and its own FFN")
+@variant.check(2, "encoder", of="encoder_forward", formula="layer l has the shared attention and its own FFN")
 @also(*LAYERS)
 def encoder_value(yours, draw):
     p = point(draw, apart)
@@ -105,7 +105,7 @@ def encoder_value(yours, draw):
     matches("y", y, right_passes(p).y, "bth", lambda: ways | misled(p), limit=DEEP, given=moved(p))
 
 
-@lesson.check(2, "encoder dx", of="encoder_backward", formula="from the last layer to the first, each with its cache")
+@variant.check(2, "encoder dx", of="encoder_backward", formula="from the last layer to the first, each with its cache")
 @also(*LAYERS)
 def encoder_gradient(yours, draw):
     p = point(draw, apart)
@@ -115,7 +115,7 @@ def encoder_gradient(yours, draw):
             natural=natural(p), given=(lambda dy: passes(p._replace(dy=dy)).dx, {"dy": p.dy}))  # fmt: skip
 
 
-@lesson.check(2.5, "dattention", of="encoder_backward", formula="dattention = Σ over layers")
+@variant.check(2.5, "dattention", of="encoder_backward", formula="dattention = Σ over layers")
 @also(*LAYERS)
 def attention_weights(yours, draw):
     p = point(draw, apart)
@@ -127,7 +127,7 @@ def attention_weights(yours, draw):
     same_gradients("dattention", dattention, expected, lambda: wrong_sums(p, added), of_passes(gradients))
 
 
-@lesson.check(1.5, "dffns", of="encoder_backward", formula="dffns[l] is layer l's own gradient, not a sum")
+@variant.check(1.5, "dffns", of="encoder_backward", formula="dffns[l] is layer l's own gradient, not a sum")
 @also(*LAYERS, Corner("again", L=3, B=2, T=3, N=2, D=2, F=3), Corner("copies", L=2, B=2, T=3, N=2, D=2, F=5))
 def ffn_weights(yours, draw):
     p = point(draw, apart)
@@ -153,7 +153,7 @@ def ffn_weights(yours, draw):
         same_gradients(f"dffns[{layer}]", dffns[layer], own, lambda layer=layer: suspects(layer), of_passes(right))
 
 
-@lesson.check(1.5, "as transformers", of="encoder_backward", formula="AlbertModel's encoder, one attention for all")
+@variant.check(1.5, "as transformers", of="encoder_backward", formula="AlbertModel's encoder, one attention for all")
 def outside(yours, draw):
     sets = [ramps(8, 12, start=20 * layer) for layer in range(3)]
     p = outside_point([picked(sets[0], ATTENTION_NAMES) | picked(weights, FFN_NAMES) for weights in sets])
@@ -167,7 +167,7 @@ def outside(yours, draw):
             same(named, answers[name], numbers("ex06")[f"ffn.{layer}.{name}"], limit=DEEP)
 
 
-@lesson.check(0.5, "inputs untouched", of="encoder_backward")
+@variant.check(0.5, "inputs untouched", of="encoder_backward")
 def purity(yours, draw):
     y, dx, dattention, dffns = passed(yours, point(draw, apart))
     cache_untouched(yours)

@@ -32,7 +32,7 @@ from .passes import (
     wrong_sums,
 )
 
-lesson = Lesson(
+variant = Lesson(
     "ex06-groups", "groups of layers that share", minutes=60, variant_of="ex06", withheld=ENCODERS,
     functions={"encoder_forward": "y, cache", "encoder_backward": "dx, dweights"},
     usual_references={"encoder_forward": lambda x, weights, mask, heads, eps, layers: encoder_forward(
@@ -147,7 +147,7 @@ class Grouped:
         self.of = [next(i for i, own in enumerate(self.weights) if own is weights) for weights in self.p.sets]
 
 
-@lesson.check(2, "encoder", of="encoder_forward", formula="layer l has the weights of group l G // L")
+@variant.check(2, "encoder", of="encoder_forward", formula="layer l has the weights of group l G // L")
 @also(*GROUPS)
 def encoder_value(yours, draw):
     g = Grouped(draw)
@@ -156,7 +156,7 @@ def encoder_value(yours, draw):
     matches("y", y, right_passes(p).y, "bth", lambda: suspects_of(p, g.ways()) | misled(p), limit=DEEP, given=moved(p))
 
 
-@lesson.check(2, "encoder dx", of="encoder_backward", formula="from the last layer to the first, each with its cache")
+@variant.check(2, "encoder dx", of="encoder_backward", formula="from the last layer to the first, each with its cache")
 @also(*GROUPS)
 def encoder_gradient(yours, draw):
     g = Grouped(draw)
@@ -167,7 +167,7 @@ def encoder_gradient(yours, draw):
             given=(lambda dy: passes(g.p._replace(dy=dy)).dx, {"dy": g.p.dy}))  # fmt: skip
 
 
-@lesson.check(4, "encoder dweights", of="encoder_backward", formula="of each group: Σ over its layers")
+@variant.check(4, "encoder dweights", of="encoder_backward", formula="of each group: Σ over its layers")
 @also(*GROUPS, Corner("copies", L=2, G=2, B=2, T=3, N=2, D=2, F=5))
 def encoder_weights(yours, draw):
     g = Grouped(draw)
@@ -191,7 +191,7 @@ def encoder_weights(yours, draw):
         same_gradients(named, dweights[group], expected[group], lambda group=group: suspects(group), of_passes(parts))
 
 
-@lesson.check(1.5, "as transformers", of="encoder_backward", formula="AlbertModel's encoder, 4 layers in 2 groups")
+@variant.check(1.5, "as transformers", of="encoder_backward", formula="AlbertModel's encoder, 4 layers in 2 groups")
 def outside(yours, draw):
     g = Grouped(draw, [ramps(8, 12), ramps(8, 12, start=20)], (4, 2))
     y, dx, dweights = g.passed(yours)
@@ -203,7 +203,7 @@ def outside(yours, draw):
             same(named, dweights[group][name], numbers("ex06")[f"groups.{group}.{name}"], limit=DEEP)
 
 
-@lesson.check(0.5, "inputs untouched", of="encoder_backward")
+@variant.check(0.5, "inputs untouched", of="encoder_backward")
 def purity(yours, draw):
     y, dx, dweights = Grouped(draw).passed(yours)
     cache_untouched(yours)

@@ -12,7 +12,7 @@ from minalbert.layers import key_mask
 from minalbert.model import encoder
 from minalbert.params import ATTENTION
 
-from ...again.alike import alike as same_again
+from ...alike import alike as same_again
 from ...block import NAMES, block_backward, block_forward, encoder_forward
 from ...compare import Wrong, same
 from ...outside import numbers as outside_numbers

@@ -1,4 +1,4 @@
-"""Exercise 6: a block, applied L times with the same weights. Variants: groups of layers; shared attention alone."""
+"""Exercise 6: a block, applied L times with the same weights. Variants: `groups`, `ffn`, `dropout`."""
 
 from minalbert.model import block
 

@@ -1,4 +1,4 @@
-"""Exercise 7, counting, or counting gated layers: two lessons, and the formulas of usual mistakes."""
+"""Exercise 7: counting. Variant: counting gated layers."""
 
 from . import counting, gated
 

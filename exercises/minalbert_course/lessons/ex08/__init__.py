@@ -1,4 +1,4 @@
-"""Exercise 8, masked words and sentence order, or next sentences: two lessons, and the chances both test."""
+"""Exercise 8: masked words and sentence order. Variant: next sentences."""
 
 from . import data, nsp
 

@@ -167,7 +167,7 @@ def compare_spans(yours, draw):
         if number % 4 == 0:                          # words of one piece, so that neighbours meet often
             words = [word[:1] for word in words]
         asked.append((words, order, lengths, {7: 1000, 9: 0, 12: 1}.get(number, budget)))
-    asked += [*alone(draw), many(), far()]
+    asked += [*alone(draw), many(), far_positions()]
     compare_chosen("spans", yours, [(given, spans_of(*given)) for given in asked])
 
 
@@ -184,8 +184,8 @@ def many():
     return [[place] for place in places], [place - 1 for place in places], [1] * 40, 40
 
 
-def far():
-    """Places beyond 512, ALBERT's longest input."""
+def far_positions():
+    """Words at positions up to 1101, beyond ALBERT's 512."""
     words = [[place, place + 1] for place in (470, 511, 530, 700, 1100)]
     return words, [4, 1, 2, 0, 3], [1, 2, 1, 3, 1], 6
 

@@ -1,5 +1,5 @@
-"""Exercise 9, losses, or losses with smoothed labels: two lessons, and the mistakes known."""
+"""Exercise 9: losses and the tied word table. Variant: smoothed labels."""
 
-from . import losses, smoothed
+from . import losses, smoothed_labels
 
-LESSONS = [losses.lesson, smoothed.variant]
+LESSONS = [losses.lesson, smoothed_labels.variant]

@@ -16,7 +16,7 @@ from minalbert.layers import (
     log_softmax,
 )
 
-from ...again.alike import alike
+from ...alike import alike
 from ...compare import Wrong, same
 from ...compare import numbers as array_of
 from ...lesson import Lesson
@@ -24,7 +24,7 @@ from ...narrow import ROWS
 from ...outside import numbers as stored
 from ..checks import Later, alive
 from ..corners import guessing
-from ..many_rows import beyond_16_bits, last_rows
+from ..many_rows import RUNNING_SUM, beyond_16_bits, last_rows
 from .loss_draws import (
     STEPS,
     every_place,
@@ -128,8 +128,8 @@ def loss_large(yours, draw):
 
 
 def compare_rising(forward, right, draw, *smoothing):
-    """The loss of thousands of logits, of which the last is the largest."""
-    rising = np.linspace(-2, 9, 4500 * draw.first + 5)[None]
+    """Compare the loss of many words whose logits rise, so that the last is the largest."""
+    rising = np.linspace(-2, 9, 4505 if draw.first else 5)[None]
     given = rising, np.array([1]), np.ones(1), *smoothing
     with guessing("perhaps: many words are gone through in pieces, and the largest so far is not the largest of all"):
         number(forward(*given)[0], right(*given)[0], name=f"loss of {rising.size} words")
@@ -232,14 +232,19 @@ def tied(yours, draw):
         answer = yours.word_gradient(ids, dy, x, dlogits, V)
         right = word_gradient(ids, dy, x, dlogits, V)
         same("dword", answer, right, "ve", suspects=Later(tied_mistakes, ids, dy, x, dlogits))
-    ids, dy, x, dlogits = np.array([[0, 2, 0, 1]]), draw.normal(1, 4, 3), draw.normal(1, 2, 3), draw.normal(1, 2, 4)
-    dy[0, 0] *= 1e12
-    answer = array_of("dword", yours.word_gradient(ids, dy, x, dlogits, 4), (4, 3))
-    with guessing("perhaps: differences of a running sum are taken, in which small numbers are lost"):
-        same("dword of words beside one of large numbers", answer[1:], word_gradient(ids, dy, x, dlogits, 4)[1:])
+    compare_words_beside_large(yours, draw)
     if yours.has_narrow_integers:
         given = last_rows(draw, 1, 4), draw.normal(1, 4, 1), draw.normal(1, 2, 1), draw.normal(1, 2, ROWS), ROWS
         beyond_16_bits("dword", lambda: yours.word_gradient(*given), word_gradient(*given))
+
+
+def compare_words_beside_large(yours, draw):
+    """Compare dword of words 1 to 3, where dy of word 0 is so large that a running sum loses the others."""
+    ids, dy, x, dlogits = np.array([[0, 2, 0, 1]]), draw.normal(1, 4, 3), draw.normal(1, 2, 3), draw.normal(1, 2, 4)
+    dy[0, 0] *= 1e12
+    answer = array_of("dword", yours.word_gradient(ids, dy, x, dlogits, 4), (4, 3))
+    with guessing(RUNNING_SUM):
+        same("dword of words beside one of large numbers", answer[1:], word_gradient(ids, dy, x, dlogits, 4)[1:])
 
 
 @lesson.check(0.5, "ln V at first", of="cross_entropy_forward", formula="all words alike: loss = ln V")
@@ -262,7 +267,7 @@ def outside(yours, draw):
 
 
 def compare_with_torch(yours, dlogits, decoder, x, ids, found):
-    """dlogits, and what comes of it on the way back. decoder: the cache of x's decoder_forward"""
+    """Compare dlogits, and the gradients computed from it, with PyTorch's. decoder: the cache of `decoder_forward`"""
     same("dlogits (PyTorch's)", dlogits, found["dlogits"], "bpv")
     dx, _, dbias = yours.decoder_backward(dlogits, decoder)
     same("dx (PyTorch's)", dx, found["dx"], "bpe")

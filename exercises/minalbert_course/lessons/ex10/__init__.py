@@ -1,4 +1,4 @@
-"""Exercise 10, LAMB, plain or corrected: two lessons of one module, and the steps of usual mistakes."""
+"""Exercise 10: LAMB. Variant: LAMB with bias correction and a clamped ratio."""
 
 from . import lamb
 

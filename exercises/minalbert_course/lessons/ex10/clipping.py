@@ -95,12 +95,16 @@ def compare_equal_tensors(yours, draw):
 
 
 def compare_one_array(yours, draw):
-    """An array under two names is scaled once, in both."""
+    """Check that an array under two names is scaled once."""
     grads = gradients(draw, 2.0)
     one = Given.of("filled", f"clip {draw.seed}", grads["word"])
     found, _ = yours.clip(grads | {"word": one, "like.word": one}, 0.5)
     grads["like.word"] = grads["word"]
-    compare_clipped(found, grads, 0.5 / norm(grads), 0.5)
+    try:
+        compare_clipped(found, grads, 0.5 / norm(grads), 0.5)
+    except Wrong as error:
+        error.of = "clip"
+        raise
 
 
 def add_clip(lesson):

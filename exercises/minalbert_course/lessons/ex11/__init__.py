@@ -1,4 +1,4 @@
-"""Exercise 11, training, or an average of weights: two lessons, and the runs both compare."""
+"""Exercise 11: training. Variant: an average of the weights."""
 
 from . import average, training
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from minalbert.model.pretraining import Totals
 
-from ...again.alike import alike
+from ...alike import alike
 from ...compare import Wrong, same
 from ...given import Given
 from ...makers.ex11 import small_model

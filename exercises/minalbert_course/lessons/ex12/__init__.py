@@ -1,4 +1,4 @@
-"""Exercise 12, one code for two devices, or guards without transfers: two lessons, and what both count."""
+"""Exercise 12: one code for two devices. Variant: a step that is guarded without a transfer."""
 
 from ...makers import ex12  # what checks hand out
 from . import guard, on_cupy

@@ -19,7 +19,7 @@ def gelu_points(draw):
 
 
 def beside_large(draw):
-    """shape, rows, updates: those of row 0 are so large that float32 has no digit left for the others"""
+    """shape, rows, updates: the updates of row 0 are so large that float32 loses the others beside them"""
     updates = draw.normal(6, 3).astype(np.float32)
     updates[:2] *= 1e9
     return (4, 3), np.array([0, 0, 1, 2, 1, 3]), updates

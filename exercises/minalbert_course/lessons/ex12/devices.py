@@ -9,7 +9,7 @@ from ...given import Given
 from ...pretended_gpu import pretending
 from ...values import NotWritten, OnDevice, Stopped
 from ..corners import guessing
-from ..many_rows import beyond_16_bits
+from ..many_rows import RUNNING_SUM, beyond_16_bits
 
 CAUSES = {
     "TransferError": "the formula must stay on the device: each .get(), float(), int(), bool() or if on an array of "
@@ -81,12 +81,12 @@ def beyond_16_bits_there(scatter, right, given):
 
 
 def compare_beside_large(scatter, right, given):
-    """Of the rows after one of so large numbers that their sums have no digit left for others.
+    """Compare the rows after row 0, whose updates are so large that a running sum loses the others.
 
-    given: shape, rows, updates; row 0 is the one
+    given: shape, rows, updates
     """
     table = here("table", scatter(*given))
-    with guessing("perhaps: differences of a running sum are taken, in which small numbers are lost"):
+    with guessing(RUNNING_SUM):
         same("rows after one of large numbers", table[1:], right(*given)[1:])
 
 

@@ -1,4 +1,4 @@
-"""Exercise 13, a released model, or one of PyTorch's layers: two lessons, and the files both write."""
+"""Exercise 13: a released model. Variant: a model of PyTorch's layers."""
 
 from ...makers import ex13  # what checks hand out
 from . import released_model, torch_files

@@ -16,7 +16,7 @@ from ...compare import Wrong, numbers, same
 from ...given import Given
 from ...values import NotWritten, Stopped
 from .config_files import FIELDS, compare_config, config_text
-from .released import as_dict, compare_arrays, compare_names, file_of
+from .released_arrays import as_dict, compare_arrays, compare_names, file_of
 
 REPEATED = "these are the files that were there before: an earlier answer is handed out again (lru_cache, a dict)"
 BESIDE = (

@@ -25,7 +25,7 @@ from ..two_models import (
     states,
 )
 from .config_files import compare_config, compare_refusal, config_text
-from .released import (
+from .released_arrays import (
     ONES,
     TWOS,
     WIDE,

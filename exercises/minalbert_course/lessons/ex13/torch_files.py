@@ -15,7 +15,7 @@ from ..two_models import compare_guesses
 from . import released_model
 from .config_files import FIELDS, compare_config, config_text
 from .lost_names import why_lost
-from .released import (
+from .released_arrays import (
     ONES,
     TWOS,
     WIDE,

@@ -1,4 +1,4 @@
-"""Exercise 14, a classification head: the lesson, the points it tests at, the mistakes known."""
+"""Exercise 14: a classification head."""
 
 from . import classification
 

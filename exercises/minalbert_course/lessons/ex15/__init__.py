@@ -1,4 +1,4 @@
-"""Exercise 15, answers in a text: the lesson, the points it tests at, the mistakes known."""
+"""Exercise 15: answers in a text."""
 
 from . import spans
 

@@ -115,14 +115,14 @@ def windows(draw):
     far = draw.normal(300, 2)
     far[190, 0], far[289, 1] = 9.0, 9.0              # 100 tokens
     yield far, 100
+    late = far.copy()
+    late[280] = 20.0, 20.0
+    yield late, 3
     crowded = draw.normal(300, 2)                    # many better starts at the end, and better ends at the beginning
     crowded[200:, 0] += 50.0
     crowded[:100, 1] += 50.0
     crowded[140, 0], crowded[142, 1] = 40.0, 40.0
     yield crowded, 9
-    late = far.copy()
-    late[280] = 20.0, 20.0
-    yield late, 3
     under = draw.normal(6, 2)                        # every span has probability 0
     under[0], under[5], under[3, 0], under[4, 1] = [-3000.0, 2000.0], [2000.0, -3000.0], 9.0, 9.0
     yield under, 6

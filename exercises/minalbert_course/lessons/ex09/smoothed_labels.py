@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from ...again.alike import alike
+from ...alike import alike
 from ...compare import LIMIT, same
 from ...lesson import Lesson
 from ...outside import numbers as stored
@@ -12,7 +12,7 @@ from ..checks import Later, alive
 from ..many_rows import beyond_16_bits
 from . import losses
 from .loss_draws import STEPS, kinds, many_words, pairs, places, slots, states, torch_case
-from .smoothing import (
+from .smoothed_loss import (
     far_mistakes,
     gradient_mistakes,
     large_mistakes,

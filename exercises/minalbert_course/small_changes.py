@@ -4,8 +4,8 @@ import itertools
 
 import numpy as np
 
-from ..given import Given
-from ..values import parts
+from .given import Given
+from .values import parts
 
 MANY = 16                                            # numbers; a key may be made of the first few
 

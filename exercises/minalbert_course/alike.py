@@ -1,24 +1,11 @@
-"""Is an answer what it was before, up to rounding?"""
+"""Compare an answer with the one before, up to rounding."""
 
 import numpy as np
 
-from ..copying import identical
-from ..values import OnDevice, Opaque
-from ..yours import unpacked
+from .copying import identical
+from .values import OnDevice
 
 CLOSE = 1e-6                                         # relative: sums may be rounded in another way
-
-
-def by_name(lesson, call, result):
-    """(name of what is returned, what the call had returned, what it returned now)"""
-    names = lesson.functions[call.name]
-    result = unpacked(call.name, result, names)
-    return [(names[0], call.result, result)] if len(names) == 1 else zip(names, call.result, result, strict=True)
-
-
-def first_difference(pairs, close=CLOSE, size=None):
-    """The first of (name, before, after) in which something else is returned now, or None. Caches may differ."""
-    return next((pair for pair in pairs if not isinstance(pair[1], Opaque) and not alike(*pair[1:], close, size)), None)
 
 
 def alike(before, after, close=CLOSE, size=None):
