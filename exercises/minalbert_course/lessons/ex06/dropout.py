@@ -78,7 +78,7 @@ def own_dropout(yours, way):
 # The mask, and dropout
 
 
-@variant.check(1, "mask", of="dropout_mask", formula="1 where u ≥ rate, else 0, with u = default_rng(key).random(shape)")
+@variant.check(1, "mask", of="dropout_mask", formula="1 where u ≥ rate, else 0; u = default_rng(key).random(shape)")
 def mask_value(yours, draw):
     masks = [yours.dropout_mask((60,), 0.5, key) for key in ((5, 1), (6, 1), (5, 2))]
     if any(alike(masks[0], other) for other in masks[1:]):
