@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from exercise_files import solution
 
+from minalbert_course.catalogue import find
 from minalbert_course.compare import same
 from minalbert_course.here import Here
 from minalbert_course.lesson import Lesson
@@ -110,3 +112,10 @@ def test_a_forward_of_another_kind_earns_nothing_by_its_derivative(wrong, kind):
         return (dy * slope, {"w": 0 * w}) if kind == "derivative" else (0 * x, {"w": 0 * w})
 
     assert marked(own_forward, own_backward).points == 0
+
+
+def test_a_law_that_breaks_after_a_wrong_forward_is_said_to_come_of_that():
+    text = solution("ex03").replace("(centred * centred).mean(", "x.shape[-1] / (x.shape[-1] - 1) * (centred**2).mean(")
+    exec(text.split("from minalbert_course import check")[0], namespace := {})
+    laws = next(found for found in mark(find("ex03"), Here(namespace)).outcomes if found.check.title == "two laws")
+    assert "Perhaps this comes of layer_norm_forward, which is not right yet" in laws.cause

@@ -115,7 +115,7 @@ def judged_by_own(lesson, found, own, pairs, term):
     if found.near is None or found.of not in pairs:
         return found
     again = outcome(lesson, found.check, own, term)
-    note = f"judged against your own {pairs[found.of]}, which is not right yet: these are its derivatives"
+    note = f"judged against your own {pairs[found.of]}, which is not right yet: given that, nothing is wrong"
     return found if again.seen else again._replace(note=note)
 
 

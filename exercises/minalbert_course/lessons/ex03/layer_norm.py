@@ -30,6 +30,7 @@ from .norms import (
     point,
     ramps,
     scale_law,
+    scale_seen,
     unit,
 )
 from .wrong_norms import eps_found, followed, wrong_gradients, wrong_values
@@ -138,8 +139,7 @@ def laws(yours, draw):
     dx = unit(dx, x)
     xhat, _ = normalised(x, TINY)
     obeyed("Σ_j dx_j", dx, np.ones_like(x), SHIFT)
-    cause = "scaling a row of x changes nothing. Perhaps the path through the variance is missing"
-    obeyed("Σ_j dx_j xhat_j", dx, xhat, cause)
+    obeyed("Σ_j dx_j xhat_j", dx, xhat, scale_seen(yours, "layer_norm_forward", "the path through the variance"))
 
 
 @lesson.check(1.5, "dgain", of="layer_norm_backward", formula="dgain = Σ over rows of dy xhat")

@@ -172,6 +172,12 @@ def unit(dx, x):
     return dx / size
 
 
+def scale_seen(yours, forward, path):
+    """What is seen where dx breaks the law of scale, and where that may come from."""
+    origin = f"this comes of {forward}, which is not right yet" if forward in yours.failed else f"{path} is missing"
+    return f"scaling a row of x changes nothing. Perhaps {origin}"
+
+
 def obeyed(name, dx, vector, law):
     sums = np.abs((dx * vector).sum(axis=-1))
     if not sums.max() <= 1e-5 * dx.shape[-1]:
