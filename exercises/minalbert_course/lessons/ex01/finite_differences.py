@@ -31,6 +31,7 @@ from .differences import (
     relative_error,
 )
 from .judges import (
+    NOT_DIVIDED,
     errors_of_zero,
     find_wrong,
     judged,
@@ -165,7 +166,8 @@ def error_of_zero(yours, draw):
     same("the error where both are zero", yours.relative_error(zeros, zeros), 0.0)
     for some in ([-3.0, 0.0], [2.0, -2.0]):
         error = yours.relative_error(np.array(some) + 0.5, np.array(some))
-        same(f"the error where expected is {some}, not zero everywhere,", error, 0.5 / max(map(abs, some)))
+        right, ways = 0.5 / max(map(abs, some)), {NOT_DIVIDED: np.array(0.5)}
+        same(f"the error where expected is {some}, not zero everywhere,", error, right, suspects=ways)
 
 
 NAMED = "wrong is what is off by a relative error above 1e-10, has a nan in it, or another shape than x"

@@ -37,8 +37,14 @@ def wrong_errors(wrong, expected):
         "divided by the smallest of expected, not by the largest": off.max() / np.abs(expected).min(),
         "divided by yours as well as expected, the larger": off.max() / max(np.abs(wrong).max(), largest),
         "the largest of yours less the largest of expected is taken": abs(np.abs(wrong).max() - largest) / largest,
+        "the largest sum of a row, where the largest entry is asked for": by_sums(off, expected, axis=-1),
+        "the largest sum of a column, where the largest entry is asked for": by_sums(off, expected, axis=0),
         "the sizes are added": (np.abs(wrong) + np.abs(expected)).max() / largest,
     }
+
+
+def by_sums(off, expected, axis):
+    return off.sum(axis=axis).max() / np.abs(expected).sum(axis=axis).max()
 
 
 def small_errors(wrong, expected):

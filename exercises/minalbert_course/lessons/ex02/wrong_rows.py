@@ -57,6 +57,15 @@ def sequences(parts):
     }  # fmt: skip
 
 
+def wrong_inputs(x, w, dy):
+    """What mistakes make of dx."""
+    return {
+        "this is dy itself": dy,
+        "x is used where dy is meant": x,
+        "w is reshaped to (O, I), where it must be transposed": dy @ w.reshape(w.shape[::-1]),
+    }
+
+
 def wrong_weights(x, w, b, dy, expected):
     """What mistakes make of dw."""
     return means(expected, *x.shape[:2]) | {
@@ -65,7 +74,9 @@ def wrong_weights(x, w, b, dy, expected):
         "x is taken as ones: this is db in each row": np.broadcast_to(dy.sum(axis=(0, 1)), expected.shape),
         "y is used where dy is meant": np.einsum("bti,bto->io", x, x @ w + b),
         "the rows of x are in another order than those of dy": np.einsum("bti,bto->io", x[::-1], dy),
-    }
+        "x is reshaped to (I, rows), where its rows must be transposed":
+            x.reshape(x.shape[-1], -1) @ dy.reshape(-1, dy.shape[-1]),
+    }  # fmt: skip
 
 
 def wrong_biases(b, dy, expected):

@@ -15,7 +15,7 @@ from ...values import NotWritten, Stopped
 from ..corners import also, something
 from ..matches import matches
 from .points import FAR_OUT, NEAR_OR_FAR, SHAPES, all_open, beside_large, compared, far, far_out, point, with_many
-from .wrong_gates import NO_DY, cdf, of_erf, pdf, slopes_of_erf
+from .wrong_gates import NO_DY, cdf, half_multiplied, of_erf, pdf, slopes_of_erf
 
 variant = Lesson(
     "ex04-erf", "GELU with the error function", minutes=40, variant_of="ex04",
@@ -119,7 +119,7 @@ def erf_gradient(yours, draw):
     slope = cdf(x) + x * pdf(x)
     terms = {"Φ(x)": dy * cdf(x), "x φ(x)": dy * x * pdf(x)}
     suspects = {NO_DY: slope, "this is the derivative of the tanh form, which differs by up to a thousandth; forward "
-                "is x Φ(x)": gelu_backward(dy, (x,))[0]}  # fmt: skip
+                "is x Φ(x)": gelu_backward(dy, (x,))[0]} | half_multiplied(dy, cdf(x), x * pdf(x))  # fmt: skip
 
     def follows():
         return {says: dy * (gate + x * pdf(x)) for says, gate in of_erf(x).items()}

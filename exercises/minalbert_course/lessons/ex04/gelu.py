@@ -17,7 +17,7 @@ from ...outside import numbers, ramp
 from ..corners import also, something
 from ..matches import matches
 from .points import FAR_OUT, SHAPES, all_open, beside_large, compared, far, far_out, point, with_many
-from .wrong_gates import NO_DY, A, C, constants_found, gates, slopes, wrong_tanh, wrong_tanh_slopes
+from .wrong_gates import NO_DY, A, C, constants_found, gates, half_multiplied, slopes, wrong_tanh, wrong_tanh_slopes
 
 lesson = Lesson(
     "ex04", "tanh and GELU", minutes=40,
@@ -93,7 +93,8 @@ def gelu_gradient(yours, draw):
     x, dy = point(draw)
     _, cache = yours.gelu_forward(x)
     t, c = np.tanh(C * (x + A * x**3)), dy * 0.5 * x * C
-    suspects = {NO_DY: gelu_backward(np.ones_like(x), (x,))[0]}
+    slope = gelu_backward(np.ones_like(x), (x,))[0]
+    suspects = {NO_DY: slope} | half_multiplied(dy, 0.5 * (1 + t), slope - 0.5 * (1 + t))
     terms = {"½": dy / 2, "½ tanh u": dy * t / 2, "½ x (1 - tanh² u) √(2/π)": c * (1 - t * t),
              "½ x (1 - tanh² u) √(2/π) 3 · 0.044715 x²": 3 * A * c * (1 - t * t) * x**2}  # fmt: skip
     matches("dx", yours.gelu_backward(dy, cache), gelu_backward(dy, (x,))[0], "btk",

@@ -198,4 +198,13 @@ def slopes_of_erf(x):
         "1 is used where Φ(x) is meant": 1 + x * pdf(x),
         "x is added, where it must be multiplied": cdf(x) + x + pdf(x),
         "this is y, not its derivative": x * cdf(x),
+        "the derivative of φ is used where that of Φ, φ itself, is meant": cdf(x) - x * x * pdf(x),
     }  # fmt: skip
+
+
+def half_multiplied(dy, first, second):
+    """What dx is where dy multiplies one of the product rule's two terms."""
+    return {
+        "dy multiplies the product rule's first term alone; it must multiply the sum of both": dy * first + second,
+        "dy multiplies the product rule's second term alone; it must multiply the sum of both": first + dy * second,
+    }

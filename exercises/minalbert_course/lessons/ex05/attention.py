@@ -288,7 +288,8 @@ def padding(yours, draw):
                     "no maximum is subtracted before exp", of="attention_forward")  # fmt: skip
     middle, reach = v.mean(axis=-2, keepdims=True), np.ptp(v, axis=-2, keepdims=True)
     if np.shape(context) != v.shape or not (np.abs(context - middle) <= reach + 1e-3).all():
-        raise Wrong("context is no weighted mean of the values where all keys are padding", of="attention_forward")
+        cause = None if np.any(context) else "the probabilities of padding are set to 0; their sum must be 1 there, too"
+        raise Wrong("context is no weighted mean of the values where all keys are padding", cause, "attention_forward")
     compare_all_padded(yours.attention_backward, dcontext, cache)
     compare_far_mask(yours.attention_forward, contexts, q, k, v, of="attention_forward")
     compare_beside_padding(yours.attention_forward, yours.attention_backward, given, of="attention_forward")

@@ -70,6 +70,7 @@ variant = Lesson(
     own_results=("softmax1_forward", "softmax1_backward", "grouped_forward", "grouped_backward"),
 )  # fmt: skip
 
+ADDED_FIRST = "heads of a group are added up before the product; each head's own product must be added"
 NOTHING_SEEN = (
     "each head must give nothing where nothing is to be seen; perhaps the mask is left out there, or the 1 of the "
     "divisor is missing, or made small with the scores"
@@ -209,6 +210,7 @@ def value_gradient(yours, draw):
             "the probabilities are not transposed in dv = Pᵀ dcontext": folded(P @ dcontext, of, G),
             "the probabilities are missing: this is dcontext": folded(dcontext, of, G),
             "v is used where dcontext is meant": folded(transposed(P) @ own_v, of, G),
+            ADDED_FIRST: transposed(folded(P, of, G)) @ folded(dcontext, of, G),
         }
 
     def follows():
@@ -264,6 +266,7 @@ def key_gradient(yours, draw):
             "v is used where q is meant": folded(transposed(dS) @ own_v, of, G),
             "dS is not transposed in dk = dSᵀ q": folded(dS @ q, of, G),
             "this is dv: dk comes second": reference(*given)[1][2],
+            ADDED_FIRST: transposed(folded(dS, of, G)) @ folded(q, of, G),
         }  # fmt: skip
 
     def follows():

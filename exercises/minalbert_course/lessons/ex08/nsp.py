@@ -118,10 +118,12 @@ def compare_elsewhere(yours, draw, sizes, number, calls):
                     "it must be about half of them")  # fmt: skip
     by_length = [sizes[i] / (sum(sizes) - sizes[number]) for i in homes]
     twice = {j: [(2 if i == j else 1) / D for i in homes] for j in homes}
+    stepped = [(i != D - 1) * (2 if i == number + 1 else 1) / (D - 1) for i in homes]
     stands = "where the own number is drawn {} stands for it, which then has twice the chance".format
     known = {
         "long documents are drawn more often; each must have the same chance": by_length,
         stands("the next one"): twice[(number + 1) % D],
+        "the own number alone is stepped over: the next one has twice the chance, and the last one none": stepped,
     } | {stands(f"document {j}"): chances for j, chances in twice.items()}
     shares(f"from document {{}}, of {D - 1} others", homes, [1 / (D - 1)] * (D - 1), known)
     even(f"from {D - 1} other documents", list(homes.values()))

@@ -152,11 +152,16 @@ def logits_mistakes(x, table, bias):
 
 
 def decoder_mistakes(x, table, dlogits):
+    V, rows = len(table), x.reshape(-1, x.shape[-1])
     return {
         "dx": {"only one sequence's or place's part": dlogits[:1, :1] @ table},
         "dtable": {"only the first sequence's part": dlogits[0].T @ x[0],
                    "only the last sequence's part": dlogits[-1].T @ x[-1],
-                   "only the first place's part": dlogits[:, 0].T @ x[:, 0]},
+                   "only the first place's part": dlogits[:, 0].T @ x[:, 0],
+                   "dlogits is reshaped to (V, slots); its rows must be transposed": dlogits.reshape(V, -1) @ rows,
+                   "the slots of dlogits are in another order than those of x": dlogits.T.reshape(V, -1) @ rows,
+                   "each slot's dlogits meets the x of all slots; it must be that of its own":
+                       np.outer(dlogits.sum(axis=(0, 1)), rows.sum(axis=0))},
         "dbias": {"the mean over B and P; it must be the sum": dlogits.mean(axis=(0, 1)),
                   "only the first sequence's part": dlogits[0].sum(axis=0),
                   "only the first place's part": dlogits[:, 0].sum(axis=0),

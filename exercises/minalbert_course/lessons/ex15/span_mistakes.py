@@ -208,6 +208,8 @@ def other_spans(scores, longest):
         "probabilities are multiplied, which are 0 far below the best score; the scores are added":
             best(fits, lambda i, j: p[i, 0] * p[j, 1]),
         "the scores are multiplied; their sum counts": best(fits, lambda i, j: scores[i, 0] * scores[j, 1]),
+        "what is no span counts as a sum of 0, which is more than a sum below 0":
+            best(every, lambda i, j: (0 <= j - i < longest) * (scores[i, 0] + scores[j, 1])),
         "the larger of the two scores counts; it must be their sum":
             best(fits, lambda i, j: max(scores[i, 0], scores[j, 1])),
         "the end is the place after the answer; it must be the last token": (best(fits)[0], best(fits)[1] + 1),
