@@ -25,6 +25,7 @@ class Check(NamedTuple):
     of: str                                          # the function it looks at, whose hints help
     formula: str
     run: Callable                                    # (yours, draw)
+    counts_alone: bool = True                        # or only if a function asked has points of a check that does
 
 
 class Lesson:
@@ -58,12 +59,12 @@ class Lesson:
         """Which of the values that a function returns are caches."""
         return [i for i, part in enumerate(self.functions[name]) if part.startswith("cache")]
 
-    def check(self, points, title, of, formula=""):
+    def check(self, points, title, of, formula="", counts_alone=True):
         if of not in self.functions:
             raise ValueError(f"check {title!r} of {self.name} looks at {of!r}; it has {', '.join(self.functions)}")
 
         def add(run: Callable[[Any, Any], None]):
-            self.checks.append(Check(points, title, of, formula, run))
+            self.checks.append(Check(points, title, of, formula, run, counts_alone and UNTOUCHED not in title))
             return run
 
         return add

@@ -15,7 +15,7 @@ from .draw import PUBLIC
 from .ending import SECONDS, ended_after
 from .errors import CourseError
 from .files import mentions
-from .lesson import UNTOUCHED, Check
+from .lesson import Check
 from .running import run_check
 from .values import NotWritten, OutOfTime, Stopped
 from .yours import Yours
@@ -24,7 +24,7 @@ NAN = "not a number"                                 # in causes of `minalbert.g
 ZEROS = "every number that came back is zero"
 EARNED_ELSEWHERE = "seen: zero is right here, but it counts only where another check of the function has its points"
 JUNK = "none of the functions asked here has an answer that is right elsewhere"
-ANSWERED_ELSEWHERE = "seen: inputs are left alone, which counts only where a function asked here has its points"
+ANSWERED_ELSEWHERE = "seen: what is asked here counts only where a function asked here has points of another check"
 
 
 class Outcome(NamedTuple):
@@ -100,12 +100,11 @@ def without_zeros(outcomes):
 
 
 def without_junk(outcomes):
-    """No points for inputs untouched alone, which anything leaves that is no answer."""
-    earned = [found for found in outcomes if found.earned]
-    right = {name for found in earned if UNTOUCHED not in found.check.title for name in found.called}
+    """No points for what does not count alone, such as inputs untouched: some answers have it that answer nothing."""
+    right = {name for found in outcomes if found.earned and found.check.counts_alone for name in found.called}
 
     def nothing_right(found):
-        return found.earned and UNTOUCHED in found.check.title and not found.called & right
+        return found.earned and not found.check.counts_alone and not found.called & right
 
     return [missed(found.check, JUNK, ANSWERED_ELSEWHERE) if nothing_right(found) else found for found in outcomes]
 

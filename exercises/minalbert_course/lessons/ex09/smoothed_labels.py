@@ -121,7 +121,8 @@ def compare_far(yours, draw):
 variant.checks += [check for check in base.checks if check.of in SAME and check.title != "inputs untouched"]
 
 
-@variant.check(0.5, "ln V at first", of="smoothed_loss_forward", formula="all words alike: loss = ln V, whatever s is")
+@variant.check(0.5, "ln V at first", of="smoothed_loss_forward", formula="all words alike: loss = ln V, whatever s is",
+               counts_alone=False)  # fmt: skip
 def first_loss(yours, draw):
     V = 1000 if draw.first else int(draw.integers(50, 2000))
     labels, smoothing = draw.integers(0, V, 1, 3), next(smoothings(draw))

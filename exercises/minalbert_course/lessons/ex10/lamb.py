@@ -91,7 +91,7 @@ def add_step(lesson, ratio, weights):
             s = case(draw, corrected, shape=(5,), clamp=0.1)
             check_exempt(s, yours.lamb_step(*s.asked()))
 
-    @lesson.check(0.5, "zero norms", of, "r = 1 if ‖w‖ or ‖u‖ is zero")
+    @lesson.check(0.5, "zero norms", of, "r = 1 if ‖w‖ or ‖u‖ is zero", counts_alone=False)
     def zero(yours, draw):
         check_zero(yours, case(draw, corrected))
 
