@@ -38,7 +38,7 @@ def overwritten():
         (8**0.5 * G, G, {"known": {"√D": 8**0.5}}, "2.82843 (√D) times"),
         (G / 7, G, {"known": {"N": 7}}, "(1/N) times"),
         (G[:, :, :3].swapaxes(-1, -2), G[:, :, :3], {}, "transposed"),
-        (overwritten(), ROWS, {}, "only rows [1, 4] are wrong"),
+        (overwritten(), ROWS, {}, "only rows [1, 4] are wrong: are they used more than once"),
         (overwritten(), ROWS, {"gradient": False}, "seen: only rows [1, 4] are wrong"),
         (ROWS + RNG.standard_normal(4), ROWS, {}, "constant along the first axis"),
         (ROWS + RNG.standard_normal((6, 1)), ROWS, {}, "constant along the last axis"),

@@ -21,7 +21,10 @@ KEPT = (
     "the result depends on calls in between: something is kept outside the cache, in a global variable, say; or the "
     "cache is written into"
 )
-AGAIN = "made again, the same call gives another answer: something is kept from call to call, in a global variable, say"
+AGAIN = (
+    "made again, the same call gives another answer: something is kept from call to call, in a global variable, say, "
+    "or drawn from a generator that is not the sheet's"
+)
 SAME_ARRAY = "an array that is kept from call to call is returned itself; others may write into it: return a new one"
 SAME_OBJECT = "a list or dict that is kept from call to call is returned itself; others may change it: return a new one"
 

@@ -20,7 +20,7 @@ def wrong_masks(shape, rate, key):
     found = {
         "what must be kept is dropped, and what must be dropped is kept": u < rate,
         "a share of `rate` is kept; it must be dropped": u >= 1 - rate,
-        "u < 1 - rate keeps the right share, but other places than u ≥ rate": u < 1 - rate,
+        "u < 1 - rate, or a draw by binomial, keeps the right share, but other places than u ≥ rate": u < 1 - rate,
         "nothing is dropped": np.ones(shape),
         "this is divided by 1 - rate; the mask itself is 0 and 1": of(key) / (1 - rate),
         "these are the numbers u themselves; they must be compared with the rate": u,

@@ -356,7 +356,7 @@ def compare_rates(texts, words):
     kinds = [np.array([0 if new == MASK else 1 if new == old else 2 for old, new in pairs]) for pairs in texts]
     compare_kinds(kinds, words)
     if words > 1 and (missing := sorted(set(range(ORDINARY, last + 1)) - drawn)):
-        cause = "seen: some ordinary token can never be drawn"
+        cause = "seen: not every ordinary token is drawn; is the range whole, and has each place its own draw?"
         if missing == list(range(ORDINARY + words // 2, last + 1)):
             cause = "random tokens are drawn from the text; they must be from the whole vocabulary"
         raise Wrong(f"in {n} draws, no chosen token became {missing[0]}", cause)
