@@ -118,4 +118,4 @@ def test_a_law_that_breaks_after_a_wrong_forward_is_said_to_come_of_that():
     text = solution("ex03").replace("(centred * centred).mean(", "x.shape[-1] / (x.shape[-1] - 1) * (centred**2).mean(")
     exec(text.split("from minalbert_course import check")[0], namespace := {})
     laws = next(found for found in mark(find("ex03"), Here(namespace)).outcomes if found.check.title == "two laws")
-    assert "Perhaps this comes of layer_norm_forward, which is not right yet" in laws.cause
+    assert "is missing, or this comes of layer_norm_forward, which is not right yet" in laws.cause

@@ -23,8 +23,7 @@ from .yours import Yours
 NAN = "not a number"                                 # in causes of `minalbert.gradcheck`
 ZEROS = "every number that came back is zero"
 EARNED_ELSEWHERE = "seen: zero is right here, but it counts only where another check of the function has its points"
-JUNK = "none of the functions asked here has an answer that is right elsewhere"
-ANSWERED_ELSEWHERE = "seen: what is asked here counts only where a function asked here has points of another check"
+JUNK = "what this check asks is right, but it counts only where {names} has points of another check"
 
 
 class Outcome(NamedTuple):
@@ -100,13 +99,15 @@ def without_zeros(outcomes):
 
 
 def without_junk(outcomes):
-    """No points for what does not count alone, such as inputs untouched: some answers have it that answer nothing."""
+    """No points for what numbers that answer nothing can have right, too, unless one of its functions earned others."""
     right = {name for found in outcomes if found.earned and found.check.counts_alone for name in found.called}
 
-    def nothing_right(found):
-        return found.earned and not found.check.counts_alone and not found.called & right
+    def counted(found):
+        if not found.earned or found.check.counts_alone or found.called & right:
+            return found
+        return missed(found.check, JUNK.format(names=" or ".join(sorted(found.called))))
 
-    return [missed(found.check, JUNK, ANSWERED_ELSEWHERE) if nothing_right(found) else found for found in outcomes]
+    return [counted(found) for found in outcomes]
 
 
 def judged_by_own(lesson, found, own, pairs, term):

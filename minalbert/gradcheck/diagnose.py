@@ -87,7 +87,7 @@ def _causes(yours, expected, laws, known, suspects, gradient):
             yield SEEN + law.says
     if rows := _wrong_rows(yours, expected):
         uses = "are they used more than once, and is the gradient assigned (=) where it should be added (+=)?"
-        uses = uses if np.any(yours[rows]) else "they are zero, so a way to them is missing"
+        uses = uses if np.any(yours[rows]) else "they are zero, so a path to them is missing"
         yield f"{PERHAPS}only rows {rows} are wrong: {uses}" if gradient else f"{SEEN}only rows {rows} are wrong"
     if not _alike(yours, expected, FLOAT32) and _alike(yours, expected, FLOAT16):
         yield f"{SEEN}it is right to three digits, and not to six"

@@ -23,7 +23,7 @@ KEPT = (
 )
 AGAIN = (
     "made again, the same call gives another answer: something is kept from call to call, in a global variable, say, "
-    "or drawn from a generator that is not the sheet's"
+    "or random numbers are drawn anew in each call"
 )
 SAME_ARRAY = "an array that is kept from call to call is returned itself; others may write into it: return a new one"
 SAME_OBJECT = "a list or dict that is kept from call to call is returned itself; others may change it: return a new one"

@@ -31,7 +31,7 @@ from .differences import (
     relative_error,
 )
 from .judges import (
-    NOT_DIVIDED,
+    TAKEN_FOR_ZERO,
     errors_of_zero,
     find_wrong,
     judged,
@@ -166,7 +166,7 @@ def error_of_zero(yours, draw):
     same("the error where both are zero", yours.relative_error(zeros, zeros), 0.0)
     for some in ([-3.0, 0.0], [2.0, -2.0]):
         error = yours.relative_error(np.array(some) + 0.5, np.array(some))
-        right, ways = 0.5 / max(map(abs, some)), {NOT_DIVIDED: np.array(0.5)}
+        right, ways = 0.5 / max(map(abs, some)), {TAKEN_FOR_ZERO: np.array(0.5)}
         same(f"the error where expected is {some}, not zero everywhere,", error, right, suspects=ways)
 
 

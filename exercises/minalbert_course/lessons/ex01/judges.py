@@ -8,6 +8,7 @@ from ...values import NotWritten, Stopped
 from .differences import complex_step, point, relative_error
 
 NOT_DIVIDED = "not divided where expected is small; only where it is zero everywhere there is nothing to divide by"
+TAKEN_FOR_ZERO = "not divided, as if expected were zero everywhere; ask for its largest absolute value"
 CONSTANTS = [10.0**power for power in range(-30, 1)]
 
 

@@ -115,8 +115,8 @@ def leading_axes(yours, draw):
         y, cache = yours.linear_forward(x, w, b)
         expected, gradients = affine_reference(x, w, b, dy)
         agrees(f"y for x of shape {x.shape}", y, expected, "linear_forward")
-        with guessing("" if "linear_backward" in yours.failed else THREE_AXES):
-            for name, mine, right in zip(("dx", "dw", "db"), yours.linear_backward(dy, cache), gradients, strict=True):
+        for name, mine, right in zip(("dx", "dw", "db"), yours.linear_backward(dy, cache), gradients, strict=True):
+            with guessing(THREE_AXES if axes == (R,) and np.shape(mine) != right.shape else ""):
                 agrees(f"{name} for x of shape {x.shape}", mine, right, "linear_backward")
 
 

@@ -26,11 +26,11 @@ from .norms import (
     mean,
     normalised,
     obeyed,
+    or_forward,
     per_feature,
     point,
     ramps,
     scale_law,
-    scale_seen,
     unit,
 )
 from .wrong_norms import eps_found, followed, wrong_gradients, wrong_values
@@ -138,8 +138,9 @@ def laws(yours, draw):
     dx, _, _ = gradients_of(yours, x, gain, bias, TINY, dy)
     dx = unit(dx, x)
     xhat, _ = normalised(x, TINY)
-    obeyed("Σ_j dx_j", dx, np.ones_like(x), SHIFT)
-    obeyed("Σ_j dx_j xhat_j", dx, xhat, scale_seen(yours, "layer_norm_forward", "the path through the variance"))
+    cause = "scaling a row of x changes nothing. Perhaps the path through the variance is missing"
+    for name, vector, seen in (("Σ_j dx_j", np.ones_like(x), SHIFT), ("Σ_j dx_j xhat_j", xhat, cause)):
+        obeyed(name, dx, vector, or_forward(yours, "layer_norm_forward", seen))
 
 
 @lesson.check(1.5, "dgain", of="layer_norm_backward", formula="dgain = Σ over rows of dy xhat")

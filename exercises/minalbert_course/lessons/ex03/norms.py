@@ -172,10 +172,9 @@ def unit(dx, x):
     return dx / size
 
 
-def scale_seen(yours, forward, path):
-    """What is seen where dx breaks the law of scale, and where that may come from."""
-    origin = f"this comes of {forward}, which is not right yet" if forward in yours.failed else f"{path} is missing"
-    return f"scaling a row of x changes nothing. Perhaps {origin}"
+def or_forward(yours, forward, seen):
+    """What is seen where dx breaks a law, and that this may come of forward, where that is not right."""
+    return f"{seen}, or this comes of {forward}, which is not right yet" if forward in yours.failed else seen
 
 
 def obeyed(name, dx, vector, law):

@@ -27,11 +27,11 @@ from .norms import (
     mean,
     normalised,
     obeyed,
+    or_forward,
     per_feature,
     point,
     ramps,
     scale_law,
-    scale_seen,
     unit,
 )
 from .wrong_norms import eps_found, followed_rms, wrong_rms_gradients, wrong_rms_values
@@ -119,8 +119,8 @@ def rms_law(yours, draw):
     x *= 0.1                                         # beside which an eps of 1e-6 is seen
     dx, _ = rms_gradients(yours, x, gain, TINY, dy)
     xhat, _ = normalised(x, TINY, centre=False)
-    seen = scale_seen(yours, "rms_norm_forward", "the path through the mean of squares")
-    obeyed("Σ_j dx_j xhat_j", unit(dx, x), xhat, seen)
+    seen = "scaling a row of x changes nothing. Perhaps the path through the mean of squares is missing"
+    obeyed("Σ_j dx_j xhat_j", unit(dx, x), xhat, or_forward(yours, "rms_norm_forward", seen))
 
 
 @variant.check(2, "dgain", of="rms_norm_backward", formula="dgain = Σ over rows of dy times what gain multiplies")

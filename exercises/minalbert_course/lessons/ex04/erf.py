@@ -119,7 +119,8 @@ def erf_gradient(yours, draw):
     slope = cdf(x) + x * pdf(x)
     terms = {"Φ(x)": dy * cdf(x), "x φ(x)": dy * x * pdf(x)}
     suspects = {NO_DY: slope, "this is the derivative of the tanh form, which differs by up to a thousandth; forward "
-                "is x Φ(x)": gelu_backward(dy, (x,))[0]} | half_multiplied(dy, cdf(x), x * pdf(x))  # fmt: skip
+                "is x Φ(x)": gelu_backward(dy, (x,))[0]}  # fmt: skip
+    suspects |= half_multiplied(dy, ("Φ(x)", cdf(x)), ("x φ(x)", x * pdf(x)))
 
     def follows():
         return {says: dy * (gate + x * pdf(x)) for says, gate in of_erf(x).items()}

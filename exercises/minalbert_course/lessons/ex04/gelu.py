@@ -94,7 +94,9 @@ def gelu_gradient(yours, draw):
     _, cache = yours.gelu_forward(x)
     t, c = np.tanh(C * (x + A * x**3)), dy * 0.5 * x * C
     slope = gelu_backward(np.ones_like(x), (x,))[0]
-    suspects = {NO_DY: slope} | half_multiplied(dy, 0.5 * (1 + t), slope - 0.5 * (1 + t))
+    gate = 0.5 * (1 + t)
+    suspects = {NO_DY: slope} | half_multiplied(
+        dy, ("½ (1 + tanh u)", gate), ("½ x (1 - tanh² u) u'", slope - gate))  # fmt: skip
     terms = {"½": dy / 2, "½ tanh u": dy * t / 2, "½ x (1 - tanh² u) √(2/π)": c * (1 - t * t),
              "½ x (1 - tanh² u) √(2/π) 3 · 0.044715 x²": 3 * A * c * (1 - t * t) * x**2}  # fmt: skip
     matches("dx", yours.gelu_backward(dy, cache), gelu_backward(dy, (x,))[0], "btk",

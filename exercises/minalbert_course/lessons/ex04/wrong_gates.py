@@ -202,9 +202,7 @@ def slopes_of_erf(x):
     }  # fmt: skip
 
 
-def half_multiplied(dy, first, second):
-    """What dx is where dy multiplies one of the product rule's two terms."""
-    return {
-        "dy multiplies the product rule's first term alone; it must multiply the sum of both": dy * first + second,
-        "dy multiplies the product rule's second term alone; it must multiply the sum of both": first + dy * second,
-    }
+def half_multiplied(dy, one, other):
+    """What dx is where dy multiplies one of the product rule's two terms. one, other: a term's name, and its numbers"""
+    return {f"dy multiplies {name} alone; it must multiply the sum of both terms": dy * term + rest
+            for (name, term), (_, rest) in ((one, other), (other, one))}  # fmt: skip

@@ -66,6 +66,10 @@ SUM_TO_ZERO = Law(
     "term - y Σ_j dy_j y_j is missing, or has another factor",
     lambda dx: dx.sum(axis=-1),
 )
+PADDING_LEFT_OUT = (
+    "perhaps: the probabilities of padding, or its values, are set to 0; where all keys are padding, too, a row of "
+    "probabilities sums to 1"
+)
 SCORES = "dq = dS k / √D, dk = dSᵀ q / √D, with dS = P (dP - Σ_j dP_j P_j) and dP = dcontext vᵀ"
 ROUNDED = 0.05                                       # of LIMIT is what float32 loses of one product
 ROWS = (
@@ -288,7 +292,7 @@ def padding(yours, draw):
                     "no maximum is subtracted before exp", of="attention_forward")  # fmt: skip
     middle, reach = v.mean(axis=-2, keepdims=True), np.ptp(v, axis=-2, keepdims=True)
     if np.shape(context) != v.shape or not (np.abs(context - middle) <= reach + 1e-3).all():
-        cause = None if np.any(context) else "the probabilities of padding are set to 0; their sum must be 1 there, too"
+        cause = None if np.any(context) else PADDING_LEFT_OUT
         raise Wrong("context is no weighted mean of the values where all keys are padding", cause, "attention_forward")
     compare_all_padded(yours.attention_backward, dcontext, cache)
     compare_far_mask(yours.attention_forward, contexts, q, k, v, of="attention_forward")

@@ -99,7 +99,8 @@ def wrong_backs(p):
         "x is used twice, and its way through w is missing": (straight, gradients),
         "dropout is also done on x's straight way, which it does not touch":
             (branch + dropped(straight, p.rate, p.key), gradients),
-        "dy itself is added for x's straight way; it must be the gradient before the norm": (branch + p.dy, gradients),
+        "dy itself is added for x's straight way; it must be what the norm's backward pass returns":
+            (branch + p.dy, gradients),
         "this is of other weights: x is taken for dy": layer_back(p.x, *p.one),
     }  # fmt: skip
 

@@ -144,8 +144,7 @@ def dropout_gradient(yours, draw):
                 raise wrong from None
 
 
-@variant.check(0.5, "nothing dropped", of="dropout_forward", formula="y = x where key is None, or rate is 0",
-               counts_alone=False)  # fmt: skip
+@variant.check(0.5, "nothing dropped", of="dropout_forward", formula="y = x where key is None, or rate is 0")
 def evaluation(yours, draw):
     for p in points(draw):
         for rate, key, when in ((p.rate, None, "without a key"), (0.0, p.key, "at rate 0"), (0.0, None, "at rate 0")):

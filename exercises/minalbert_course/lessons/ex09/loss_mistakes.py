@@ -160,9 +160,9 @@ def decoder_mistakes(x, table, dlogits):
                    "only the first place's part": dlogits[:, 0].T @ x[:, 0],
                    "dlogits is reshaped to (V, slots); its rows must be transposed": dlogits.reshape(V, -1) @ rows,
                    "the slots of dlogits are in another order than those of x": dlogits.T.reshape(V, -1) @ rows,
-                   "each slot's dlogits meets the x of all slots; it must be that of its own":
+                   "dlogits of each slot is multiplied by all x of the batch; it must be by x of the same slot":
                        np.outer(dlogits.sum(axis=(0, 1)), rows.sum(axis=0)),
-                   "each slot's dlogits meets the x of all slots of its sequence; it must be that of its own":
+                   "dlogits of each slot is multiplied by all x of its sequence; it must be by x of the same slot":
                        np.einsum("bpv,bqe->ve", dlogits, x)},
         "dbias": {"the mean over B and P; it must be the sum": dlogits.mean(axis=(0, 1)),
                   "only the first sequence's part": dlogits[0].sum(axis=0),

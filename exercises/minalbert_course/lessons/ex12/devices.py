@@ -4,13 +4,14 @@ from contextlib import contextmanager, suppress
 
 import numpy as np
 
-from ...compare import Wrong, same, shown
+from ...compare import Wrong, cosine, same, shown
 from ...given import Given
 from ...pretended_gpu import pretending
 from ...values import NotWritten, OnDevice, Stopped
 from ..corners import guessing
 from ..many_rows import RUNNING_SUM, beyond_16_bits
 
+ROUGH = 0.9                                          # cosine between what is right and what nearly is
 CAUSES = {
     "TransferError": "the formula must stay on the device: each .get(), float(), int(), bool() or if on an array of "
                      "it is a transfer that waits",
@@ -115,3 +116,15 @@ def keeps_dtype(name, value, x):
             cause = f"something is made {dtype}, by astype or dtype=; take x.dtype"
         raise Wrong(f"{name} is {dtype or shown(value)}; x is {x.dtype}, so {name} must be, too", cause)
     return value
+
+
+def compare_dtypes(name, function, arrays, others, right, start=0.0):
+    """On both machines the result has the dtype of the first array, and is roughly right: others' dtype says nothing.
+
+    start: the part of what is right that no work gives, too
+    """
+    for machine, moved, found in (("host", np.asarray, here), ("device", on_device, there)):
+        value = found(f"{name} on the {machine}", function(*map(moved, arrays), *others))
+        value = keeps_dtype(f"{name} on the {machine}", value, arrays[0])
+        if np.shape(value) != right.shape or cosine(value - start, right - start) < ROUGH:
+            raise Wrong(f"{name} on the {machine} has the dtype of x, but is far from right")

@@ -9,7 +9,7 @@ from ...compare import Wrong, same, shown
 from ...given import Given
 from ...lesson import Lesson
 from ...outside import numbers, ramp
-from ..checks import Later, alive
+from ..checks import Later
 from ..many_rows import beyond_16_bits
 from ..two_models import compare_place, plain
 from . import on_cupy
@@ -21,6 +21,7 @@ from .devices import (
     beyond_16_bits_there,
     both_live,
     compare_beside_large,
+    compare_dtypes,
     explained,
     here,
     keeps_dtype,
@@ -91,14 +92,13 @@ def silu_there(yours, draw):
         compare_silu(single, there("y", yours.silu(on_device(single))))
 
 
-@variant.check(0.5, "SiLU in float32", of="silu", formula="y has the dtype of x", counts_alone=False)
+@variant.check(0.5, "SiLU in float32", of="silu", formula="y has the dtype of x")
 def silu_float32(yours, draw):
     x = draw.normal(*draw.sizes(T=4, F=5)).astype(np.float32)
     with explained():
         both_live(yours)
         for array in (x, x.astype(np.float16)) if draw.first else (x,):
-            alive(y=keeps_dtype("y on the host", here("y", yours.silu(array)), array))
-            alive(y=keeps_dtype("y on the device", there("y", yours.silu(on_device(array))), array))
+            compare_dtypes("y", yours.silu, [array], (), silu(x.astype(float)))
 
 
 # A step that may be left out
@@ -158,16 +158,14 @@ def step_there(yours, draw):
         compare_step(w, g, rate, found)
 
 
-@variant.check(0.5, "a guarded step in float32", of="guarded_step", formula="w keeps its dtype", counts_alone=False)
+@variant.check(0.5, "a guarded step in float32", of="guarded_step", formula="w keeps its dtype")
 def step_float32(yours, draw):
     usual, gradient, rate = next(steps(draw))
     with explained():
         both_live(yours)
         for dtype in (np.float32, np.float16) if draw.first else (np.float32,):
-            w, g = usual.astype(dtype), gradient.astype(dtype)
-            alive(w=keeps_dtype("w on the host", here("w", yours.guarded_step(w, g, rate)), w))
-            new = there("w", yours.guarded_step(on_device(w), on_device(g), rate))
-            alive(w=keeps_dtype("w on the device", new, w))
+            narrow = [usual.astype(dtype), gradient.astype(dtype)]
+            compare_dtypes("w", yours.guarded_step, narrow, [rate], usual - rate * gradient, start=narrow[0])
 
 
 # Rows that are named several times

@@ -10,7 +10,7 @@ from ...compare import Wrong, equal, same, shown
 from ...given import Given
 from ...lesson import Lesson
 from ...outside import numbers, ramp
-from ..checks import Later, alive
+from ..checks import Later
 from ..many_rows import beyond_16_bits
 from .device_draws import EPS, beside_large, gelu_points, long_rows, many_rows, norm_points, updates_of
 from .device_mistakes import gelu_mistakes, mean_mistakes, norm_mistakes, norm_of_squares, row_laws, scatter_mistakes
@@ -20,6 +20,7 @@ from .devices import (
     beyond_16_bits_there,
     both_live,
     compare_beside_large,
+    compare_dtypes,
     explained,
     here,
     keeps_dtype,
@@ -115,14 +116,13 @@ def compare_there(yours, x):
     same("y", y, gelu(points).reshape(x.shape), suspects=Later(gelu_mistakes, points))
 
 
-@lesson.check(0.5, "GELU in float32", of="gelu", formula="y has the dtype of x", counts_alone=False)
+@lesson.check(0.5, "GELU in float32", of="gelu", formula="y has the dtype of x")
 def gelu_float32(yours, draw):
     x = draw.normal(*draw.sizes(T=4, F=5)).astype(np.float32)
     with explained():
         both_live(yours)
         for array in (x, x.astype(np.float16)) if draw.first else (x,):
-            alive(y=keeps_dtype("y on the host", here("y", yours.gelu(array)), array))
-            alive(y=keeps_dtype("y on the device", there("y", yours.gelu(on_device(array))), array))
+            compare_dtypes("y", yours.gelu, [array], (), gelu(x.astype(float)))
 
 
 # Layer norm
@@ -158,16 +158,14 @@ def norm_there(yours, draw):
     yours.untouched()
 
 
-@lesson.check(0.5, "layer norm in float32", of="layer_norm", formula="y has the dtype of x", counts_alone=False)
+@lesson.check(0.5, "layer norm in float32", of="layer_norm", formula="y has the dtype of x")
 def norm_float32(yours, draw):
     *arrays, eps = next(norm_points(draw))
     with explained():
         both_live(yours)
         for dtype in (np.float32, np.float16) if draw.first else (np.float32,):
-            x, *rest = (array.astype(dtype) for array in arrays)
-            alive(y=keeps_dtype("y on the host", here("y", yours.layer_norm(x, *rest, eps)), x))
-            y = there("y", yours.layer_norm(*map(on_device, (x, *rest)), eps))
-            alive(y=keeps_dtype("y on the device", y, x))
+            narrow = [array.astype(dtype) for array in arrays]
+            compare_dtypes("y", yours.layer_norm, narrow, [eps], layer_norm(*arrays, eps), start=arrays[-1])
 
 
 # Rows that are named twice

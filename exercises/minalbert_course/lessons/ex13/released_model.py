@@ -229,7 +229,7 @@ def not_a_number(yours, draw):
             theirs[place][entry] = np.nan
         found.append(plain(yours.first_difference(ours, theirs, 1e-3)))
     cause = "nan > limit is False, as is every comparison with nan; ask whether not (difference <= "
-    cause += "limit), where difference keeps NaN, as max does and nanmax does not"
+    cause += "limit), where difference is NaN: np.max keeps it, np.nanmax and Python's max may lose it"
     cause = cause if found == [None] * len(asked) else "seen: not every NaN is found"
     for (place, _, _), answer in zip(asked, found, strict=True):
         compare_place(f"first_difference, where ours[{place}] has a NaN,", answer, place, cause)

@@ -29,8 +29,8 @@ def other_orders(labels, names):
     for kind in (np.int8, np.uint8):
         found[f"the numbers are kept as {kind.__name__}, which is too small for them"] = (
             np.array(right).astype(kind).tolist())  # fmt: skip
-    if "" not in names:                              # where what is wrong is another thing
-        found["the place is sought by halves, as in a sorted list; the names are not sorted"] = [
+    if "" not in names:                              # an empty name has a cause of its own, AS_IT_IS
+        found["found by binary search, as np.searchsorted does, which needs sorted names; these are not"] = [
             -1 if label is None else int(np.searchsorted(names, label)) for label in labels]
     found["None is numbered 0, which is the first name; it must be -1"] = [max(number, 0) for number in right]
     found["None is left out; it must be -1"] = [number for number in right if number >= 0]
