@@ -173,7 +173,7 @@ def unit(dx, x):
 
 
 def or_forward(yours, forward, seen):
-    """What is seen where dx breaks a law, and that this may come of forward, where that is not right."""
+    """Add to what is seen where dx breaks a law that this may come of forward, where that is not right."""
     return f"{seen}, or this comes of {forward}, which is not right yet" if forward in yours.failed else seen
 
 
