@@ -114,8 +114,8 @@ def test_a_forward_of_another_kind_earns_nothing_by_its_derivative(wrong, kind):
     assert marked(own_forward, own_backward).points == 0
 
 
-def test_a_law_that_breaks_after_a_wrong_forward_is_said_to_come_of_that():
+def test_a_law_that_breaks_after_a_wrong_forward_names_it_as_a_reason():
     text = solution("ex03").replace("(centred * centred).mean(", "x.shape[-1] / (x.shape[-1] - 1) * (centred**2).mean(")
     exec(text.split("from minalbert_course import check")[0], namespace := {})
     laws = next(found for found in mark(find("ex03"), Here(namespace)).outcomes if found.check.title == "two laws")
-    assert "is missing, or this comes of layer_norm_forward, which is not right yet" in laws.cause
+    assert "is missing, or the reason is layer_norm_forward, which is not right yet" in laws.cause

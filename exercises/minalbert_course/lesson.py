@@ -25,7 +25,7 @@ class Check(NamedTuple):
     of: str                                          # the function it looks at, whose hints help
     formula: str
     run: Callable                                    # (yours, draw)
-    counts_alone: bool = True                        # or only if a function asked has points of a check that does
+    counts_alone: bool = True                        # False: only where a function it calls has other points
 
 
 class Lesson:

@@ -23,7 +23,7 @@ from .yours import Yours
 NAN = "not a number"                                 # in causes of `minalbert.gradcheck`
 ZEROS = "every number that came back is zero"
 EARNED_ELSEWHERE = "seen: zero is right here, but it counts only where another check of the function has its points"
-JUNK = "what this check asks is right, but it counts only where {names} has points of another check"
+LONE = "this check is passed, but it counts only where {names} has points in another check"
 
 
 class Outcome(NamedTuple):
@@ -69,7 +69,7 @@ def mark(lesson, host, term=PUBLIC, remark="", known=None):
         causes = [found.cause for found in outcomes if found.of in pairs.values()]
         own = YoursByOwnForward(lesson, host, pairs, causes)
         outcomes = [judged_by_own(lesson, found, own, pairs, term) for found in outcomes]
-    return Marks(lesson, without_junk(without_zeros(outcomes)), printable(remark))
+    return Marks(lesson, without_lone_points(without_zeros(outcomes)), printable(remark))
 
 
 def mark_and_explain(lesson, host, term=PUBLIC, remark="", known=None):
@@ -98,14 +98,14 @@ def without_zeros(outcomes):
     return [missed(found.check, ZEROS, EARNED_ELSEWHERE) if nothing_shown(found) else found for found in outcomes]
 
 
-def without_junk(outcomes):
-    """No points for what numbers that answer nothing can have right, too, unless one of its functions earned others."""
+def without_lone_points(outcomes):
+    """No points of a check that does not count alone, where no function that it calls has others."""
     right = {name for found in outcomes if found.earned and found.check.counts_alone for name in found.called}
 
     def counted(found):
         if not found.earned or found.check.counts_alone or found.called & right:
             return found
-        return missed(found.check, JUNK.format(names=" or ".join(sorted(found.called))))
+        return missed(found.check, LONE.format(names=" or ".join(sorted(found.called))))
 
     return [counted(found) for found in outcomes]
 
@@ -115,7 +115,7 @@ def judged_by_own(lesson, found, own, pairs, term):
     if found.near is None or found.of not in pairs:
         return found
     again = outcome(lesson, found.check, own, term)
-    note = f"judged against your own {pairs[found.of]}, which is not right yet: given that, nothing is wrong"
+    note = f"judged against your own {pairs[found.of]}, which is not right yet: given its numbers, nothing is wrong"
     return found if again.seen else again._replace(note=note)
 
 

@@ -22,8 +22,8 @@ KEPT = (
     "cache is written into"
 )
 AGAIN = (
-    "made again, the same call gives another answer: something is kept from call to call, in a global variable, say, "
-    "or random numbers are drawn anew in each call"
+    "the same call gives another answer the second time: something is kept from call to call, in a global variable, "
+    "say, or each call draws new random numbers"
 )
 SAME_ARRAY = "an array that is kept from call to call is returned itself; others may write into it: return a new one"
 SAME_OBJECT = "a list or dict that is kept from call to call is returned itself; others may change it: return a new one"

@@ -173,8 +173,8 @@ def unit(dx, x):
 
 
 def or_forward(yours, forward, seen):
-    """Add to what is seen where dx breaks a law that this may come of forward, where that is not right."""
-    return f"{seen}, or this comes of {forward}, which is not right yet" if forward in yours.failed else seen
+    """Return the text `seen`; where forward is not right yet, it adds that this may be the reason."""
+    return f"{seen}, or the reason is {forward}, which is not right yet" if forward in yours.failed else seen
 
 
 def obeyed(name, dx, vector, law):

@@ -70,7 +70,7 @@ variant = Lesson(
     own_results=("softmax1_forward", "softmax1_backward", "grouped_forward", "grouped_backward"),
 )  # fmt: skip
 
-ADDED_FIRST = "heads of a group are added up before the product; each head's own product must be added"
+ADDED_FIRST = "the heads of a group are summed before the product; form each head's product first, then the sum"
 NOTHING_SEEN = (
     "each head must give nothing where nothing is to be seen; perhaps the mask is left out there, or the 1 of the "
     "divisor is missing, or made small with the scores"

@@ -201,7 +201,7 @@ def slips(p):
         "the caches are taken in forward order; on the way back the last pass comes first":
             go_back(p.dy, caches[::-1]),
         "this is the way back through the last pass alone": (last[0], last[1] * len(caches)),
-        "dx is added up over the passes; only what leaves the first one is x's gradient":
+        "dx is summed over the passes; x's gradient is what the backward pass of the first one returns":
             (sum(go_back(p.dy, caches[i:])[0] for i in range(len(caches))), right_passes(p).gradients),
     }  # fmt: skip
 

@@ -123,7 +123,7 @@ def compare_elsewhere(yours, draw, sizes, number, calls):
     known = {
         "long documents are drawn more often; each must have the same chance": by_length,
         stands("the next one"): twice[(number + 1) % D],
-        "the own number alone is stepped over: the next one has twice the chance, and the last one none": stepped,
+        "other == number is asked, where >= is meant: the next has twice the chance, and the last none": stepped,
     } | {stands(f"document {j}"): chances for j, chances in twice.items()}
     shares(f"from document {{}}, of {D - 1} others", homes, [1 / (D - 1)] * (D - 1), known)
     even(f"from {D - 1} other documents", list(homes.values()))

@@ -11,7 +11,7 @@ from ...outside import numbers as stored
 from ..checks import Later, alive
 from ..many_rows import beyond_16_bits
 from . import losses
-from .loss_draws import STEPS, kinds, many_words, pairs, places, slots, states, torch_case
+from .loss_draws import STEPS, kinds, many_words, pairs, slots, torch_case
 from .smoothed_loss import (
     far_mistakes,
     gradient_mistakes,
@@ -148,14 +148,5 @@ def purity(yours, draw):
     loss, cache = yours.smoothed_loss_forward(*slots(draw), 0.2)
     dlogits, _, _ = yours.smoothed_loss_backward(1.0, cache)
     alive(loss=loss, dlogits=dlogits)
-    x, table, bias, dlogits = states(draw)
-    logits, cache = yours.decoder_forward(x, table, bias)
-    dx, dtable, dbias = yours.decoder_backward(dlogits, cache)
-    alive(logits=logits, dx=dx, dtable=dtable, dbias=dbias)
-    x, positions, dy = places(draw)
-    y, cache = yours.gather_forward(x, positions)
-    dx, _ = yours.gather_backward(dy, cache)
-    alive(y=y, dx=dx)
-    ids, V = np.array([[1, 1, 2]]), 5
-    alive(dword=yours.word_gradient(ids, draw.normal(1, 3, 4), draw.normal(1, 2, 4), draw.normal(1, 2, V), V))
+    losses.call_the_others(yours, draw)
     yours.untouched()

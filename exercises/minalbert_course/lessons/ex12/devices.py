@@ -119,9 +119,9 @@ def keeps_dtype(name, value, x):
 
 
 def compare_dtypes(name, function, arrays, others, right, start=0.0):
-    """On both machines the result has the dtype of the first array, and is roughly right: others' dtype says nothing.
+    """Raise Wrong unless the result has the dtype of the first array on both machines, and is roughly right.
 
-    start: the part of what is right that no work gives, too
+    start: a part of the result that is an argument itself, such as the bias; only what is added to it is compared
     """
     for machine, moved, found in (("host", np.asarray, here), ("device", on_device, there)):
         value = found(f"{name} on the {machine}", function(*map(moved, arrays), *others))

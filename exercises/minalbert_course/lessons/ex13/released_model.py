@@ -172,6 +172,10 @@ def directory(yours, draw):
 
 # Where two models part
 
+NAN_LOST = (
+    "nan > limit is False, as is every comparison with nan; ask whether not (difference <= limit), and keep the nan "
+    "until then: np.max keeps it, np.nanmax leaves it out, Python's max may"
+)
 DIFFERS = "the first i with max |ours[i] - theirs[i]| > limit, or None"
 
 
@@ -228,9 +232,7 @@ def not_a_number(yours, draw):
         if both:                                     # ours is none, whatever theirs is
             theirs[place][entry] = np.nan
         found.append(plain(yours.first_difference(ours, theirs, 1e-3)))
-    cause = "nan > limit is False, as is every comparison with nan; ask whether not (difference <= "
-    cause += "limit), where difference is NaN: np.max keeps it, np.nanmax and Python's max may lose it"
-    cause = cause if found == [None] * len(asked) else "seen: not every NaN is found"
+    cause = NAN_LOST if found == [None] * len(asked) else "seen: not every NaN is found"
     for (place, _, _), answer in zip(asked, found, strict=True):
         compare_place(f"first_difference, where ours[{place}] has a NaN,", answer, place, cause)
     ours, theirs = states(draw)

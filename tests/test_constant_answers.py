@@ -1,4 +1,4 @@
-"""Numbers of the right shapes that answer nothing earn nothing, whichever checks they happen to pass."""
+"""Constants and copies of arguments, in the right shapes, earn nothing, whichever checks they happen to pass."""
 
 import pytest
 
@@ -70,7 +70,7 @@ def answers():
 
 
 @pytest.mark.parametrize(("name", "number"), [*answers()])
-def test_numbers_that_answer_nothing_earn_nothing(name, number, tmp_path):
+def test_constants_and_arguments_earn_nothing(name, number, tmp_path):
     source = SOURCES[name]
     path = tmp_path / f"{source.path.stem}.py"
     right = RIGHT.get(name, [])
