@@ -203,3 +203,10 @@ def test_no_hint_is_a_line_of_the_solution(name):
 
 def normal(text):
     return re.sub(r"\s+", "", text)
+
+
+@pytest.mark.parametrize("name", ["ex04", "ex04-erf"])
+def test_a_missing_dy_has_one_cause_in_each_check(name, tmp_path):
+    marks, _ = marked(SOURCES[name].solution().replace("return dy * slope", "return slope"), name, tmp_path)
+    large = next(found for found in marks.missed if found.check.title == "large numbers")
+    assert large.cause.startswith("dy is not multiplied in")

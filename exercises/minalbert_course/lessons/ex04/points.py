@@ -77,11 +77,11 @@ def wrong_part(x, wrong):
     return None
 
 
-def far_out(name, answer, expected, of, instead=""):
+def far_out(name, answer, expected, of, instead="", suspects=None):
     name = f"{name} at -1000.5, -200.25, 200.25, 1000.5"
     if not np.isfinite(array_of(name, answer, expected.shape)).all():
         raise Wrong(f"{name} is not finite", f"exp of a large number overflows{instead}", of)
-    same(name, answer, expected)
+    same(name, answer, expected, suspects=suspects)
     first = np.asarray(answer)[0]                    # zeros, beside which 1000 is far too large
     if expected[0].any():
         same(f"the first row of {name}", first, expected[0])
